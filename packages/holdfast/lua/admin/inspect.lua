@@ -1,0 +1,36 @@
+#!lua flags=no-writes
+--- Tells what a name holds right now.
+-- @key name any type: what stands under the name
+-- @key fence string: the last fence given out
+-- @arg lock_channel string: where waiters of a lock listen
+-- @arg mutex_channel string: where waiters of a mutex listen
+-- @outcome ABSENT
+-- @outcome LOCK owner:string count:string ttl_ms:integer fence:string waiters:integer
+-- @outcome MUTEX owner:string ttl_ms:integer waiters:integer
+-- @outcome OTHER found:string ttl_ms:integer
+-- @repeat harmless: it reads
+local name = KEYS[1]
+local fence = KEYS[2]
+local lock_channel = ARGV[1]
+local mutex_channel = ARGV[2]
+
+local function listeners(channel)
+  local numsub = redis.pcall('PUBSUB', 'NUMSUB', channel)
+  return numsub[2] or 0
+end
+
+local found = redis.call('TYPE', name)['ok']
+if found == 'none' then return { ABSENT } end
+local ttl_ms = redis.call('PTTL', name)
+if found == 'string' then
+  return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }
+end
+if found == 'hash' and redis.call('HLEN', name) == 1 then
+  local field = redis.call('HGETALL', name)
+  local last = redis.pcall('GET', fence)
+  if type(last) ~= 'string' then last = '' end
+  if tonumber(field[2]) then
+    return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }
+  end
+end
+return { OTHER, found, ttl_ms }

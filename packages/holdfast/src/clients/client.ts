@@ -1,0 +1,78 @@
+/**
+ * The seam between holdfast and a Redis client: four verbs, and nothing else crosses it.
+ *
+ * A client never throws through the seam and never decides anything. A call ends in the server's reply or in a
+ * `CallFailure` of one of four kinds, at the deadline at the latest, whatever the client underneath does.
+ */
+
+/** What our scripts answer: integers, strings, nil, and flat arrays of those. */
+export type Scalar = number | string | null;
+export type Reply = Scalar | readonly Scalar[];
+
+/** A Lua script as it is sent. */
+export interface ScriptText {
+  /** For messages and telemetry: `lock.acquire`. */
+  readonly name: string;
+  /** SHA-1 of the source, in lower-case hexadecimal. */
+  readonly sha: string;
+  readonly source: string;
+}
+
+/** One call of a script: keys are full Redis keys, arguments are strings. */
+export interface ScriptCall {
+  readonly script: ScriptText;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/**
+ * - `reply`: the server answered with an error. `word` is its first word (`LOADING`, `WRONGTYPE`, `ERR`).
+ * - `unreachable`: the call was never written to a connection. It has not happened and will not happen.
+ * - `unknown`: written, no answer. It may have happened, or happen later.
+ * - `closed`: the client was closed, by us or by its owner. Never written.
+ */
+export type CallFailureKind = 'reply' | 'unreachable' | 'unknown' | 'closed';
+
+/** Why a call has no reply. A value, not an exception: the caller decides what it means. */
+export class CallFailure {
+  readonly kind: CallFailureKind;
+  /** The first word of an error reply, upper case; empty for the other kinds. */
+  readonly word: string;
+  /** What the server or the client said. */
+  readonly text: string;
+  readonly cause: unknown;
+
+  constructor(kind: CallFailureKind, text: string, word = '', cause?: unknown) {
+    this.kind = kind;
+    this.text = text;
+    this.word = word;
+    this.cause = cause;
+  }
+}
+
+/**
+ * Called for each message on a channel, and with `null` when messages may have been missed (the subscription
+ * was lost and is restored). A hint, never a decision.
+ */
+export type Wake = (message: string | null) => void;
+
+export type StopListening = () => void;
+
+/** Marks an object as this seam, so that `new Locks(...)` can take one as it is. */
+export const CLIENT: unique symbol = Symbol.for('holdfast.client') as never;
+
+export interface Client {
+  readonly [CLIENT]: true;
+  /** For messages: which client, where. No secrets. */
+  readonly description: string;
+  /** The caller's own key prefix. We put it in front of every name, so keys and channels both carry it. */
+  readonly keyPrefix: string;
+  /** Whether a call would be written at once. */
+  readonly isConnected: boolean;
+  /** Runs a script: by its hash, and by its text on the same node when the server does not know it. */
+  run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
+  /** Hears a channel until stopped. Resolves when the server has confirmed, or with why it did not. */
+  listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
+  /** Closes what we made. The caller's own client stays open. Calls in flight end as `closed` or `unknown`. */
+  close(): Promise<void>;
+}

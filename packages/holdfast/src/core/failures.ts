@@ -1,0 +1,79 @@
+/** How an acquisition that did not succeed is told to its caller: one place for the words. */
+import {
+  type Holder,
+  LockConflictError,
+  type LockError,
+  LockTimeoutError,
+  LockUnavailableError,
+  LockUnknownError,
+  type ServerFailure,
+} from '../errors.ts';
+import type { AcquireResult, Protocol } from '../topologies/topology.ts';
+
+export function quoted(protocol: Protocol): string {
+  return `${protocol.kind} ${JSON.stringify(protocol.name)}`;
+}
+
+export function describeServers(servers: readonly ServerFailure[]): string {
+  return servers.map(({ server, kind, text }) => `${server}: ${kind}, ${text}`).join('; ');
+}
+
+function describeHolder({ owner, ttlMs }: Holder): string {
+  const who = owner === undefined ? 'somebody else holds it' : `${owner} holds it`;
+  return ttlMs < 0 ? `${who} without an expiry` : `${who} for ${ttlMs} ms more unless renewed`;
+}
+
+/** The error for a caller whose attempt, or whose whole wait, ended with this result. */
+export function acquireError(
+  protocol: Protocol,
+  result: Exclude<AcquireResult, { is: 'granted' }> | null,
+  elapsedMs: number,
+): LockError {
+  const tookMs = Math.round(elapsedMs);
+  const details = { lock: protocol.name, elapsedMs };
+  if (result === null) {
+    const message = `${quoted(protocol)}: waited ${tookMs} ms behind other callers of this process`;
+    return new LockTimeoutError(message, details);
+  }
+  switch (result.is) {
+    case 'held': {
+      const holder = { owner: result.owner, ttlMs: result.ttlMs };
+      const message = `${quoted(protocol)}: waited ${tookMs} ms and did not get it; ${describeHolder(holder)}`;
+      return new LockTimeoutError(message, { ...details, holder });
+    }
+    case 'conflict': {
+      const message = `${quoted(protocol)}: the key holds something else (${result.found}); it was left untouched`;
+      return new LockConflictError(message, details);
+    }
+    case 'refused':
+      return unavailable(protocol, result.servers, details);
+    case 'unknown': {
+      // A grant that came too late is known and already being undone: an outage, not a riddle.
+      if (result.servers.every(({ kind }) => kind === 'late')) return unavailable(protocol, result.servers, details);
+      const what = 'no answer; it may or may not have been granted, and is being released';
+      const message = `${quoted(protocol)}: ${what} (after ${tookMs} ms; ${describeServers(result.servers)})`;
+      return new LockUnknownError(message, details);
+    }
+  }
+}
+
+function unavailable(
+  protocol: Protocol,
+  servers: readonly ServerFailure[],
+  details: { lock: string; elapsedMs: number },
+): LockUnavailableError {
+  const tookMs = Math.round(details.elapsedMs);
+  const message = `${quoted(protocol)}: the server did not serve it within ${tookMs} ms (${describeServers(servers)})`;
+  return new LockUnavailableError(message, { ...details, servers });
+}
+
+/** A release without an answer. It is being repeated; the lease on the server is the last resort. */
+export function releaseError(protocol: Protocol, servers: readonly ServerFailure[]): LockError {
+  const said = describeServers(servers);
+  if (servers.some(({ kind }) => kind === 'unknown')) {
+    const message = `${quoted(protocol)}: no answer to the release; it is being repeated (${said})`;
+    return new LockUnknownError(message, { lock: protocol.name });
+  }
+  const message = `${quoted(protocol)}: could not be released yet; it is being repeated (${said})`;
+  return new LockUnavailableError(message, { lock: protocol.name, servers });
+}

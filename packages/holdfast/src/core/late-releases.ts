@@ -1,0 +1,108 @@
+/**
+ * Releases that could not be confirmed: acquires that may have happened after their caller gave up, releases
+ * without an answer, holds whose time ran out while a renewal was under way. Each is sent again until the server
+ * answers, or until the lease has certainly run out there.
+ *
+ * None of this keeps the process alive: the lease on the server is the last resort.
+ */
+import { telemetry } from '../telemetry/channels.ts';
+import type { Protocol, Topology } from '../topologies/topology.ts';
+import { type Agenda, Alarm } from './agenda.ts';
+import { Backoff } from './backoff.ts';
+import { driftMs } from './instant.ts';
+import type { ResolvedLocksOptions } from './options.ts';
+
+/** An outage with more open releases than this leaves the oldest to their leases. */
+export const LATE_RELEASES_MAX = 4_096;
+
+/** How many are sent at once, so that a server that comes back is not greeted by a storm. */
+const IN_FLIGHT_MAX = 16;
+
+interface LateRelease {
+  readonly protocol: Protocol;
+  readonly holder: string;
+  /** When the server has certainly let it go, by our monotonic clock. */
+  readonly untilMs: number;
+}
+
+export class LateReleases {
+  readonly #agenda: Agenda;
+  readonly #topology: Topology;
+  readonly #options: ResolvedLocksOptions;
+  readonly #backoff: Backoff;
+  readonly #open = new Map<string, LateRelease>();
+  readonly #alarm = new Alarm(() => void this.#send(), false);
+  #sending: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(agenda: Agenda, topology: Topology, options: ResolvedLocksOptions) {
+    this.#agenda = agenda;
+    this.#topology = topology;
+    this.#options = options;
+    this.#backoff = new Backoff(options.random);
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Takes over the release of a holder whose last request, stating `leaseMs`, may still take effect. */
+  add(protocol: Protocol, holder: string, leaseMs: number): void {
+    if (this.#isStopped) return;
+    // That request is refused by the server once the call has timed out, so the lease starts by then at the latest.
+    const untilMs =
+      this.#agenda.clock.monotonicMs() + this.#options.callTimeoutMs + leaseMs + driftMs(leaseMs);
+    this.#open.set(holder, { protocol, holder, untilMs });
+    if (this.#open.size > LATE_RELEASES_MAX) {
+      const oldest = this.#open.values().next().value as LateRelease;
+      this.#close(oldest, 'dropped');
+    }
+    if (this.#sending === null && !this.#alarm.isSet) void this.#send();
+  }
+
+  /** Sends what is open once more and waits for that round. */
+  async flush(): Promise<void> {
+    if (this.#sending !== null) await this.#sending;
+    if (this.#open.size > 0) await this.#send();
+  }
+
+  /** Leaves everything to the leases on the server. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#open.clear();
+    this.#agenda.cancel(this.#alarm);
+  }
+
+  #send(): Promise<void> {
+    this.#agenda.cancel(this.#alarm);
+    this.#sending ??= this.#round().finally(() => {
+      this.#sending = null;
+      if (this.#open.size > 0) this.#agenda.setIn(this.#alarm, this.#backoff.nextMs());
+    });
+    return this.#sending;
+  }
+
+  async #round(): Promise<void> {
+    const queue = [...this.#open.values()];
+    const workers = queue.splice(0, IN_FLIGHT_MAX).map(async (first) => {
+      for (let late: LateRelease | undefined = first; late !== undefined; late = queue.shift()) {
+        await this.#release(late);
+      }
+    });
+    await Promise.all(workers);
+  }
+
+  async #release(late: LateRelease): Promise<void> {
+    if (this.#open.get(late.holder) !== late) return;
+    if (this.#agenda.clock.monotonicMs() >= late.untilMs) return this.#close(late, 'expired');
+    const result = await this.#topology.release(late.protocol, late.holder, this.#options.callTimeoutMs);
+    if (result.is === 'failed') return;
+    this.#backoff.reset();
+    this.#close(late, result.is);
+  }
+
+  #close(late: LateRelease, outcome: 'released' | 'gone' | 'expired' | 'dropped'): void {
+    if (!this.#open.delete(late.holder)) return;
+    telemetry.lateRelease(late.protocol, outcome);
+  }
+}

@@ -1,0 +1,120 @@
+/** The proof that you hold a lock, until a time. What `acquire` returns and `using` hands to its body. */
+import { LockLostError, LockNotHeldError, LockUnavailableError, LockUnknownError } from '../errors.ts';
+import { telemetry } from '../telemetry/channels.ts';
+import { describeServers, quoted } from './failures.ts';
+import { checkLeaseMs } from './options.ts';
+import type { Owner } from './owner.ts';
+import type { Session } from './session.ts';
+
+export interface Lease {
+  /** The name of the lock, as given. */
+  readonly name: string;
+  /** Aborts when the lease is lost, with the `LockLostError` as its reason; never after a release. */
+  readonly signal: AbortSignal;
+  /**
+   * Whether it may be claimed now, by our own clocks. Right at any moment, also before the event loop has turned:
+   * after a long pause it is false before the signal has had a chance to abort.
+   */
+  readonly isHeld: boolean;
+  /** How long it may still be claimed without another renewal; 0 when it may not. */
+  readonly remainingMs: number;
+  /**
+   * Makes the lease last `leaseMs` from now, and lets renewals use that length. Rejects with `LockLostError` when
+   * it is not ours any more, and with `LockUnavailableError` or `LockUnknownError` when the server did not answer;
+   * then it is still held for as long as `remainingMs` says.
+   */
+  extend(leaseMs: number): Promise<void>;
+  /**
+   * Gives it back. True: it was ours until now. False: it was not any more (lost, or released before); that costs
+   * nothing and throws nothing. Rejects only when the server did not answer; the release is then repeated in the
+   * background.
+   */
+  release(): Promise<boolean>;
+  /** Releases; never throws. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface FencedLease extends Lease {
+  /**
+   * A number larger than that of every earlier owner of this lock. A resource that remembers the largest it has
+   * seen can refuse the late write of an owner that lost the lock without noticing.
+   */
+  readonly fence: number;
+}
+
+export class LeaseHandle implements Lease {
+  readonly #owner: Owner;
+  readonly #session: Session;
+
+  constructor(owner: Owner, session: Session) {
+    this.#owner = owner;
+    this.#session = session;
+    owner.lease = new WeakRef(this);
+  }
+
+  /** The owner behind a lease that a caller hands back to us. */
+  static ownerOf(lease: unknown): Owner | undefined {
+    return typeof lease === 'object' && lease !== null && #owner in lease ? lease.#owner : undefined;
+  }
+
+  get name(): string {
+    return this.#owner.hold.protocol.name;
+  }
+
+  get fence(): number | undefined {
+    return this.#owner.fence;
+  }
+
+  get signal(): AbortSignal {
+    return this.#owner.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.#owner.state === 'held' && this.#owner.hold.isValid(this.#session.agenda.clock);
+  }
+
+  get remainingMs(): number {
+    return this.isHeld ? Math.max(0, this.#owner.hold.remainingMs(this.#session.agenda.clock)) : 0;
+  }
+
+  async extend(leaseMs: number): Promise<void> {
+    checkLeaseMs(leaseMs);
+    const { hold } = this.#owner;
+    this.#assertHeld();
+    const result = await this.#session.renewal.restate(hold, leaseMs);
+    if (result?.is === 'kept' && this.isHeld) return;
+    this.#assertHeld();
+    const servers = result?.is === 'failed' ? result.servers : [];
+    const message = `${quoted(hold.protocol)}: could not be extended; it is still held for ${Math.floor(this.remainingMs)} ms (${describeServers(servers)})`;
+    if (servers.some(({ kind }) => kind === 'unknown')) throw new LockUnknownError(message, { lock: this.name });
+    throw new LockUnavailableError(message, { lock: this.name, servers });
+  }
+
+  release(): Promise<boolean> {
+    const { protocol, warden } = this.#owner.hold;
+    return telemetry.release(protocol, this.#session.id, () => warden.release(this.#owner));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Nothing is hidden: what failed is repeated in the background and told on `holdfast:lease:late-release`.
+    await this.release().catch(() => false);
+  }
+
+  #assertHeld(): void {
+    const { hold, state, loss } = this.#owner;
+    if (loss !== null) throw loss;
+    if (state === 'released') {
+      throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, { lock: this.name });
+    }
+    if (this.isHeld) return;
+    // Its time is over by our clock, and the timer that says so has not had its turn yet.
+    const message = `${quoted(hold.protocol)}: its lease of ${hold.leaseMs} ms has run out`;
+    throw new LockLostError(message, { lock: this.name, reason: 'expired', fence: this.fence });
+  }
+
+  /** For logs and the inspector: no secrets. */
+  toJSON(): { name: string; fence: number | undefined; isHeld: boolean; remainingMs: number } {
+    const { name, fence, isHeld, remainingMs } = this;
+    return { name, fence, isHeld, remainingMs };
+  }
+}

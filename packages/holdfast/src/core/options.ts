@@ -1,0 +1,189 @@
+/** What callers may choose, checked once at the border; behind it the types are trusted. */
+import { LockConfigError } from '../errors.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { describe } from './describe.ts';
+import type { Lease } from './lease.ts';
+import { type Random, systemRandom } from './random.ts';
+
+/**
+ * Redisson's default, so that mixed fleets behave alike. A crashed owner blocks the others for at most this long;
+ * a shorter lease needs more renewals and forgives fewer pauses.
+ */
+export const LEASE_MS_DEFAULT = 30_000;
+
+/** A year. A lock that outlives a year is a lock that never frees. Timers step, so length alone is no problem. */
+export const LEASE_MS_MAX = 366 * 24 * 60 * 60 * 1000;
+
+/**
+ * How long one call to Redis may take. Long enough for a slow moment of a busy server, short enough to leave a
+ * default lease several renewals before its end.
+ */
+export const CALL_TIMEOUT_MS_DEFAULT = 2_000;
+
+/** Prototypes lost nothing past 64, and with it another process waits for 65 short sections at most. */
+export const HANDOVERS_DEFAULT = 64;
+
+/** A reserved fence is a microsecond of head start; more than this in one block could outrun the clock. */
+export const HANDOVERS_MAX = 10_000;
+
+/** The other bound on a cohort: long sections are passed on once or twice, short ones up to `handovers` times. */
+export const HANDOVER_MS_DEFAULT = 50;
+
+/**
+ * A week. Far longer than any lease in use, so that the counter outlives every owner; short enough that millions
+ * of one-off names do not pile up. A lost counter restarts from the server's clock, above all it gave out.
+ */
+export const FENCE_TTL_MS_DEFAULT = 7 * 24 * 60 * 60 * 1000;
+
+/** A failover takes a few seconds, a restart too; waiters sit that out. A longer outage is the caller's to know. */
+export const OUTAGE_MS_DEFAULT = 10_000;
+
+export interface LocksOptions {
+  /** Put before every name to make its key. @default '' */
+  readonly prefix?: string;
+  /** Lease of acquisitions that do not say. @default 30_000 */
+  readonly leaseMs?: number;
+  /** How long one call to Redis may take before its outcome counts as unknown. @default 2_000 */
+  readonly callTimeoutMs?: number;
+  /**
+   * How often one global hold may pass between callers of this process without touching Redis.
+   * 0 acquires and releases in Redis every time. @default 64
+   */
+  readonly handovers?: number;
+  /** No hand-over once a hold is this old, so that other processes get their turn. @default 50 */
+  readonly handoverMs?: number;
+  /** Life of a fence counter after its last use; 0 keeps it for ever (needed beside Java's RFencedLock). @default one week */
+  readonly fenceTtlMs?: number;
+  /** How long `acquire` sits out a server that cannot be reached, once it has been reached. @default 10_000 */
+  readonly outageMs?: number;
+  /** Send commands over the caller's own connection instead of a duplicate. @default false */
+  readonly shareConnection?: boolean;
+  /** For tests and simulation. */
+  readonly clock?: Clock;
+  /** For tests and simulation. */
+  readonly random?: Random;
+}
+
+export type ResolvedLocksOptions = Required<LocksOptions>;
+
+export interface AcquireOptions {
+  /** How long to wait while somebody else holds it; 0 tries once. @default Infinity */
+  readonly waitMs?: number;
+  /** How long the server keeps it for us without a sign of life. @default the `leaseMs` of `Locks` */
+  readonly leaseMs?: number;
+  /** Renew at a third of the lease for as long as it is held. `false` is a fixed lease. @default true */
+  readonly renew?: boolean;
+  /** Gives up waiting when it aborts. It does not end a lease that was granted. */
+  readonly signal?: AbortSignal;
+  /** Enter again under this lease of the same lock, outside `using`. */
+  readonly within?: Lease;
+}
+
+export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs'>;
+
+export interface ResolvedAcquireOptions {
+  readonly waitMs: number;
+  readonly leaseMs: number;
+  readonly renew: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly within: Lease | undefined;
+  /** One attempt, `null` when held. */
+  readonly isTry: boolean;
+}
+
+function integerWithin(value: unknown, name: string, min: number, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+    throw new LockConfigError(`expected ${name} to be an integer from ${min} to ${max}, got ${describe(value)}`);
+  }
+  return value;
+}
+
+function ofType<Type extends 'boolean' | 'string'>(
+  value: unknown,
+  name: string,
+  type: Type,
+): Type extends 'boolean' ? boolean : string {
+  // `typeof` has proved the type that the conditional names; the compiler cannot connect the two.
+  if (typeof value === type) return value as Type extends 'boolean' ? boolean : string;
+  throw new LockConfigError(`expected ${name} to be a ${type}, got ${describe(value)}`);
+}
+
+export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
+  return integerWithin(value, name, 1, LEASE_MS_MAX);
+}
+
+function checkObject(options: unknown, what: string): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LockConfigError(`expected ${what} to be an object, got ${describe(options)}`);
+  }
+}
+
+const LOCKS_OPTIONS = new Set([
+  'prefix',
+  'leaseMs',
+  'callTimeoutMs',
+  'handovers',
+  'handoverMs',
+  'fenceTtlMs',
+  'outageMs',
+  'shareConnection',
+  'clock',
+  'random',
+]);
+
+function checkKnown(options: object, known: ReadonlySet<string>, what: string): void {
+  for (const key of Object.keys(options)) {
+    if (known.has(key)) continue;
+    throw new LockConfigError(`expected ${what} among ${[...known].join(', ')}, got ${describe(key)}`);
+  }
+}
+
+export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions {
+  checkObject(options, 'the options of Locks');
+  checkKnown(options, LOCKS_OPTIONS, 'an option of Locks');
+  const timerMsMax = 2 ** 31 - 1;
+  return {
+    prefix: ofType(options.prefix ?? '', 'prefix', 'string'),
+    leaseMs: checkLeaseMs(options.leaseMs ?? LEASE_MS_DEFAULT),
+    callTimeoutMs: integerWithin(options.callTimeoutMs ?? CALL_TIMEOUT_MS_DEFAULT, 'callTimeoutMs', 1, timerMsMax),
+    handovers: integerWithin(options.handovers ?? HANDOVERS_DEFAULT, 'handovers', 0, HANDOVERS_MAX),
+    handoverMs: integerWithin(options.handoverMs ?? HANDOVER_MS_DEFAULT, 'handoverMs', 0, timerMsMax),
+    fenceTtlMs: integerWithin(options.fenceTtlMs ?? FENCE_TTL_MS_DEFAULT, 'fenceTtlMs', 0, 100 * LEASE_MS_MAX),
+    outageMs: integerWithin(options.outageMs ?? OUTAGE_MS_DEFAULT, 'outageMs', 0, timerMsMax),
+    shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+  };
+}
+
+const ACQUIRE_OPTIONS = new Set(['waitMs', 'leaseMs', 'renew', 'signal', 'within']);
+const TRY_OPTIONS = new Set(['leaseMs', 'renew', 'signal', 'within']);
+
+function checkWaitMs(value: unknown): number {
+  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
+    throw new LockConfigError(`expected waitMs to be a number of at least 0, got ${describe(value)}`);
+  }
+  return value;
+}
+
+function checkSignal(value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw new LockConfigError(`expected signal to be an AbortSignal, got ${describe(value)}`);
+}
+
+export function resolveAcquireOptions(
+  options: AcquireOptions,
+  defaults: ResolvedLocksOptions,
+  isTry: boolean,
+): ResolvedAcquireOptions {
+  checkObject(options, 'the options of an acquisition');
+  checkKnown(options, isTry ? TRY_OPTIONS : ACQUIRE_OPTIONS, 'an option of an acquisition');
+  return {
+    waitMs: checkWaitMs(options.waitMs ?? Number.POSITIVE_INFINITY),
+    leaseMs: options.leaseMs === undefined ? defaults.leaseMs : checkLeaseMs(options.leaseMs),
+    renew: options.renew === undefined || ofType(options.renew, 'renew', 'boolean'),
+    signal: checkSignal(options.signal),
+    within: options.within,
+    isTry,
+  };
+}

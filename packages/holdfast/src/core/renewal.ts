@@ -1,0 +1,248 @@
+/**
+ * Watches every hold of the session: renews those that ask for it, in batches, and declares the loss of those
+ * whose time has run out. One alarm for all of them.
+ *
+ * A hold is due for whichever comes first: its next renewal or its deadline. Whatever is due soon travels along
+ * (`EARLY_SHARE`), so that a thousand leases settle into a few full batches; each batch comes back after a
+ * slightly different time (`JITTER_SHARE`), so that batches drift apart.
+ */
+import { telemetry } from '../telemetry/channels.ts';
+import type { KeepResult, RenewalBatch, Topology } from '../topologies/topology.ts';
+import { type Agenda, Alarm } from './agenda.ts';
+import { Heap } from './heap.ts';
+import type { Hold } from './hold.ts';
+import { instantNow } from './instant.ts';
+import type { ResolvedLocksOptions } from './options.ts';
+
+/** Two renewals may fail before a lease is in danger. */
+const RENEWALS_PER_LEASE = 3;
+
+/** Elements in one script call: past this the server is busy for long enough to be felt by others. */
+export const BATCH_MAX = 128;
+
+/** A hold may be renewed this share of its interval before its time, to fill a batch. */
+const EARLY_SHARE = 0.25;
+
+/** The next renewal of a batch comes up to this share of the interval sooner. */
+const JITTER_SHARE = 0.1;
+
+/** After a renewal without an answer the next try waits this share of the lease, within these bounds. */
+const RETRY_SHARE = 1 / 30;
+const RETRY_MS_MIN = 5;
+const RETRY_MS_MAX = 1_000;
+
+/** A renewal may take half of what is left, so that another one fits; below this no network answers. */
+const TIMEOUT_MS_MIN = 5;
+
+/** How often the two clocks are compared while something is held: a machine that slept is noticed this soon. */
+const CLOCK_CHECK_MS = 1_000;
+
+/** A wall clock that gains less than this between two checks is being disciplined, not jumping. */
+const CLOCK_JUMP_MS = 50;
+
+function intervalMs(hold: Hold): number {
+  return hold.leaseMs / RENEWALS_PER_LEASE;
+}
+
+export class Renewal {
+  readonly #agenda: Agenda;
+  readonly #topology: Topology;
+  readonly #options: ResolvedLocksOptions;
+  readonly #heap = new Heap<Hold>();
+  readonly #alarm = new Alarm(() => this.#ring(), false);
+  /** Wall minus monotonic at the last check. */
+  #clockGapMs = 0;
+
+  constructor(agenda: Agenda, topology: Topology, options: ResolvedLocksOptions) {
+    this.#agenda = agenda;
+    this.#topology = topology;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#heap.size;
+  }
+
+  /** Starts watching a hold that was granted or handed over just now. */
+  watch(hold: Hold): void {
+    if (this.#heap.size === 0) this.#clockGapMs = this.#readClockGap();
+    hold.renewAtMs = hold.deadline.monotonicMs - hold.leaseMs + this.#nextIntervalMs(hold, 0);
+    this.refresh(hold);
+  }
+
+  /** Stops for good. Cheap: the alarm is left to find nothing. */
+  forget(hold: Hold): void {
+    this.#heap.remove(hold);
+  }
+
+  /** Puts the hold where its changed deadline or renewal time belongs. */
+  refresh(hold: Hold): void {
+    const renewAtMs = hold.renews && hold.keeping === null ? hold.renewAtMs : Number.POSITIVE_INFINITY;
+    this.#heap.reschedule(hold, Math.min(renewAtMs, hold.deadline.monotonicMs));
+    if (!this.#alarm.isSet || hold.dueMs < this.#alarm.dueMs) this.#arm();
+  }
+
+  /** The hold has a new owner with another lease: its renewal comes no later than planned, sooner if that needs it. */
+  hasten(hold: Hold): void {
+    hold.renewAtMs = Math.min(hold.renewAtMs, this.#agenda.clock.monotonicMs() + intervalMs(hold));
+    this.refresh(hold);
+  }
+
+  /** States a new lease for one hold, now. The caller decides what a failure means. */
+  async restate(hold: Hold, leaseMs: number): Promise<KeepResult | null> {
+    const result = await hold.keep(() => {
+      const sentAt = instantNow(this.#agenda.clock);
+      hold.willState(sentAt, leaseMs);
+      this.refresh(hold);
+      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs };
+      return this.#topology.renew([item], this.#timeoutMs([hold])).then((results) => {
+        const result = results[0] as KeepResult;
+        if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
+          hold.leaseMs = leaseMs;
+          hold.hasStated(sentAt, leaseMs);
+          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(hold, 0);
+        }
+        return result;
+      });
+    });
+    if (hold.isLive) this.#afterKeep(hold, result);
+    return result;
+  }
+
+  /** States how often a hold is entered; the lease is made no shorter. */
+  async recount(hold: Hold): Promise<KeepResult | null> {
+    const result = await hold.keep(() => {
+      const sentAt = instantNow(this.#agenda.clock);
+      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs: hold.leaseMs };
+      return this.#topology.recount(hold.protocol, item, hold.count, this.#timeoutMs([hold])).then((result) => {
+        if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
+          hold.hasStatedAtLeast(sentAt, hold.leaseMs);
+        }
+        return result;
+      });
+    });
+    if (hold.isLive) this.#afterKeep(hold, result);
+    return result;
+  }
+
+  /** Drops everything without a word. */
+  stop(): void {
+    for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) this.#heap.remove(hold);
+    this.#agenda.cancel(this.#alarm);
+  }
+
+  #arm(): void {
+    const first = this.#heap.peek();
+    if (first === undefined) return;
+    this.#agenda.setAt(
+      this.#alarm,
+      Math.min(first.dueMs, this.#agenda.clock.monotonicMs() + CLOCK_CHECK_MS),
+    );
+  }
+
+  #ring(): void {
+    const { clock } = this.#agenda;
+    const nowMs = clock.monotonicMs();
+    const due = this.#takeJumped();
+    for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
+      const isEarly = hold.dueMs > nowMs;
+      if (isEarly && (due.length === 0 || hold.dueMs - nowMs > intervalMs(hold) * EARLY_SHARE)) break;
+      if (isEarly && !(hold.renews && hold.keeping === null)) break;
+      this.#heap.remove(hold);
+      due.push(hold);
+    }
+    const lost: Hold[] = [];
+    const batches = new Map<RenewalBatch, Hold[]>();
+    for (const hold of due) {
+      if (hold.remainingMs(clock) <= 0) lost.push(hold);
+      else this.#sort(hold, nowMs, batches);
+    }
+    for (const holds of batches.values()) {
+      for (let i = 0; i < holds.length; i += BATCH_MAX) this.#send(holds.slice(i, i + BATCH_MAX));
+    }
+    this.#arm();
+    // Last: this runs callers' callbacks.
+    for (const hold of lost) if (hold.isLive) hold.warden.holdLost(hold, 'expired');
+  }
+
+  /** After a jump of the wall clock (the machine slept) every hold is looked at, due or not. */
+  #takeJumped(): Hold[] {
+    const gapMs = this.#readClockGap();
+    const hasJumped = gapMs - this.#clockGapMs > CLOCK_JUMP_MS;
+    this.#clockGapMs = gapMs;
+    const taken: Hold[] = [];
+    if (!hasJumped) return taken;
+    for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
+      this.#heap.remove(hold);
+      taken.push(hold);
+    }
+    return taken;
+  }
+
+  #sort(hold: Hold, nowMs: number, batches: Map<RenewalBatch, Hold[]>): void {
+    if (hold.renews && hold.isAbandoned) {
+      // Nobody can release it any more. It ends when its lease does; the work may still be running until then.
+      hold.renews = false;
+      telemetry.abandoned(hold);
+    }
+    const canRenew = hold.renews && hold.keeping === null;
+    const earliestMs = hold.renewAtMs - intervalMs(hold) * EARLY_SHARE;
+    if (!canRenew || earliestMs > nowMs) return this.refresh(hold);
+    const batch = batches.get(hold.protocol.renewal);
+    if (batch === undefined) batches.set(hold.protocol.renewal, [hold]);
+    else batch.push(hold);
+  }
+
+  #send(holds: readonly Hold[]): void {
+    const sentAt = instantNow(this.#agenda.clock);
+    const intervalShare = this.#options.random.fraction();
+    const items = holds.map(({ protocol, holder, leaseMs }) => ({ protocol, holder, leaseMs }));
+    const sending = telemetry.renew(items, () => this.#topology.renew(items, this.#timeoutMs(holds)));
+    for (const hold of holds) {
+      hold.willState(sentAt, hold.leaseMs);
+      hold.keeping = sending;
+      this.refresh(hold);
+    }
+    const settle = (results: readonly KeepResult[] | null): void => {
+      for (const [i, hold] of holds.entries()) {
+        hold.keeping = null;
+        if (!hold.isLive) continue;
+        const item = items[i] as (typeof items)[number];
+        const result = results?.[i] ?? null;
+        if (result?.is === 'kept' && hold.isValid(this.#agenda.clock)) {
+          hold.hasStated(sentAt, item.leaseMs);
+          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(hold, intervalShare);
+        }
+        this.#afterKeep(hold, result);
+      }
+    };
+    // A reply that makes no sense is no answer: the deadline stands.
+    sending.then(settle, () => settle(null));
+  }
+
+  /** `gone` and time declare a loss; anything unclear is tried again while time remains. */
+  #afterKeep(hold: Hold, result: KeepResult | null): void {
+    if (result?.is === 'gone') return hold.warden.holdLost(hold, 'gone');
+    if (hold.remainingMs(this.#agenda.clock) <= 0) return hold.warden.holdLost(hold, 'expired');
+    if (result?.is !== 'kept') {
+      const retryMs = Math.min(Math.max(hold.leaseMs * RETRY_SHARE, RETRY_MS_MIN), RETRY_MS_MAX);
+      hold.renewAtMs = this.#agenda.clock.monotonicMs() + retryMs;
+    }
+    this.refresh(hold);
+  }
+
+  #nextIntervalMs(hold: Hold, share: number): number {
+    return intervalMs(hold) * (1 - JITTER_SHARE * share);
+  }
+
+  #timeoutMs(holds: readonly Hold[]): number {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const hold of holds) leastMs = Math.min(leastMs, hold.remainingMs(this.#agenda.clock));
+    return Math.min(Math.max(leastMs / 2, TIMEOUT_MS_MIN), this.#options.callTimeoutMs);
+  }
+
+  #readClockGap(): number {
+    const { clock } = this.#agenda;
+    return clock.wallMs() - clock.monotonicMs();
+  }
+}

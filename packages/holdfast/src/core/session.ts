@@ -1,0 +1,174 @@
+/**
+ * One process's identity towards Redis and everything that lives as long as it: the agenda, the renewal of its
+ * holds, its turnstiles, its open clean-ups.
+ */
+import { LockClosedError } from '../errors.ts';
+import type { Protocol, ReleaseResult, Topology } from '../topologies/topology.ts';
+import { type Agenda, Alarm } from './agenda.ts';
+import { forgetAtExit, releaseAtExit } from './exit.ts';
+import type { Hold } from './hold.ts';
+import { LateReleases } from './late-releases.ts';
+import type { ResolvedLocksOptions } from './options.ts';
+import { Reentry } from './reentry.ts';
+import { Renewal } from './renewal.ts';
+import { Turnstile } from './turnstile.ts';
+
+export class Session {
+  readonly id: string;
+  readonly options: ResolvedLocksOptions;
+  readonly agenda: Agenda;
+  readonly topology: Topology;
+  readonly renewal: Renewal;
+  readonly lateReleases: LateReleases;
+  readonly reentry: Reentry;
+  readonly #turnstiles = new Map<string, Turnstile>();
+  #holdNumber = 0;
+  #holds = 0;
+  #releasing = 0;
+  #state: 'open' | 'closing' | 'closed' = 'open';
+  #closing: Promise<void> | null = null;
+  #onFree: (() => void) | null = null;
+
+  constructor(topology: Topology, agenda: Agenda, options: ResolvedLocksOptions) {
+    this.id = options.random.uuid();
+    this.options = options;
+    this.agenda = agenda;
+    this.topology = topology;
+    this.renewal = new Renewal(agenda, topology, options);
+    this.lateReleases = new LateReleases(agenda, topology, options);
+    this.reentry = new Reentry(this);
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  get holds(): number {
+    return this.#holds;
+  }
+
+  assertOpen(what: string): void {
+    if (this.#state === 'open') return;
+    throw new LockClosedError(`${what}: this Locks has been closed`);
+  }
+
+  /** A holder that has never been used: one for each global acquisition. */
+  newHolder(protocol: Protocol): string {
+    if (!protocol.isFenced) return this.options.random.token();
+    this.#holdNumber += 1;
+    return `${this.id}:${this.#holdNumber}`;
+  }
+
+  turnstile(protocol: Protocol): Turnstile {
+    const key = `${protocol.kind}:${protocol.key}`;
+    let turnstile = this.#turnstiles.get(key);
+    if (turnstile === undefined) {
+      turnstile = new Turnstile(this, protocol);
+      this.#turnstiles.set(key, turnstile);
+    }
+    return turnstile;
+  }
+
+  /** The hold of this process with that holder, if it has one. */
+  findHold(holder: string): Hold | null {
+    for (const { hold } of this.#turnstiles.values()) if (hold?.holder === holder) return hold;
+    return null;
+  }
+
+  /** An idle turnstile goes, once nobody has to be let past any more. */
+  forgetTurnstile(turnstile: Turnstile, notBeforeMs: number): void {
+    const key = `${turnstile.protocol.kind}:${turnstile.protocol.key}`;
+    if (notBeforeMs <= this.agenda.clock.monotonicMs()) {
+      this.#turnstiles.delete(key);
+      return;
+    }
+    const alarm = new Alarm(() => {
+      if (turnstile.isIdle && this.#turnstiles.get(key) === turnstile) this.#turnstiles.delete(key);
+    }, false);
+    this.agenda.setAt(alarm, notBeforeMs);
+  }
+
+  watchHold(hold: Hold): void {
+    this.#holds += 1;
+    if (this.#holds === 1) releaseAtExit(this);
+    this.renewal.watch(hold);
+  }
+
+  /** The hold is over for us: nothing touches it any more. */
+  forgetHold(hold: Hold): void {
+    hold.end();
+    this.renewal.forget(hold);
+    this.#holds -= 1;
+    if (this.#holds > 0) return;
+    forgetAtExit(this);
+    this.#checkFree();
+  }
+
+  /** Releases in Redis; what cannot be confirmed goes on in the background. */
+  async releaseHold(hold: Hold): Promise<ReleaseResult> {
+    this.#releasing += 1;
+    const result = await this.topology.release(hold.protocol, hold.holder, this.options.callTimeoutMs);
+    this.#releasing -= 1;
+    if (result.is === 'failed') this.lateReleases.add(hold.protocol, hold.holder, hold.leaseMs);
+    this.#checkFree();
+    return result;
+  }
+
+  #checkFree(): void {
+    if (this.#holds === 0 && this.#releasing === 0) this.#onFree?.();
+  }
+
+  /** Sleeps, keeping the process alive. */
+  pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.agenda.setIn(new Alarm(resolve, true), delayMs));
+  }
+
+  /** Turns waiters away, gives owners `graceMs` to finish, releases what is left, closes the connections. */
+  close(graceMs: number): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    if (this.#state === 'closed') return;
+    this.#state = 'closing';
+    for (const turnstile of [...this.#turnstiles.values()]) turnstile.turnAway();
+    if (this.#holds > 0 && graceMs > 0) await this.#untilFree(graceMs);
+    for (const turnstile of [...this.#turnstiles.values()]) turnstile.close();
+    if (this.#releasing > 0) await this.#untilFree(this.options.callTimeoutMs);
+    await this.lateReleases.flush();
+    await this.destroy();
+  }
+
+  /** Everything stops now. Leases on the server run out by themselves. */
+  async destroy(): Promise<void> {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    // First: what is dropped now is left to its lease on the server.
+    this.lateReleases.stop();
+    for (const turnstile of [...this.#turnstiles.values()]) turnstile.close();
+    this.#turnstiles.clear();
+    this.renewal.stop();
+    forgetAtExit(this);
+    await this.topology.close();
+    this.agenda.clear();
+  }
+
+  /** The event loop has run dry with leases held: nobody will release them any more, so we do. */
+  async releaseAll(): Promise<void> {
+    for (const turnstile of [...this.#turnstiles.values()]) turnstile.close();
+    await this.lateReleases.flush();
+  }
+
+  #untilFree(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const alarm = new Alarm(() => this.#onFree?.(), true);
+      this.#onFree = () => {
+        this.#onFree = null;
+        this.agenda.cancel(alarm);
+        resolve();
+      };
+      this.agenda.setIn(alarm, graceMs);
+    });
+  }
+}

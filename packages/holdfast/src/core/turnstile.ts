@@ -1,0 +1,271 @@
+/**
+ * The one entrance of this process to a lock: all local callers for a name queue here, at most one of them is
+ * remote at any time, and a hold passes from one local owner to the next without touching Redis.
+ *
+ * The trade: a process that hands over locally is unfair to other processes for a moment, so a hold is handed
+ * over at most `handovers` times and not once it is `handoverMs` old; then it is released, and when others were
+ * listening this process stands back for `YIELD_MS` before it contends again.
+ *
+ * - `idle`: no hold, nobody waits. Out: a caller comes (`seeking`).
+ * - `seeking`: the contender is out for those who wait. Out: granted (`held`), nobody wants it any more (`idle`).
+ * - `held`: a local owner has it. Out: released with somebody waiting (`held` again by hand-over, `turning`),
+ *   released with nobody waiting (`idle`), lost (`seeking` or `idle`).
+ * - `turning`: between two owners a script is under way: the lease is restarted for a caller with a fixed one, or
+ *   the hold is being released. Out: `held`, `seeking`, `idle`.
+ */
+import { LockClosedError, type LossReason, LockLostError, LockUnavailableError } from '../errors.ts';
+import { telemetry } from '../telemetry/channels.ts';
+import type { HoldTerms, Protocol, ReleaseResult } from '../topologies/topology.ts';
+import { Contender, type Granted } from './contender.ts';
+import { acquireError, quoted, releaseError } from './failures.ts';
+import { Hold, type HoldWarden } from './hold.ts';
+import type { ResolvedAcquireOptions } from './options.ts';
+import { Owner } from './owner.ts';
+import type { Session } from './session.ts';
+import { Waiter } from './waiter.ts';
+import { WaiterQueue } from './waiter-queue.ts';
+
+/** Callers that may wait for one name in one process. Beyond it something else is wrong. */
+export const WAITERS_MAX = 100_000;
+
+/** How long this process stands back after a release that others heard: a wake-up and a round trip for them. */
+const YIELD_MS = 2;
+
+/** A hold is handed over only with at least this share of its lease left. */
+const HANDOVER_LEASE_SHARE = 1 / 3;
+
+type Phase = 'idle' | 'seeking' | 'held' | 'turning';
+
+export class Turnstile implements HoldWarden {
+  readonly protocol: Protocol;
+  readonly #session: Session;
+  readonly #queue: WaiterQueue<Owner | null>;
+  readonly #contender: Contender;
+  #phase: Phase = 'idle';
+  #hold: Hold | null = null;
+  #yieldUntilMs = 0;
+
+  constructor(session: Session, protocol: Protocol) {
+    this.#session = session;
+    this.protocol = protocol;
+    this.#queue = new WaiterQueue(() => this.#contender.wakeup.nudge());
+    this.#contender = new Contender(
+      session,
+      protocol,
+      this.#queue,
+      (granted, terms, waiter) => this.#granted(granted, terms, waiter),
+      () => this.#turnIdle(),
+    );
+  }
+
+  get hold(): Hold | null {
+    return this.#hold;
+  }
+
+  get isIdle(): boolean {
+    return this.#phase === 'idle';
+  }
+
+  /** Resolves to the caller's ownership; to null for a try that found it taken. */
+  enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
+    if (options.isTry && this.#phase !== 'idle' && !this.#contender.isAttempting) return this.#tryWhileTaken();
+    if (this.#queue.size >= WAITERS_MAX) {
+      const message = `${quoted(this.protocol)}: ${WAITERS_MAX} callers of this process wait for it already`;
+      return Promise.reject(new LockUnavailableError(message, { lock: this.protocol.name }));
+    }
+    const waiter = new Waiter<Owner | null>(this.#session.agenda, this.protocol.name, options, startedMs);
+    this.#queue.push(waiter);
+    if (this.#phase === 'idle') this.#seek(options.isTry ? 0 : this.#yieldUntilMs);
+    else if (!options.isTry) waiter.armTimeout(this.#contender.onTimeout);
+    return waiter.promise;
+  }
+
+  /** Gives back one ownership. True: it was ours to the end. False: it was not any more. */
+  async release(owner: Owner): Promise<boolean> {
+    const { hold } = owner;
+    if (owner.state !== 'held') return false;
+    if (!hold.isValid(this.#session.agenda.clock)) {
+      this.holdLost(hold, 'expired');
+      return false;
+    }
+    owner.markReleased();
+    hold.count -= 1;
+    if (hold.count > 0) return this.#session.reentry.leave(owner);
+    owner.siblings?.end();
+    const next = this.#queue.head;
+    if (next !== null && this.#mayHandOver(hold)) {
+      this.#handOver(hold, next);
+      return true;
+    }
+    const result = await this.#endHold(hold);
+    if (result.is === 'failed') throw releaseError(this.protocol, result.servers);
+    return result.is === 'released';
+  }
+
+  /** The warden's duty, and the way in for revocation: everybody under the hold is told, the next ones go on. */
+  holdLost(hold: Hold, reason: LossReason): void {
+    if (!hold.isLive) return;
+    this.#session.forgetHold(hold);
+    const told: Owner[] = [];
+    for (let owner = hold.owner; owner !== null; owner = owner.child) {
+      if (owner.state !== 'held') continue;
+      owner.markLost(this.#lossError(owner, reason));
+      told.push(owner);
+    }
+    const mustContinue = this.#hold === hold && this.#phase === 'held';
+    if (this.#hold === hold) this.#hold = null;
+    if (mustContinue) this.#phase = 'turning';
+    // The owner hears of it before anything is sent that could let somebody else in.
+    if (told[0] !== undefined) telemetry.lost(hold, told[0].fence, reason);
+    for (const owner of told) {
+      owner.siblings?.end();
+      owner.tellLoss();
+    }
+    // Not when it is certainly not ours. Otherwise a renewal whose answer was lost may have kept it on the server.
+    if (reason !== 'gone' && reason !== 'revoked') {
+      this.#session.lateReleases.add(this.protocol, hold.holder, hold.leaseMs);
+    }
+    if (mustContinue) this.#continue(0);
+  }
+
+  /** Nobody waits here any more. */
+  turnAway(): void {
+    const message = `${quoted(this.protocol)}: closed while waiting`;
+    for (const waiter of this.#queue.takeAll()) {
+      waiter.reject(new LockClosedError(message, { lock: this.protocol.name, elapsedMs: waiter.elapsedMs }));
+    }
+  }
+
+  /** Turns everybody away; what is held is lost to its owner, then released. */
+  close(): void {
+    this.turnAway();
+    if (this.#hold !== null) this.holdLost(this.#hold, 'closed');
+  }
+
+  #seek(pauseUntilMs: number): void {
+    this.#phase = 'seeking';
+    this.#contender.seek(pauseUntilMs === 0 ? 0 : pauseUntilMs - this.#session.agenda.clock.monotonicMs());
+  }
+
+  #turnIdle(): void {
+    this.#phase = 'idle';
+    this.#session.forgetTurnstile(this, this.#yieldUntilMs);
+  }
+
+  /** After a hold is over: the next callers contend, or there are none. */
+  #continue(pauseUntilMs: number): void {
+    if (this.#queue.head !== null) return this.#seek(pauseUntilMs);
+    this.#contender.wakeup.stop();
+    this.#turnIdle();
+  }
+
+  /** A try that cannot be the next attempt: answered by what is known. */
+  async #tryWhileTaken(): Promise<null> {
+    const { last } = this.#contender;
+    const isOutage = this.#phase === 'seeking' && last !== null && last.is !== 'held';
+    if (isOutage) throw acquireError(this.protocol, last, 0);
+    return null;
+  }
+
+  #granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>): void {
+    const { handovers } = this.#session.options;
+    const hold = new Hold({
+      protocol: this.protocol,
+      holder: terms.holder,
+      leaseMs: terms.leaseMs,
+      renews: waiter.options.renew,
+      deadline: granted.deadline,
+      firstFence: granted.firstFence,
+      handovers: this.protocol.isFenced ? terms.fences - 1 : handovers,
+      grantedMs: this.#session.agenda.clock.monotonicMs(),
+      warden: this,
+    });
+    this.#hold = hold;
+    this.#phase = 'held';
+    this.#session.watchHold(hold);
+    // The lease was asked for by whoever was first then; somebody else with a fixed one gets it restated.
+    if (!waiter.options.renew && waiter.options.leaseMs !== terms.leaseMs) void this.#restart(hold, waiter);
+    else this.#serveOnPresentLease(hold, waiter);
+  }
+
+  #serve(hold: Hold, waiter: Waiter<Owner | null>): void {
+    const owner = new Owner(hold, hold.takeFence(), null);
+    hold.owner = owner;
+    hold.count = 1;
+    this.#phase = 'held';
+    waiter.resolve(owner);
+    for (const late of this.#queue.takeTries()) late.resolve(null);
+    if (this.#queue.head === null) this.#contender.wakeup.stop();
+  }
+
+  #mayHandOver(hold: Hold): boolean {
+    const { agenda, options, isOpen } = this.#session;
+    return (
+      isOpen &&
+      hold.handoversLeft > 0 &&
+      agenda.clock.monotonicMs() - hold.grantedMs < options.handoverMs &&
+      hold.remainingMs(agenda.clock) >= hold.leaseMs * HANDOVER_LEASE_SHARE
+    );
+  }
+
+  #handOver(hold: Hold, next: Waiter<Owner | null>): void {
+    hold.handoversLeft -= 1;
+    if (!next.options.renew) return void this.#restart(hold, next);
+    this.#serveOnPresentLease(hold, next);
+  }
+
+  /** A caller that renews takes what is left; its own lease takes effect with the next renewal. */
+  #serveOnPresentLease(hold: Hold, waiter: Waiter<Owner | null>): void {
+    const { leaseMs, renew } = waiter.options;
+    if (hold.renews !== renew || hold.leaseMs !== leaseMs) {
+      hold.renews = renew;
+      hold.leaseMs = leaseMs;
+      this.#session.renewal.hasten(hold);
+    }
+    this.#serve(hold, waiter);
+  }
+
+  /** A caller with a fixed lease gets the whole of it: one script states it anew. */
+  async #restart(hold: Hold, waiter: Waiter<Owner | null>): Promise<void> {
+    this.#phase = 'turning';
+    hold.renews = false;
+    const result = await this.#session.renewal.restate(hold, waiter.options.leaseMs);
+    if (!hold.isLive) return this.#continue(0);
+    if (result?.is === 'kept' && waiter.queue !== null) return this.#serve(hold, waiter);
+    // No answer, or the caller left meanwhile: let it go and start over.
+    await this.#endHold(hold);
+  }
+
+  /** Releases in Redis. With callers waiting, what the server says about other listeners decides the pace. */
+  async #endHold(hold: Hold): Promise<ReleaseResult> {
+    this.#session.forgetHold(hold);
+    if (this.#hold === hold) this.#hold = null;
+    const isAlone = this.#queue.head === null;
+    const ownListeners = this.#contender.wakeup.isListening ? 1 : 0;
+    // A caller that comes now may contend at once: its request travels behind this one.
+    if (isAlone) {
+      this.#phase = 'idle';
+      this.#contender.wakeup.stop();
+    } else this.#phase = 'turning';
+    const result = await this.#session.releaseHold(hold);
+    if (result.is === 'released' && result.receivers > ownListeners) {
+      this.#yieldUntilMs = this.#session.agenda.clock.monotonicMs() + YIELD_MS;
+    }
+    if (!isAlone) this.#continue(this.#yieldUntilMs);
+    else if (this.#phase === 'idle') this.#turnIdle();
+    return result;
+  }
+
+  #lossError(owner: Owner, reason: LossReason): LockLostError {
+    const { hold, fence } = owner;
+    const heldMs = this.#session.agenda.clock.monotonicMs() - hold.grantedMs;
+    const why = {
+      expired: `no renewal got through before the end of its lease of ${hold.leaseMs} ms`,
+      gone: 'the server says that it is not ours any more',
+      revoked: 'it was released by force',
+      closed: 'this session was closed',
+    }[reason];
+    const message = `${quoted(this.protocol)}: lost after ${Math.round(heldMs)} ms, ${why}`;
+    return new LockLostError(message, { lock: this.protocol.name, elapsedMs: heldMs, reason, fence });
+  }
+}

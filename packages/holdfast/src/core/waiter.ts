@@ -1,0 +1,76 @@
+/**
+ * A caller that wants in: its options, its promise, and what ends its wait (its turn, its time, its signal).
+ * The caller awaits the promise in its own async context; settling it from elsewhere does not carry ours over.
+ */
+import { LockAbortedError, type LockError } from '../errors.ts';
+import { type Agenda, Alarm } from './agenda.ts';
+import type { ResolvedAcquireOptions } from './options.ts';
+import type { WaiterQueue } from './waiter-queue.ts';
+
+export class Waiter<Result> {
+  readonly options: ResolvedAcquireOptions;
+  readonly startedMs: number;
+  readonly promise: Promise<Result>;
+  /** Its neighbours; written by the queue. */
+  previous: Waiter<Result> | null = null;
+  next: Waiter<Result> | null = null;
+  queue: WaiterQueue<Result> | null = null;
+  /** Its time is up, but an attempt for it is under way; that one still counts. */
+  isOverdue = false;
+  readonly #agenda: Agenda;
+  readonly #lockName: string;
+  #alarm: Alarm | null = null;
+  #resolve!: (result: Result) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(agenda: Agenda, lockName: string, options: ResolvedAcquireOptions, startedMs: number) {
+    this.#agenda = agenda;
+    this.#lockName = lockName;
+    this.options = options;
+    this.startedMs = startedMs;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    options.signal?.addEventListener('abort', this.#abort);
+  }
+
+  get elapsedMs(): number {
+    return this.#agenda.clock.monotonicMs() - this.startedMs;
+  }
+
+  get remainingMs(): number {
+    return this.options.waitMs - this.elapsedMs;
+  }
+
+  /** Starts its clock. Only a caller that really waits pays for one. */
+  armTimeout(onTimeout: (waiter: this) => void): void {
+    if (this.#alarm !== null || this.options.waitMs === Number.POSITIVE_INFINITY) return;
+    this.#alarm = new Alarm(() => onTimeout(this), true);
+    this.#agenda.setAt(this.#alarm, this.startedMs + this.options.waitMs);
+  }
+
+  resolve(result: Result): void {
+    this.#settle();
+    this.#resolve(result);
+  }
+
+  reject(error: LockError | unknown): void {
+    this.#settle();
+    this.#reject(error);
+  }
+
+  #settle(): void {
+    this.queue?.remove(this);
+    if (this.#alarm !== null) this.#agenda.cancel(this.#alarm);
+    this.options.signal?.removeEventListener('abort', this.#abort);
+  }
+
+  readonly #abort = (): void => {
+    const elapsedMs = this.elapsedMs;
+    const message = `lock ${JSON.stringify(this.#lockName)}: aborted after ${Math.round(elapsedMs)} ms of waiting`;
+    this.reject(
+      new LockAbortedError(message, { lock: this.#lockName, elapsedMs, cause: this.options.signal?.reason }),
+    );
+  };
+}

@@ -1,0 +1,110 @@
+/** The facade: one per Redis, for the life of the process. */
+import { adaptClient, type RedisClient } from './clients/adapt.ts';
+import type { Client } from './clients/client.ts';
+import { Agenda } from './core/agenda.ts';
+import { describe } from './core/describe.ts';
+import { type Finding, type Inspection, Inspector } from './core/inspection.ts';
+import { checkName } from './core/name.ts';
+import { type LocksOptions, resolveLocksOptions } from './core/options.ts';
+import { Session } from './core/session.ts';
+import { LockConfigError } from './errors.ts';
+import { Lock } from './primitives/lock.ts';
+import { LockProtocol } from './primitives/lock-protocol.ts';
+import { Mutex } from './primitives/mutex.ts';
+import { MutexProtocol } from './primitives/mutex-protocol.ts';
+import { SingleTopology } from './topologies/single.ts';
+
+export interface CloseOptions {
+  /** How long owners may finish before what they hold is taken from them. @default 0 */
+  readonly graceMs?: number;
+}
+
+export interface ListOptions {
+  /** Only names that begin so. @default '' */
+  readonly prefix?: string;
+}
+
+export class Locks {
+  readonly #session: Session;
+  readonly #inspector: Inspector;
+  readonly #keyPrefix: string;
+
+  constructor(client: RedisClient | Client, options: LocksOptions = {}) {
+    const resolved = resolveLocksOptions(options);
+    const agenda = new Agenda(resolved.clock);
+    const { random, shareConnection } = resolved;
+    const adapted = adaptClient(client, { agenda, random, shareConnection });
+    this.#session = new Session(new SingleTopology(adapted, resolved.clock), agenda, resolved);
+    this.#keyPrefix = adapted.keyPrefix + resolved.prefix;
+    this.#inspector = new Inspector(this.#session, this.#keyPrefix);
+  }
+
+  /** This session's UUID: the first part of the owner of every lock it holds. */
+  get session(): string {
+    return this.#session.id;
+  }
+
+  /** A re-entrant lock with fences, Redisson's `RLock` and `RFencedLock`. Costs nothing until it is acquired. */
+  lock(name: string): Lock {
+    const key = this.#keyPrefix + checkName(name);
+    return new Lock(this.#session, new LockProtocol(name, key, this.#session.options.fenceTtlMs));
+  }
+
+  /** A plain mutex: a string key with a random token, as node-redlock and the Redis documentation have it. */
+  mutex(name: string): Mutex {
+    const key = this.#keyPrefix + checkName(name);
+    return new Mutex(this.#session, new MutexProtocol(name, key));
+  }
+
+  /** Who holds that name, for how long; `null` when nobody does. */
+  async inspect(name: string): Promise<Inspection | null> {
+    this.#session.assertOpen('inspect');
+    return this.#inspector.inspect(checkName(name));
+  }
+
+  /** Walks over the locks and mutexes that are held, in no order. What changes meanwhile may be missed. */
+  async *list(options: ListOptions = {}): AsyncGenerator<Inspection, void, undefined> {
+    this.#session.assertOpen('list');
+    const prefix = options.prefix ?? '';
+    if (typeof prefix !== 'string') {
+      throw new LockConfigError(`expected prefix to be a string, got ${describe(prefix)}`);
+    }
+    yield* this.#inspector.list(prefix);
+  }
+
+  /**
+   * Takes a lock or a mutex away from whoever holds it, here or elsewhere, and wakes the waiters. Resolves to the
+   * owner that lost it, or `null`. An owner in another process hears of it at its next renewal.
+   */
+  async forceRelease(name: string): Promise<string | null> {
+    this.#session.assertOpen('forceRelease');
+    return this.#inspector.forceRelease(checkName(name));
+  }
+
+  /** Looks for settings of the server that can break a promise of ours. For start-up; an empty list is good. */
+  async check(): Promise<Finding[]> {
+    this.#session.assertOpen('check');
+    return this.#inspector.check();
+  }
+
+  /**
+   * Stops granting, lets owners finish for `graceMs`, releases what is still held, then resolves. Waiters reject
+   * with `LockClosedError`; owners that did not finish find their lease lost. The caller's client stays open.
+   */
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { graceMs = 0 } = options;
+    if (typeof graceMs !== 'number' || !(graceMs >= 0) || !Number.isFinite(graceMs)) {
+      throw new LockConfigError(`expected graceMs to be a number of at least 0, got ${describe(graceMs)}`);
+    }
+    return this.#session.close(graceMs);
+  }
+
+  /** Drops everything now and lets leases on the server run out. The caller's client stays open. */
+  async destroy(): Promise<void> {
+    return this.#session.destroy();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

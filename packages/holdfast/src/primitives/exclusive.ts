@@ -1,0 +1,127 @@
+/** What `lock` and `mutex` have in common: three strengths of acquiring, one owner at a time. */
+import { describe } from '../core/describe.ts';
+import { quoted } from '../core/failures.ts';
+import { type FencedLease, type Lease, LeaseHandle } from '../core/lease.ts';
+import {
+  type AcquireOptions,
+  type ResolvedAcquireOptions,
+  resolveAcquireOptions,
+  type TryAcquireOptions,
+} from '../core/options.ts';
+import type { Owner } from '../core/owner.ts';
+import { ENDED } from '../core/reentry.ts';
+import { ownerInScope, runAs } from '../core/scope.ts';
+import type { Session } from '../core/session.ts';
+import { LockConfigError, LockLostError, LockNotHeldError } from '../errors.ts';
+import { type LockTrace, telemetry } from '../telemetry/channels.ts';
+import type { Protocol } from '../topologies/topology.ts';
+
+export abstract class Exclusive<Proof extends Lease | FencedLease> {
+  readonly #session: Session;
+  readonly #protocol: Protocol;
+
+  constructor(session: Session, protocol: Protocol) {
+    this.#session = session;
+    this.#protocol = protocol;
+  }
+
+  /** The name, as given. */
+  get name(): string {
+    return this.#protocol.name;
+  }
+
+  /** One attempt: the lease, or `null` when somebody else holds it. */
+  async tryAcquire(options: TryAcquireOptions = {}): Promise<Proof | null> {
+    return this.#acquire(options, true);
+  }
+
+  /** Waits until it is ours. Rejects with `LockTimeoutError` after `waitMs`, `LockAbortedError` on abort. */
+  async acquire(options: AcquireOptions = {}): Promise<Proof> {
+    // Only a try resolves to null.
+    return (await this.#acquire(options, false)) as Proof;
+  }
+
+  /**
+   * Acquires, runs the body, releases. Resolves or rejects as the body does, unless the lease was lost while the
+   * body ran: then it rejects with a `LockLostError` whose `outcome` is what the body did.
+   */
+  async using<Result>(
+    body: (lease: Proof) => Result | PromiseLike<Result>,
+    options: AcquireOptions = {},
+  ): Promise<Result> {
+    if (typeof body !== 'function') {
+      throw new LockConfigError(`expected the body of using to be a function, got ${describe(body)}`);
+    }
+    const work = (): Promise<Result> => this.#using(body, options);
+    return telemetry.using(this.#protocol, this.#session.id, work);
+  }
+
+  async #using<Result>(
+    body: (lease: Proof) => Result | PromiseLike<Result>,
+    options: AcquireOptions,
+  ): Promise<Result> {
+    const lease = await this.acquire(options);
+    const owner = LeaseHandle.ownerOf(lease) as Owner;
+    const [outcome] = await Promise.allSettled([runAs(this.#session, owner, async () => body(lease))]);
+    // A body may release early. No answer to the release says nothing about the time before it.
+    const wasOurs = owner.state === 'released' || (await lease.release().catch(() => true));
+    if (owner.loss !== null || !wasOurs) throw this.#lossDuring(owner, outcome);
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  }
+
+  #lossDuring(owner: Owner, outcome: PromiseSettledResult<unknown>): LockLostError {
+    const { loss, fence } = owner;
+    const did = outcome.status === 'fulfilled' ? 'the body finished all the same' : 'the body failed';
+    const why = loss?.message ?? `${quoted(this.#protocol)}: was gone when it was released`;
+    const cause = outcome.status === 'rejected' ? outcome.reason : (loss ?? undefined);
+    const reason = loss?.reason ?? 'gone';
+    return new LockLostError(`${why}; ${did}`, { lock: this.name, reason, fence, outcome, cause });
+  }
+
+  #acquire(options: AcquireOptions, isTry: boolean): Promise<Proof | null> {
+    this.#session.assertOpen(quoted(this.#protocol));
+    const resolved = resolveAcquireOptions(options, this.#session.options, isTry);
+    if (resolved.signal?.aborted) return Promise.reject(resolved.signal.reason);
+    const startedMs = this.#session.agenda.clock.monotonicMs();
+    return telemetry.acquire(this.#protocol, this.#session.id, (trace) => this.#enter(resolved, startedMs, trace));
+  }
+
+  async #enter(
+    options: ResolvedAcquireOptions,
+    startedMs: number,
+    trace: LockTrace | null,
+  ): Promise<Proof | null> {
+    const above = this.#ownerAbove(options);
+    let owner = above === null ? ENDED : await this.enterAgain(this.#session, above, options, startedMs);
+    if (owner === ENDED) {
+      this.#session.assertOpen(quoted(this.#protocol));
+      owner = await this.#session.turnstile(this.#protocol).enter(options, startedMs);
+    }
+    if (owner === null) return null;
+    if (trace !== null) trace.fence = owner.fence;
+    // The handle has a fence exactly when the protocol is fenced, which is what `Proof` says.
+    return new LeaseHandle(owner, this.#session) as unknown as Proof;
+  }
+
+  /** How this kind answers a caller that holds it already. */
+  protected abstract enterAgain(
+    session: Session,
+    above: Owner,
+    options: ResolvedAcquireOptions,
+    startedMs: number,
+  ): Promise<Owner | null | typeof ENDED>;
+
+  #ownerAbove({ within }: ResolvedAcquireOptions): Owner | null {
+    if (within === undefined) return ownerInScope(this.#session, this.#protocol);
+    const owner = LeaseHandle.ownerOf(within);
+    const { kind, key } = owner?.hold.protocol ?? {};
+    if (owner === undefined || kind !== this.#protocol.kind || key !== this.#protocol.key) {
+      const got = owner === undefined ? describe(within) : `a lease of ${quoted(owner.hold.protocol)}`;
+      throw new LockConfigError(`expected within to be a lease of ${quoted(this.#protocol)}, got ${got}`);
+    }
+    if (owner.state !== 'released') return owner;
+    const message = `${quoted(this.#protocol)}: the lease given as within has been released`;
+    throw new LockNotHeldError(message, { lock: this.name });
+  }
+}

@@ -1,0 +1,70 @@
+/** The transitions of the re-entrant lock: Redisson's hash, with a fence reserved in the same script. */
+import type { Reply, ScriptCall } from '../clients/client.ts';
+import { fenceKey, lockChannel } from '../core/name.ts';
+import { lockAcquire, lockRecount, lockRelease, lockRenew } from '../scripts/generated.ts';
+import type {
+  AcquireAnswer,
+  HoldTerms,
+  Protocol,
+  ReleaseAnswer,
+  RenewAnswer,
+  RenewalBatch,
+  RenewItem,
+} from '../topologies/topology.ts';
+
+const renewal: RenewalBatch = {
+  call: (items: readonly RenewItem[]): ScriptCall =>
+    lockRenew.call(items.map(({ protocol, holder, leaseMs }) => ({ lock: protocol.key, holder, leaseMs }))),
+  decode: (reply: Reply, count: number): RenewAnswer[] => lockRenew.decode(reply, count),
+};
+
+export class LockProtocol implements Protocol {
+  readonly kind = 'lock';
+  readonly isFenced = true;
+  readonly renewal: RenewalBatch = renewal;
+  readonly name: string;
+  readonly key: string;
+  readonly #fenceTtlMs: number;
+
+  constructor(name: string, key: string, fenceTtlMs: number) {
+    this.name = name;
+    this.key = key;
+    this.#fenceTtlMs = fenceTtlMs;
+  }
+
+  get channel(): string {
+    return lockChannel(this.key);
+  }
+
+  acquire(terms: HoldTerms, notAfterMs: number): ScriptCall {
+    return lockAcquire.call({
+      lock: this.key,
+      fence: fenceKey(this.key),
+      holder: terms.holder,
+      leaseMs: terms.leaseMs,
+      fences: terms.fences,
+      fenceTtlMs: this.#fenceTtlMs,
+      notAfterMs,
+    });
+  }
+
+  decodeAcquire(reply: Reply): AcquireAnswer {
+    return lockAcquire.decode(reply);
+  }
+
+  release(holder: string): ScriptCall {
+    return lockRelease.call({ lock: this.key, holder, channel: this.channel });
+  }
+
+  decodeRelease(reply: Reply): ReleaseAnswer {
+    return lockRelease.decode(reply);
+  }
+
+  recount(holder: string, count: number, leaseMs: number): ScriptCall {
+    return lockRecount.call({ lock: this.key, holder, count, leaseMs });
+  }
+
+  decodeRecount(reply: Reply): boolean {
+    return lockRecount.decode(reply).is === 'COUNTED';
+  }
+}

@@ -1,0 +1,24 @@
+import type { FencedLease } from '../core/lease.ts';
+import type { ResolvedAcquireOptions } from '../core/options.ts';
+import type { Owner } from '../core/owner.ts';
+import type { ENDED } from '../core/reentry.ts';
+import type { Session } from '../core/session.ts';
+import { Exclusive } from './exclusive.ts';
+
+/**
+ * A re-entrant lock with fences, on Redisson's keys: it excludes, and is woken by, Java's `RLock` and
+ * `RFencedLock` of the same name.
+ *
+ * It is NOT safe to assume that it is held until `release`: leases end. Look at `lease.isHeld`, pass
+ * `lease.signal` on, and give `lease.fence` to what you protect.
+ */
+export class Lock extends Exclusive<FencedLease> {
+  protected override enterAgain(
+    session: Session,
+    above: Owner,
+    options: ResolvedAcquireOptions,
+    startedMs: number,
+  ): Promise<Owner | null | typeof ENDED> {
+    return session.reentry.enter(above, options, startedMs);
+  }
+}

@@ -1,0 +1,63 @@
+/** The transitions of the mutex: a string key with a random token, the format that most libraries share. */
+import type { Reply, ScriptCall } from '../clients/client.ts';
+import { assert } from '../core/assert.ts';
+import { mutexChannel } from '../core/name.ts';
+import { mutexAcquire, mutexRelease, mutexRenew } from '../scripts/generated.ts';
+import type {
+  AcquireAnswer,
+  HoldTerms,
+  Protocol,
+  ReleaseAnswer,
+  RenewAnswer,
+  RenewalBatch,
+  RenewItem,
+} from '../topologies/topology.ts';
+
+const renewal: RenewalBatch = {
+  call: (items: readonly RenewItem[]): ScriptCall =>
+    mutexRenew.call(
+      items.map(({ protocol, holder, leaseMs }) => ({ mutex: protocol.key, token: holder, leaseMs })),
+    ),
+  decode: (reply: Reply, count: number): RenewAnswer[] => mutexRenew.decode(reply, count),
+};
+
+export class MutexProtocol implements Protocol {
+  readonly kind = 'mutex';
+  readonly isFenced = false;
+  readonly renewal: RenewalBatch = renewal;
+  readonly name: string;
+  readonly key: string;
+
+  constructor(name: string, key: string) {
+    this.name = name;
+    this.key = key;
+  }
+
+  get channel(): string {
+    return mutexChannel(this.key);
+  }
+
+  acquire(terms: HoldTerms, notAfterMs: number): ScriptCall {
+    return mutexAcquire.call({ mutex: this.key, token: terms.holder, leaseMs: terms.leaseMs, notAfterMs });
+  }
+
+  decodeAcquire(reply: Reply): AcquireAnswer {
+    return mutexAcquire.decode(reply);
+  }
+
+  release(holder: string): ScriptCall {
+    return mutexRelease.call({ mutex: this.key, token: holder, channel: this.channel });
+  }
+
+  decodeRelease(reply: Reply): ReleaseAnswer {
+    return mutexRelease.decode(reply);
+  }
+
+  recount(): ScriptCall {
+    assert(false, () => 'a mutex is never entered twice');
+  }
+
+  decodeRecount(): boolean {
+    assert(false, () => 'a mutex is never entered twice');
+  }
+}

@@ -1,0 +1,805 @@
+// Generated from lua/ by `npm run lua`. Do not edit.
+import type { Reply, ScriptCall, ScriptText } from '../clients/client.ts';
+import { OUTCOMES } from './outcome.ts';
+import {
+  type BatchScript,
+  integerAt,
+  openBatch,
+  openReply,
+  refuseReply,
+  requireItems,
+  type Script,
+  stringAt,
+  stringsFrom,
+} from './script.ts';
+
+const adminForceReleaseText: ScriptText = {
+  name: 'admin.force-release',
+  sha: '76364394a9a0d58fe3deec98997886183030a7e2',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local RELEASED = 5\n' +
+    'local GONE = 6\n' +
+    'local CONFLICT = 4\n' +
+    'local function notify(channel, message)\n' +
+    "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
+    "  if type(receivers) ~= 'number' then return 0 end\n" +
+    '  return receivers\n' +
+    'end\n' +
+    'local name = KEYS[1]\n' +
+    'local lock_channel = ARGV[1]\n' +
+    'local mutex_channel = ARGV[2]\n' +
+    "local found = redis.call('TYPE', name)['ok']\n" +
+    "if found == 'none' then return { GONE } end\n" +
+    'local owner\n' +
+    'local channel\n' +
+    "if found == 'string' then\n" +
+    "  if redis.call('PTTL', name) == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
+    "  owner, channel = redis.call('GET', name), mutex_channel\n" +
+    "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
+    "  local field = redis.call('HGETALL', name)\n" +
+    "  if not tonumber(field[2]) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
+    '  owner, channel = field[1], lock_channel\n' +
+    'else\n' +
+    '  return { CONFLICT, found }\n' +
+    'end\n' +
+    "redis.call('DEL', name)\n" +
+    "return { RELEASED, owner, notify(channel, '0') }\n",
+};
+
+export interface AdminForceReleaseInput {
+  /** any type: what stands under the name */
+  readonly name: string;
+  /** where waiters of a lock listen */
+  readonly lockChannel: string;
+  /** where waiters of a mutex listen */
+  readonly mutexChannel: string;
+}
+
+export type AdminForceReleaseOutcome =
+  | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Takes a lock or a mutex away from whoever has it, and wakes the waiters. */
+export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceReleaseOutcome> = {
+  text: adminForceReleaseText,
+  call(input: AdminForceReleaseInput): ScriptCall {
+    return {
+      script: adminForceReleaseText,
+      keys: [input.name],
+      args: [input.lockChannel, input.mutexChannel],
+    };
+  },
+  decode(reply: Reply): AdminForceReleaseOutcome {
+    const items = openReply(adminForceReleaseText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(adminForceReleaseText, items, 3);
+        return {
+          is: 'RELEASED',
+          owner: stringAt(adminForceReleaseText, items, 1),
+          receivers: integerAt(adminForceReleaseText, items, 2),
+        };
+      case OUTCOMES.GONE:
+        requireItems(adminForceReleaseText, items, 1);
+        return { is: 'GONE' };
+      case OUTCOMES.CONFLICT:
+        requireItems(adminForceReleaseText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseText, items, 1) };
+      default:
+        return refuseReply(adminForceReleaseText, reply);
+    }
+  },
+};
+
+const adminHealthText: ScriptText = {
+  name: 'admin.health',
+  sha: '24b35f7eb0ed3dc0d00bd5458e9c9107a29d606d',
+  source:
+    '#!lua flags=no-writes\n' +
+    'local FOUND = 14\n' +
+    'local function setting(section, name)\n' +
+    "  return string.match(redis.call('INFO', section), name .. ':([^\\r\\n]*)') or ''\n" +
+    'end\n' +
+    'return {\n' +
+    '  FOUND,\n' +
+    "  setting('server', 'redis_version'),\n" +
+    "  setting('replication', 'role'),\n" +
+    "  setting('memory', 'maxmemory'),\n" +
+    "  setting('memory', 'maxmemory_policy'),\n" +
+    "  setting('server', 'uptime_in_seconds'),\n" +
+    '}\n',
+};
+
+export type AdminHealthOutcome = {
+  readonly is: 'FOUND';
+  readonly version: string;
+  readonly role: string;
+  readonly maxmemory: string;
+  readonly policy: string;
+  readonly uptimeS: string;
+};
+
+/** Tells the settings of a server that a lock depends on. */
+export const adminHealth: Script<void, AdminHealthOutcome> = {
+  text: adminHealthText,
+  call(): ScriptCall {
+    return { script: adminHealthText, keys: [], args: [] };
+  },
+  decode(reply: Reply): AdminHealthOutcome {
+    const items = openReply(adminHealthText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FOUND:
+        requireItems(adminHealthText, items, 6);
+        return {
+          is: 'FOUND',
+          version: stringAt(adminHealthText, items, 1),
+          role: stringAt(adminHealthText, items, 2),
+          maxmemory: stringAt(adminHealthText, items, 3),
+          policy: stringAt(adminHealthText, items, 4),
+          uptimeS: stringAt(adminHealthText, items, 5),
+        };
+      default:
+        return refuseReply(adminHealthText, reply);
+    }
+  },
+};
+
+const adminInspectText: ScriptText = {
+  name: 'admin.inspect',
+  sha: '64c8e5cf215cf066da56600847a791f02afcbbb7',
+  source:
+    '#!lua flags=no-writes\n' +
+    'local ABSENT = 10\n' +
+    'local LOCK = 11\n' +
+    'local MUTEX = 12\n' +
+    'local OTHER = 13\n' +
+    'local name = KEYS[1]\n' +
+    'local fence = KEYS[2]\n' +
+    'local lock_channel = ARGV[1]\n' +
+    'local mutex_channel = ARGV[2]\n' +
+    'local function listeners(channel)\n' +
+    "  local numsub = redis.pcall('PUBSUB', 'NUMSUB', channel)\n" +
+    '  return numsub[2] or 0\n' +
+    'end\n' +
+    "local found = redis.call('TYPE', name)['ok']\n" +
+    "if found == 'none' then return { ABSENT } end\n" +
+    "local ttl_ms = redis.call('PTTL', name)\n" +
+    "if found == 'string' then\n" +
+    "  return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }\n" +
+    'end\n' +
+    "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
+    "  local field = redis.call('HGETALL', name)\n" +
+    "  local last = redis.pcall('GET', fence)\n" +
+    "  if type(last) ~= 'string' then last = '' end\n" +
+    '  if tonumber(field[2]) then\n' +
+    '    return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
+    '  end\n' +
+    'end\n' +
+    'return { OTHER, found, ttl_ms }\n',
+};
+
+export interface AdminInspectInput {
+  /** any type: what stands under the name */
+  readonly name: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** where waiters of a lock listen */
+  readonly lockChannel: string;
+  /** where waiters of a mutex listen */
+  readonly mutexChannel: string;
+}
+
+export type AdminInspectOutcome =
+  | { readonly is: 'ABSENT' }
+  | {
+      readonly is: 'LOCK';
+      readonly owner: string;
+      readonly count: string;
+      readonly ttlMs: number;
+      readonly fence: string;
+      readonly waiters: number;
+    }
+  | { readonly is: 'MUTEX'; readonly owner: string; readonly ttlMs: number; readonly waiters: number }
+  | { readonly is: 'OTHER'; readonly found: string; readonly ttlMs: number };
+
+/** Tells what a name holds right now. */
+export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
+  text: adminInspectText,
+  call(input: AdminInspectInput): ScriptCall {
+    return {
+      script: adminInspectText,
+      keys: [input.name, input.fence],
+      args: [input.lockChannel, input.mutexChannel],
+    };
+  },
+  decode(reply: Reply): AdminInspectOutcome {
+    const items = openReply(adminInspectText, reply);
+    switch (items[0]) {
+      case OUTCOMES.ABSENT:
+        requireItems(adminInspectText, items, 1);
+        return { is: 'ABSENT' };
+      case OUTCOMES.LOCK:
+        requireItems(adminInspectText, items, 6);
+        return {
+          is: 'LOCK',
+          owner: stringAt(adminInspectText, items, 1),
+          count: stringAt(adminInspectText, items, 2),
+          ttlMs: integerAt(adminInspectText, items, 3),
+          fence: stringAt(adminInspectText, items, 4),
+          waiters: integerAt(adminInspectText, items, 5),
+        };
+      case OUTCOMES.MUTEX:
+        requireItems(adminInspectText, items, 4);
+        return {
+          is: 'MUTEX',
+          owner: stringAt(adminInspectText, items, 1),
+          ttlMs: integerAt(adminInspectText, items, 2),
+          waiters: integerAt(adminInspectText, items, 3),
+        };
+      case OUTCOMES.OTHER:
+        requireItems(adminInspectText, items, 3);
+        return {
+          is: 'OTHER',
+          found: stringAt(adminInspectText, items, 1),
+          ttlMs: integerAt(adminInspectText, items, 2),
+        };
+      default:
+        return refuseReply(adminInspectText, reply);
+    }
+  },
+};
+
+const adminScanText: ScriptText = {
+  name: 'admin.scan',
+  sha: '38d72c62c23a663db03909f8ac9e2af4ec553380',
+  source:
+    '#!lua flags=no-writes\n' +
+    'local FOUND = 14\n' +
+    'local cursor = ARGV[1]\n' +
+    'local pattern = ARGV[2]\n' +
+    'local count = tonumber(ARGV[3])\n' +
+    "local page = redis.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', count)\n" +
+    'local reply = { FOUND, page[1] }\n' +
+    'for i = 1, #page[2] do reply[i + 2] = page[2][i] end\n' +
+    'return reply\n',
+};
+
+export interface AdminScanInput {
+  /** '0' to begin, then what the last step answered */
+  readonly cursor: string;
+  /** a glob */
+  readonly pattern: string;
+  /** how many keys to look at */
+  readonly count: number;
+}
+
+export type AdminScanOutcome = {
+  readonly is: 'FOUND';
+  readonly cursor: string;
+  readonly keys: readonly string[];
+};
+
+/** One step of a walk over the key space. */
+export const adminScan: Script<AdminScanInput, AdminScanOutcome> = {
+  text: adminScanText,
+  call(input: AdminScanInput): ScriptCall {
+    return { script: adminScanText, keys: [], args: [input.cursor, input.pattern, String(input.count)] };
+  },
+  decode(reply: Reply): AdminScanOutcome {
+    const items = openReply(adminScanText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FOUND:
+        return {
+          is: 'FOUND',
+          cursor: stringAt(adminScanText, items, 1),
+          keys: stringsFrom(adminScanText, items, 2),
+        };
+      default:
+        return refuseReply(adminScanText, reply);
+    }
+  },
+};
+
+const lockAcquireText: ScriptText = {
+  name: 'lock.acquire',
+  sha: '9f304151d1509df20a4c05357713e9f2b9d44d5b',
+  source:
+    '#!lua\n' +
+    'local GRANTED = 1\n' +
+    'local HELD = 2\n' +
+    'local LATE = 3\n' +
+    'local CONFLICT = 4\n' +
+    'local function server_now()\n' +
+    "  local time = redis.call('TIME')\n" +
+    '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+    '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+    'end\n' +
+    'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
+    "  local stored = tonumber(redis.call('GET', fence) or '0')\n" +
+    '  if not stored or stored + count > 9007199254740991 then\n' +
+    "    error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+    '  end\n' +
+    '  local first = math.max(stored + 1, now_us)\n' +
+    "  local last = string.format('%.0f', first + count - 1)\n" +
+    '  if ttl_ms > 0 then\n' +
+    "    redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
+    '  else\n' +
+    "    redis.call('SET', fence, last)\n" +
+    '  end\n' +
+    '  return first\n' +
+    'end\n' +
+    'local lock = KEYS[1]\n' +
+    'local fence = KEYS[2]\n' +
+    'local holder = ARGV[1]\n' +
+    'local lease_ms = tonumber(ARGV[2])\n' +
+    'local fences = tonumber(ARGV[3])\n' +
+    'local fence_ttl_ms = tonumber(ARGV[4])\n' +
+    'local not_after_ms = tonumber(ARGV[5])\n' +
+    'local now_ms, now_us = server_now()\n' +
+    'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+    'local first_fence\n' +
+    "local ttl_ms = redis.call('PTTL', lock)\n" +
+    'if ttl_ms ~= -2 then\n' +
+    "  if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
+    "  local field = redis.call('HGETALL', lock)\n" +
+    "  if not tonumber(field[2]) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
+    '  if field[1] ~= holder then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
+    "  local last = tonumber(redis.call('GET', fence) or '')\n" +
+    '  if last then first_fence = last - fences + 1 end\n' +
+    'end\n' +
+    'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
+    "if ttl_ms == -2 then redis.call('HSET', lock, holder, 1) end\n" +
+    "redis.call('PEXPIRE', lock, lease_ms)\n" +
+    'return { GRANTED, now_ms, first_fence }\n',
+};
+
+export interface LockAcquireInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** ms */
+  readonly leaseMs: number;
+  /** how many fences to reserve */
+  readonly fences: number;
+  /** ms: life of the counter, 0 for ever */
+  readonly fenceTtlMs: number;
+  /** ms of server time: refuse when later, 0 never */
+  readonly notAfterMs: number;
+}
+
+export type LockAcquireOutcome =
+  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly firstFence: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | { readonly is: 'LATE'; readonly nowMs: number }
+  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
+
+/** Grants the lock to one hold, or says who has it. */
+export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
+  text: lockAcquireText,
+  call(input: LockAcquireInput): ScriptCall {
+    return {
+      script: lockAcquireText,
+      keys: [input.lock, input.fence],
+      args: [
+        input.holder,
+        String(input.leaseMs),
+        String(input.fences),
+        String(input.fenceTtlMs),
+        String(input.notAfterMs),
+      ],
+    };
+  },
+  decode(reply: Reply): LockAcquireOutcome {
+    const items = openReply(lockAcquireText, reply);
+    switch (items[0]) {
+      case OUTCOMES.GRANTED:
+        requireItems(lockAcquireText, items, 3);
+        return {
+          is: 'GRANTED',
+          nowMs: integerAt(lockAcquireText, items, 1),
+          firstFence: integerAt(lockAcquireText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(lockAcquireText, items, 4);
+        return {
+          is: 'HELD',
+          nowMs: integerAt(lockAcquireText, items, 1),
+          ttlMs: integerAt(lockAcquireText, items, 2),
+          owner: stringAt(lockAcquireText, items, 3),
+        };
+      case OUTCOMES.LATE:
+        requireItems(lockAcquireText, items, 2);
+        return { is: 'LATE', nowMs: integerAt(lockAcquireText, items, 1) };
+      case OUTCOMES.CONFLICT:
+        requireItems(lockAcquireText, items, 3);
+        return {
+          is: 'CONFLICT',
+          nowMs: integerAt(lockAcquireText, items, 1),
+          found: stringAt(lockAcquireText, items, 2),
+        };
+      default:
+        return refuseReply(lockAcquireText, reply);
+    }
+  },
+};
+
+const lockRecountText: ScriptText = {
+  name: 'lock.recount',
+  sha: '9723a4ee8317b062f5552041b333e076f1bc504b',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local COUNTED = 9\n' +
+    'local GONE = 6\n' +
+    'local lock = KEYS[1]\n' +
+    'local holder = ARGV[1]\n' +
+    'local count = tonumber(ARGV[2])\n' +
+    'local lease_ms = tonumber(ARGV[3])\n' +
+    "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+    "redis.call('HSET', lock, holder, count)\n" +
+    "if redis.call('PTTL', lock) < lease_ms then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+    'return { COUNTED }\n',
+};
+
+export interface LockRecountInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** the count from now on */
+  readonly count: number;
+  /** ms: the least time left afterwards */
+  readonly leaseMs: number;
+}
+
+export type LockRecountOutcome = { readonly is: 'COUNTED' } | { readonly is: 'GONE' };
+
+/** States how many times a hold is entered, and never shortens its lease. */
+export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
+  text: lockRecountText,
+  call(input: LockRecountInput): ScriptCall {
+    return {
+      script: lockRecountText,
+      keys: [input.lock],
+      args: [input.holder, String(input.count), String(input.leaseMs)],
+    };
+  },
+  decode(reply: Reply): LockRecountOutcome {
+    const items = openReply(lockRecountText, reply);
+    switch (items[0]) {
+      case OUTCOMES.COUNTED:
+        requireItems(lockRecountText, items, 1);
+        return { is: 'COUNTED' };
+      case OUTCOMES.GONE:
+        requireItems(lockRecountText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(lockRecountText, reply);
+    }
+  },
+};
+
+const lockReleaseText: ScriptText = {
+  name: 'lock.release',
+  sha: '9dffde732daea641985c62442d959e9be5b56055',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local RELEASED = 5\n' +
+    'local GONE = 6\n' +
+    'local function notify(channel, message)\n' +
+    "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
+    "  if type(receivers) ~= 'number' then return 0 end\n" +
+    '  return receivers\n' +
+    'end\n' +
+    'local lock = KEYS[1]\n' +
+    'local holder = ARGV[1]\n' +
+    'local channel = ARGV[2]\n' +
+    "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+    "redis.call('DEL', lock)\n" +
+    "return { RELEASED, notify(channel, '0') }\n",
+};
+
+export interface LockReleaseInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** where waiters listen */
+  readonly channel: string;
+}
+
+export type LockReleaseOutcome =
+  | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'GONE' };
+
+/** Ends a hold, whatever its count, and wakes the waiters. */
+export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
+  text: lockReleaseText,
+  call(input: LockReleaseInput): ScriptCall {
+    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel] };
+  },
+  decode(reply: Reply): LockReleaseOutcome {
+    const items = openReply(lockReleaseText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(lockReleaseText, items, 2);
+        return { is: 'RELEASED', receivers: integerAt(lockReleaseText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(lockReleaseText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(lockReleaseText, reply);
+    }
+  },
+};
+
+const lockRenewText: ScriptText = {
+  name: 'lock.renew',
+  sha: '4f9fc948003368cffe4d2ca73d33397a146d2994',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local RENEWED = 7\n' +
+    'local GONE = 6\n' +
+    'local FAILED = 8\n' +
+    'local outcomes = {}\n' +
+    'for i = 1, #KEYS do\n' +
+    '  local lock = KEYS[i]\n' +
+    '  local holder = ARGV[2 * i - 1]\n' +
+    '  local lease_ms = tonumber(ARGV[2 * i])\n' +
+    "  local mine = redis.pcall('HEXISTS', lock, holder)\n" +
+    '  if mine == 1 then\n' +
+    "    redis.call('PEXPIRE', lock, lease_ms)\n" +
+    '    outcomes[i] = RENEWED\n' +
+    "  elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
+    '    outcomes[i] = GONE\n' +
+    '  else\n' +
+    '    outcomes[i] = FAILED\n' +
+    '  end\n' +
+    'end\n' +
+    'return outcomes\n',
+};
+
+export interface LockRenewItem {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** ms */
+  readonly leaseMs: number;
+}
+
+export type LockRenewOutcome = 'RENEWED' | 'GONE' | 'FAILED';
+
+/** Restarts the lease of each hold that still has its lock. Never re-creates one. */
+export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
+  text: lockRenewText,
+  call(batch: readonly LockRenewItem[]): ScriptCall {
+    const keys: string[] = [];
+    const args: string[] = [];
+    for (const item of batch) {
+      keys.push(item.lock);
+      args.push(item.holder, String(item.leaseMs));
+    }
+    return { script: lockRenewText, keys, args };
+  },
+  decode(reply: Reply, count: number): LockRenewOutcome[] {
+    const outcomes: LockRenewOutcome[] = [];
+    for (const item of openBatch(lockRenewText, reply, count)) {
+      switch (item) {
+        case OUTCOMES.RENEWED:
+          outcomes.push('RENEWED');
+          break;
+        case OUTCOMES.GONE:
+          outcomes.push('GONE');
+          break;
+        case OUTCOMES.FAILED:
+          outcomes.push('FAILED');
+          break;
+        default:
+          refuseReply(lockRenewText, reply);
+      }
+    }
+    return outcomes;
+  },
+};
+
+const mutexAcquireText: ScriptText = {
+  name: 'mutex.acquire',
+  sha: 'ecfed7efff1233dbe53b160b3d8ce249c9c08e66',
+  source:
+    '#!lua\n' +
+    'local GRANTED = 1\n' +
+    'local HELD = 2\n' +
+    'local LATE = 3\n' +
+    'local function server_now()\n' +
+    "  local time = redis.call('TIME')\n" +
+    '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+    '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+    'end\n' +
+    'local mutex = KEYS[1]\n' +
+    'local token = ARGV[1]\n' +
+    'local lease_ms = tonumber(ARGV[2])\n' +
+    'local not_after_ms = tonumber(ARGV[3])\n' +
+    'local now_ms = server_now()\n' +
+    'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+    "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return { GRANTED, now_ms } end\n" +
+    "if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end\n" +
+    "redis.call('PEXPIRE', mutex, lease_ms)\n" +
+    'return { GRANTED, now_ms }\n',
+};
+
+export interface MutexAcquireInput {
+  /** string: the owner's token */
+  readonly mutex: string;
+  /** random, one per hold */
+  readonly token: string;
+  /** ms */
+  readonly leaseMs: number;
+  /** ms of server time: refuse when later, 0 never */
+  readonly notAfterMs: number;
+}
+
+export type MutexAcquireOutcome =
+  | { readonly is: 'GRANTED'; readonly nowMs: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number }
+  | { readonly is: 'LATE'; readonly nowMs: number };
+
+/** Grants the mutex to one token, or says for how long it is taken. */
+export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
+  text: mutexAcquireText,
+  call(input: MutexAcquireInput): ScriptCall {
+    return {
+      script: mutexAcquireText,
+      keys: [input.mutex],
+      args: [input.token, String(input.leaseMs), String(input.notAfterMs)],
+    };
+  },
+  decode(reply: Reply): MutexAcquireOutcome {
+    const items = openReply(mutexAcquireText, reply);
+    switch (items[0]) {
+      case OUTCOMES.GRANTED:
+        requireItems(mutexAcquireText, items, 2);
+        return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
+      case OUTCOMES.HELD:
+        requireItems(mutexAcquireText, items, 3);
+        return {
+          is: 'HELD',
+          nowMs: integerAt(mutexAcquireText, items, 1),
+          ttlMs: integerAt(mutexAcquireText, items, 2),
+        };
+      case OUTCOMES.LATE:
+        requireItems(mutexAcquireText, items, 2);
+        return { is: 'LATE', nowMs: integerAt(mutexAcquireText, items, 1) };
+      default:
+        return refuseReply(mutexAcquireText, reply);
+    }
+  },
+};
+
+const mutexReleaseText: ScriptText = {
+  name: 'mutex.release',
+  sha: 'b13be512dfe4cef95a0918e83da54c386bb55815',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local RELEASED = 5\n' +
+    'local GONE = 6\n' +
+    'local function notify(channel, message)\n' +
+    "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
+    "  if type(receivers) ~= 'number' then return 0 end\n" +
+    '  return receivers\n' +
+    'end\n' +
+    'local mutex = KEYS[1]\n' +
+    'local token = ARGV[1]\n' +
+    'local channel = ARGV[2]\n' +
+    "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
+    "redis.call('DEL', mutex)\n" +
+    "return { RELEASED, notify(channel, '0') }\n",
+};
+
+export interface MutexReleaseInput {
+  /** string: the owner's token */
+  readonly mutex: string;
+  /** random, one per hold */
+  readonly token: string;
+  /** where waiters listen */
+  readonly channel: string;
+}
+
+export type MutexReleaseOutcome =
+  | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'GONE' };
+
+/** Deletes the mutex if the token is still its owner's, and wakes the waiters. */
+export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
+  text: mutexReleaseText,
+  call(input: MutexReleaseInput): ScriptCall {
+    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel] };
+  },
+  decode(reply: Reply): MutexReleaseOutcome {
+    const items = openReply(mutexReleaseText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(mutexReleaseText, items, 2);
+        return { is: 'RELEASED', receivers: integerAt(mutexReleaseText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(mutexReleaseText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(mutexReleaseText, reply);
+    }
+  },
+};
+
+const mutexRenewText: ScriptText = {
+  name: 'mutex.renew',
+  sha: '17597c1660beb40e1e30198460d78f3190c154a1',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local RENEWED = 7\n' +
+    'local GONE = 6\n' +
+    'local FAILED = 8\n' +
+    'local outcomes = {}\n' +
+    'for i = 1, #KEYS do\n' +
+    '  local mutex = KEYS[i]\n' +
+    '  local token = ARGV[2 * i - 1]\n' +
+    '  local lease_ms = tonumber(ARGV[2 * i])\n' +
+    "  local owner = redis.pcall('GET', mutex)\n" +
+    '  if owner == token then\n' +
+    "    redis.call('PEXPIRE', mutex, lease_ms)\n" +
+    '    outcomes[i] = RENEWED\n' +
+    "  elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then\n" +
+    '    outcomes[i] = GONE\n' +
+    '  else\n' +
+    '    outcomes[i] = FAILED\n' +
+    '  end\n' +
+    'end\n' +
+    'return outcomes\n',
+};
+
+export interface MutexRenewItem {
+  /** string: the owner's token */
+  readonly mutex: string;
+  /** random, one per hold */
+  readonly token: string;
+  /** ms */
+  readonly leaseMs: number;
+}
+
+export type MutexRenewOutcome = 'RENEWED' | 'GONE' | 'FAILED';
+
+/** Restarts the lease of each mutex that still holds its token. Never re-creates one. */
+export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
+  text: mutexRenewText,
+  call(batch: readonly MutexRenewItem[]): ScriptCall {
+    const keys: string[] = [];
+    const args: string[] = [];
+    for (const item of batch) {
+      keys.push(item.mutex);
+      args.push(item.token, String(item.leaseMs));
+    }
+    return { script: mutexRenewText, keys, args };
+  },
+  decode(reply: Reply, count: number): MutexRenewOutcome[] {
+    const outcomes: MutexRenewOutcome[] = [];
+    for (const item of openBatch(mutexRenewText, reply, count)) {
+      switch (item) {
+        case OUTCOMES.RENEWED:
+          outcomes.push('RENEWED');
+          break;
+        case OUTCOMES.GONE:
+          outcomes.push('GONE');
+          break;
+        case OUTCOMES.FAILED:
+          outcomes.push('FAILED');
+          break;
+        default:
+          refuseReply(mutexRenewText, reply);
+      }
+    }
+    return outcomes;
+  },
+};

@@ -1,0 +1,19 @@
+/** Every answer that a script of ours can give. The numbers are on the wire: add, never renumber. */
+export const OUTCOMES = {
+  GRANTED: 1,
+  HELD: 2,
+  LATE: 3,
+  CONFLICT: 4,
+  RELEASED: 5,
+  GONE: 6,
+  RENEWED: 7,
+  FAILED: 8,
+  COUNTED: 9,
+  ABSENT: 10,
+  LOCK: 11,
+  MUTEX: 12,
+  OTHER: 13,
+  FOUND: 14,
+} as const;
+
+export type OutcomeName = keyof typeof OUTCOMES;

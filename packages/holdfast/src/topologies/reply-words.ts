@@ -1,0 +1,29 @@
+/**
+ * What an error reply of Redis means for a lock, by its first word. The texts differ between servers and
+ * versions; the words do not.
+ */
+
+/** The server cannot now, and may in a moment: a restart, a failover, memory, a long script, a moving slot. */
+const PASSING_WORDS: ReadonlySet<string> = new Set([
+  'LOADING',
+  'READONLY',
+  'MASTERDOWN',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'MOVED',
+  'ASK',
+  'BUSY',
+  'OOM',
+  'MISCONF',
+  'NOREPLICAS',
+  'UNKILLABLE',
+]);
+
+export function isPassingWord(word: string): boolean {
+  return PASSING_WORDS.has(word);
+}
+
+/** The key holds something of another type: nothing was written. */
+export function isConflictWord(word: string): boolean {
+  return word === 'WRONGTYPE';
+}

@@ -1,0 +1,138 @@
+/** One server decides: a standalone Redis or Valkey, or the primary that the client itself finds. */
+import { CallFailure, type Client, type Reply, type ScriptCall, type StopListening, type Wake } from '../clients/client.ts';
+import type { Clock } from '../core/clock.ts';
+import { instantNow, leaseDeadline, remainingMs } from '../core/instant.ts';
+import type { ServerFailure } from '../errors.ts';
+import { isConflictWord, isPassingWord } from './reply-words.ts';
+import { ServerClock } from './server-clock.ts';
+import type {
+  AcquireResult,
+  HoldTerms,
+  KeepResult,
+  Protocol,
+  ReleaseResult,
+  RenewAnswer,
+  RenewItem,
+  Topology,
+} from './topology.ts';
+
+const KEPT: KeepResult = { is: 'kept' };
+const GONE: KeepResult = { is: 'gone' };
+
+export class SingleTopology implements Topology {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #serverClock = new ServerClock();
+  #hasAnswered = false;
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  get keyPrefix(): string {
+    return this.#client.keyPrefix;
+  }
+
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+    const sentAt = instantNow(this.#clock);
+    const giveUpMs = sentAt.monotonicMs + timeoutMs;
+    const call = protocol.acquire(terms, this.#serverClock.at(giveUpMs));
+    const reply = await this.#run(call, timeoutMs);
+    if (reply instanceof CallFailure) return this.#failedAcquire(reply);
+
+    const answer = protocol.decodeAcquire(reply);
+    const heardAtMs = this.#clock.monotonicMs();
+    this.#serverClock.learn(answer.nowMs, heardAtMs);
+    if (answer.is === 'HELD') return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner };
+    if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
+    if (answer.is === 'LATE') {
+      const text = `refused: it reached the server later than ${timeoutMs} ms after it was sent, or the server's clock jumped`;
+      return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true };
+    }
+    const deadline = leaseDeadline(sentAt, terms.leaseMs);
+    if (remainingMs(deadline, this.#clock) <= 0) {
+      const tookMs = Math.ceil(heardAtMs - sentAt.monotonicMs);
+      const text = `granted too late: the answer took ${tookMs} ms of a lease of ${terms.leaseMs} ms`;
+      return { is: 'unknown', servers: [this.#failure('late', text)] };
+    }
+    return { is: 'granted', deadline, firstFence: answer.firstFence };
+  }
+
+  async release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult> {
+    const reply = await this.#run(protocol.release(holder), timeoutMs);
+    if (reply instanceof CallFailure) {
+      if (isConflictWord(reply.word)) return { is: 'gone' };
+      return { is: 'failed', servers: [this.#failureOf(reply)] };
+    }
+    const answer = protocol.decodeRelease(reply);
+    return answer.is === 'RELEASED' ? { is: 'released', receivers: answer.receivers } : { is: 'gone' };
+  }
+
+  async recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
+    const reply = await this.#run(protocol.recount(item.holder, count, item.leaseMs), timeoutMs);
+    if (reply instanceof CallFailure) return this.#failedKeep(reply);
+    return protocol.decodeRecount(reply) ? KEPT : GONE;
+  }
+
+  async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+    const renewal = items[0]?.protocol.renewal;
+    if (renewal === undefined) return [];
+    const reply = await this.#run(renewal.call(items), timeoutMs);
+    if (reply instanceof CallFailure) {
+      const failed = this.#failedKeep(reply);
+      return items.map(() => failed);
+    }
+    return renewal.decode(reply, items.length).map((answer) => this.#keepResult(answer));
+  }
+
+  listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
+    return this.#client.listen(channel, wake, timeoutMs);
+  }
+
+  query(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
+    return this.#run(call, timeoutMs);
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
+    const reply = await this.#client.run(call, timeoutMs);
+    if (!(reply instanceof CallFailure) || reply.kind === 'reply') this.#hasAnswered = true;
+    return reply;
+  }
+
+  #failedAcquire(failure: CallFailure): AcquireResult {
+    if (isConflictWord(failure.word)) return { is: 'conflict', found: failure.text };
+    const servers = [this.#failureOf(failure)];
+    if (failure.kind === 'unknown') return { is: 'unknown', servers };
+    const isPassing = failure.kind === 'unreachable' || isPassingWord(failure.word);
+    return { is: 'refused', servers, isPassing };
+  }
+
+  /** A key of another type is as gone as no key. */
+  #failedKeep(failure: CallFailure): KeepResult {
+    if (isConflictWord(failure.word)) return GONE;
+    return { is: 'failed', servers: [this.#failureOf(failure)] };
+  }
+
+  #keepResult(answer: RenewAnswer): KeepResult {
+    if (answer === 'RENEWED') return KEPT;
+    if (answer === 'GONE') return GONE;
+    return { is: 'failed', servers: [this.#failure('reply', 'the server refused to read the key')] };
+  }
+
+  #failureOf(failure: CallFailure): ServerFailure {
+    return this.#failure(failure.kind, failure.text);
+  }
+
+  #failure(kind: ServerFailure['kind'], text: string): ServerFailure {
+    return { server: this.#client.description, kind, text };
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The seam between primitives and servers. A primitive says what a transition is on one node (`Protocol`); a
+ * topology decides how many nodes must agree and turns their answers into one.
+ */
+import type { CallFailure, Reply, ScriptCall, StopListening, Wake } from '../clients/client.ts';
+import type { Instant } from '../core/instant.ts';
+import type { ServerFailure } from '../errors.ts';
+
+export type Kind = 'lock' | 'mutex';
+
+/** What an acquire states: this hold has it, for this long, with this many fences. */
+export interface HoldTerms {
+  readonly holder: string;
+  readonly leaseMs: number;
+  /** How many local owners it may serve; each gets a fence of its own. */
+  readonly fences: number;
+}
+
+/** One node's answer to an acquire. */
+export type AcquireAnswer =
+  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly firstFence?: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner?: string }
+  | { readonly is: 'LATE'; readonly nowMs: number }
+  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
+
+export type ReleaseAnswer = { readonly is: 'RELEASED'; readonly receivers: number } | { readonly is: 'GONE' };
+
+export interface RenewItem {
+  readonly protocol: Protocol;
+  readonly holder: string;
+  readonly leaseMs: number;
+}
+
+export type RenewAnswer = 'RENEWED' | 'GONE' | 'FAILED';
+
+/** How a kind of lock renews many holds in one call. One object per kind: batches are grouped by it. */
+export interface RenewalBatch {
+  call(items: readonly RenewItem[]): ScriptCall;
+  decode(reply: Reply, count: number): RenewAnswer[];
+}
+
+/** A primitive's transitions on one name, as script calls for one node and the reading of their replies. */
+export interface Protocol {
+  readonly kind: Kind;
+  /** As the caller gave it. */
+  readonly name: string;
+  /** The Redis key. */
+  readonly key: string;
+  readonly channel: string;
+  readonly isFenced: boolean;
+  readonly renewal: RenewalBatch;
+  acquire(terms: HoldTerms, notAfterMs: number): ScriptCall;
+  decodeAcquire(reply: Reply): AcquireAnswer;
+  release(holder: string): ScriptCall;
+  decodeRelease(reply: Reply): ReleaseAnswer;
+  /** States how often the hold is entered; only for kinds that can be. */
+  recount(holder: string, count: number, leaseMs: number): ScriptCall;
+  /** Whether it was still ours. */
+  decodeRecount(reply: Reply): boolean;
+}
+
+export type AcquireResult =
+  | { readonly is: 'granted'; readonly deadline: Instant; readonly firstFence: number | undefined }
+  | { readonly is: 'held'; readonly ttlMs: number; readonly owner: string | undefined }
+  | { readonly is: 'conflict'; readonly found: string }
+  /** It has not happened and will not happen. */
+  | { readonly is: 'refused'; readonly servers: readonly ServerFailure[]; readonly isPassing: boolean }
+  /** It may have happened: repeat it under the same holder, or release that holder. */
+  | { readonly is: 'unknown'; readonly servers: readonly ServerFailure[] };
+
+export type ReleaseResult =
+  | { readonly is: 'released'; readonly receivers: number }
+  | { readonly is: 'gone' }
+  | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
+
+/** Of a renewal or a recount: only `kept` moves a deadline, only `gone` and time declare a loss. */
+export type KeepResult =
+  | { readonly is: 'kept' }
+  | { readonly is: 'gone' }
+  | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
+
+export interface Topology {
+  /** Put before every name: the callers' own key prefix. */
+  readonly keyPrefix: string;
+  /** Whether a server has ever answered. */
+  readonly hasAnswered: boolean;
+  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
+  release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult>;
+  recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult>;
+  /** One result per item, in order. All items are of one kind. */
+  renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]>;
+  listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
+  /** Runs an administrative script where the truth is. */
+  query(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { complaintsWith } from './fixture.ts';
+
+const HEADER_KEYS = 'a key of the header (thing, journal)';
+
+test('a command touches only keys of the header', () => {
+  expect(complaintsWith('thing/take.lua', "call('GET', thing)", "call('GET', owner)")).toEqual([
+    `thing/take.lua:17: expected ${HEADER_KEYS}, found \`local taken = redis.call('GET', owner)\``,
+  ]);
+});
+
+test('a key is not made in a script', () => {
+  expect(complaintsWith('thing/take.lua', "call('GET', thing)", "call('GET', thing .. ':old')")).toEqual([
+    `thing/take.lua:17: expected ${HEADER_KEYS}, found \`local taken = redis.call('GET', thing .. ':old')\``,
+  ]);
+});
+
+test('pcall is looked at as call is', () => {
+  expect(complaintsWith('thing/take.lua', "call('GET', thing)", "pcall('GET', owner)")).toHaveLength(1);
+});
+
+test('every key of a command with several is looked at', () => {
+  expect(complaintsWith('thing/take.lua', 'note(', "redis.call('DEL', thing, owner)\nnote(")).toEqual([
+    `thing/take.lua:20: expected ${HEADER_KEYS}, found \`redis.call('DEL', thing, owner)\``,
+  ]);
+});
+
+test('a function that takes a key is called with a key of the header', () => {
+  expect(complaintsWith('thing/take.lua', 'note(journal, owner)', 'note(owner, journal)')).toEqual([
+    `thing/take.lua:20: expected ${HEADER_KEYS}, found \`note(owner, journal)\``,
+  ]);
+});
+
+test('a function that hands its parameter on as a key is called with a key of the header', () => {
+  const twice = 'local function twice(name) note(name, owner) end\n';
+  const body = 'note(journal, owner)';
+  expect(complaintsWith('thing/take.lua', body, `${twice}twice(journal)`)).toEqual([]);
+  expect(complaintsWith('thing/take.lua', body, `${twice}twice(owner, journal)`)).toEqual([
+    `thing/take.lua:21: expected ${HEADER_KEYS}, found \`twice(owner, journal)\``,
+  ]);
+});
+
+test('a local that hides a key is not that key', () => {
+  const hiding = "if taken then\n  local thing = owner\n  redis.call('DEL', thing)\nend\nnote(";
+  expect(complaintsWith('thing/take.lua', 'note(', hiding)).toEqual([
+    `thing/take.lua:22: expected ${HEADER_KEYS}, found \`redis.call('DEL', thing)\``,
+  ]);
+});
+
+test('a key is never given another value', () => {
+  expect(complaintsWith('thing/take.lua', 'note(', 'journal = owner\nnote(')).toEqual([
+    'thing/take.lua:20: expected the key `journal` to stay what it is, found `journal = owner`',
+  ]);
+});
+
+test('a parameter that is given another value is not a key', () => {
+  expect(complaintsWith('include/note.lua', "redis.call('SET'", "journal = 'x'\n  redis.call('SET'")).toEqual(
+    [`include/note.lua:4: expected ${HEADER_KEYS}, found \`redis.call('SET', journal, owner)\``],
+  );
+});
+
+test('a function is called and not passed around', () => {
+  expect(complaintsWith('thing/take.lua', 'note(', 'local alias = note\nalias(')).toEqual([
+    'thing/take.lua:20: expected `note` to be called, not passed around, found `local alias = note`',
+  ]);
+});
+
+test('a command without keys needs none', () => {
+  expect(complaintsWith('thing/take.lua', 'note(', "redis.call('PUBLISH', owner, '0')\nnote(")).toEqual([]);
+});

@@ -1,0 +1,232 @@
+/**
+ * A TCP proxy between a client and a Redis server that fails on request, and exactly where asked: it reads the
+ * protocol, so a fault is aimed at a command and not at a moment.
+ */
+import { createServer, type Server } from 'node:net';
+import { freePort } from './free-port.ts';
+import { type AimedFault, type FaultDesk, ProxyLink } from './proxy-link.ts';
+
+type Args = readonly string[];
+
+/** Says whether a request is the one a fault is aimed at. */
+export type Match = (args: Args) => boolean;
+
+/** Requests that run this script, by its hash or by its text. */
+export function script({ sha, source }: { readonly sha: string; readonly source: string }): Match {
+  return ([verb = '', text = '']) =>
+    /^evalsha(_ro)?$/i.test(verb) ? text.toLowerCase() === sha : /^eval(_ro)?$/i.test(verb) && text === source;
+}
+
+/** Requests that begin with these words, in any case: `command('CLIENT', 'SETINFO')`. */
+export function command(...words: string[]): Match {
+  return (args) => words.every((word, index) => args[index]?.toLowerCase() === word.toLowerCase());
+}
+
+interface ArmedFault extends AimedFault {
+  readonly match: Match;
+  readonly done: (args: Args) => void;
+  claimsLeft: number;
+  firingsLeft: number;
+}
+
+/** The most requests kept in the history; a test that sends more looks at counts, not at a list. */
+const HISTORY_MAX = 100_000;
+const PORT_TRIES_MAX = 10;
+
+export class FaultProxy {
+  readonly #targetPort: number;
+  readonly #links = new Set<ProxyLink>();
+  readonly #faults = new Set<ArmedFault>();
+  readonly #history: Args[] = [];
+  readonly #desk: FaultDesk;
+  #server: Server | null = null;
+  #port = 0;
+  #delayMs = 0;
+  #isFrozen = false;
+  #connectionsMade = 0;
+
+  /** Not listening yet: `startProxy` does that. */
+  constructor(targetPort: number) {
+    this.#targetPort = targetPort;
+    this.#desk = this.#makeDesk();
+  }
+
+  /** Stays the same over `refuse()` and `accept()`. */
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.#port}`;
+  }
+
+  /** Clients connected now. */
+  get connections(): number {
+    return this.#links.size;
+  }
+
+  /** Clients ever accepted. */
+  get connectionsMade(): number {
+    return this.#connectionsMade;
+  }
+
+  /** The arguments of every request that came to be forwarded or cut, in order, over all connections. */
+  get history(): readonly Args[] {
+    return this.#history;
+  }
+
+  clearHistory(): void {
+    this.#history.length = 0;
+  }
+
+  /**
+   * The connection closes when the request comes; the server never sees it, nor what came after it. Requests
+   * before it are answered first. Like every aimed fault it happens `times` times, and the promise resolves
+   * with the request of the last time.
+   */
+  cutBeforeRequest(match: Match, times = 1): Promise<Args> {
+    return this.#arm('cut-before', match, times);
+  }
+
+  /**
+   * The server runs the request and answers; the answer is lost and the connection closes. What the client sent
+   * after it never reaches the server. A NOSCRIPT answer passes and the fault waits for the script to run.
+   */
+  cutAfterRequest(match: Match, times = 1): Promise<Args> {
+    return this.#arm('cut-after', match, times);
+  }
+
+  /**
+   * The server runs the request; its answer is lost. The connection stays and is dead from then on, in both
+   * directions: a later reply would be taken for the lost one.
+   */
+  dropReply(match: Match, times = 1): Promise<Args> {
+    return this.#arm('drop-reply', match, times);
+  }
+
+  /** The answer comes late, and so does what follows it. Fires when the server has answered. */
+  delayReply(match: Match, delayMs: number, times = 1): Promise<Args> {
+    return this.#arm('delay-reply', match, times, delayMs);
+  }
+
+  /** Disarms the aimed faults that have not fired. Their promises stay open. */
+  clearFaults(): void {
+    this.#faults.clear();
+  }
+
+  /** Each direction is late by this much from now on; 0 ends it. */
+  delay(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
+  /** Forwards nothing either way, not even an end. Connections stay, new ones are accepted. */
+  freeze(): void {
+    this.#isFrozen = true;
+    for (const link of this.#links) link.hold();
+  }
+
+  /** Forwards what has gathered since `freeze()`, in order. */
+  thaw(): void {
+    this.#isFrozen = false;
+    for (const link of this.#links) link.release();
+  }
+
+  /** New connections are refused from now on; those that exist stay. */
+  refuse(): void {
+    this.#server?.close();
+    this.#server = null;
+  }
+
+  /** Listens again on the same port. */
+  async accept(): Promise<void> {
+    if (this.#server === null) await this.#listen(this.#port);
+  }
+
+  /** Closes every connection now. */
+  cutAll(): void {
+    for (const link of this.#links) link.destroy();
+  }
+
+  async start(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#listen(await freePort());
+      } catch (error) {
+        if (tries === PORT_TRIES_MAX) throw error;
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    const closed = new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve())));
+    this.cutAll();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #arm(kind: AimedFault['kind'], match: Match, times: number, delayMs = 0): Promise<Args> {
+    return new Promise((done) => {
+      this.#faults.add({ kind, match, delayMs, done, claimsLeft: times, firingsLeft: times });
+    });
+  }
+
+  #listen(port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const server = createServer((client) => {
+        this.#connectionsMade += 1;
+        this.#links.add(new ProxyLink(client, this.#targetPort, this.#desk));
+      });
+      server.once('error', reject);
+      server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+        this.#port = port;
+        this.#server = server;
+        resolve();
+      });
+    });
+  }
+
+  #claim(args: Args): AimedFault | undefined {
+    if (this.#history.length < HISTORY_MAX) this.#history.push(args);
+    for (const fault of this.#faults) {
+      if (fault.claimsLeft === 0 || !fault.match(args)) continue;
+      fault.claimsLeft -= 1;
+      return fault;
+    }
+    return undefined;
+  }
+
+  #makeDesk(): FaultDesk {
+    const armed = (fault: AimedFault): ArmedFault => fault as ArmedFault;
+    const proxy = this;
+    return {
+      get delayMs() {
+        return proxy.#delayMs;
+      },
+      get isFrozen() {
+        return proxy.#isFrozen;
+      },
+      claim: (args) => this.#claim(args),
+      giveBack: (fault) => {
+        armed(fault).claimsLeft += 1;
+      },
+      fired: (fault, args) => {
+        armed(fault).firingsLeft -= 1;
+        if (armed(fault).firingsLeft > 0) return;
+        this.#faults.delete(armed(fault));
+        armed(fault).done(args);
+      },
+      closed: (link) => this.#links.delete(link),
+    };
+  }
+}
+
+export async function startProxy(targetPort: number): Promise<FaultProxy> {
+  const proxy = new FaultProxy(targetPort);
+  await proxy.start();
+  return proxy;
+}

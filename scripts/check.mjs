@@ -1,0 +1,58 @@
+// Everything that can be checked without a server: `npm run check`.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const BIN = join(ROOT, 'node_modules/.bin');
+
+const TYPE_PROJECTS = [
+  'packages/holdfast/tsconfig.json',
+  'packages/holdfast/tsconfig.build.json',
+  'scripts/tsconfig.json',
+  'bench/tsconfig.json',
+];
+
+/** @type {ReadonlyArray<readonly [name: string, command: string, args: readonly string[]]>} */
+const STEPS = [
+  ['format and lint', 'biome', ['check', '--error-on-warnings']],
+  ...TYPE_PROJECTS.filter((project) => existsSync(join(ROOT, project))).map(
+    (project) => /** @type {const} */ ([`types of ${project}`, 'tsc', ['-p', project, '--noEmit']]),
+  ),
+  ['unused', 'knip', []],
+  ['surface', 'tsx', ['scripts/surface.ts']],
+  ['Lua headers', 'tsx', ['scripts/lua/main.ts', '--check']],
+];
+
+/**
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @returns {Promise<{ isPassed: boolean, output: string }>}
+ */
+function run(command, args) {
+  return new Promise((resolve) => {
+    let output = '';
+    const child = spawn(join(BIN, command), args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.on('error', (error) => resolve({ isPassed: false, output: `${output}${error.message}\n` }));
+    child.on('close', (code) => resolve({ isPassed: code === 0, output }));
+  });
+}
+
+const results = await Promise.all(
+  STEPS.map(async ([name, command, args]) => {
+    const startedAt = performance.now();
+    const { isPassed, output } = await run(command, args);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    if (!isPassed) process.stdout.write(output);
+    console.log(`${isPassed ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
+    return isPassed;
+  }),
+);
+if (results.includes(false)) process.exitCode = 1;

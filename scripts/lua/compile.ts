@@ -1,0 +1,55 @@
+import { assemble } from './assemble.ts';
+import { type Complaint, LuaComplaint } from './complaint.ts';
+import { type CompiledScript, emitModule } from './emit.ts';
+import type { LuaFiles } from './include.ts';
+import { type Rule, readProgram } from './program.ts';
+import { checkBindings } from './rules/bindings.ts';
+import { checkCommands } from './rules/commands.ts';
+import { checkGlobals } from './rules/globals.ts';
+import { checkIncludes } from './rules/includes.ts';
+import { checkKeys } from './rules/keys.ts';
+import { checkLength } from './rules/length.ts';
+import { checkReplies } from './rules/replies.ts';
+
+export interface Compiled {
+  /** The text of generated.ts before formatting; empty when there are complaints. */
+  readonly module: string;
+  readonly complaints: readonly Complaint[];
+}
+
+const RULES: readonly Rule[] = [
+  checkLength,
+  checkBindings,
+  checkIncludes,
+  checkGlobals,
+  checkCommands,
+  checkKeys,
+  checkReplies,
+];
+
+/** Checks every script and makes the TypeScript module of them all. */
+export function compile(files: LuaFiles): Compiled {
+  const scripts: CompiledScript[] = [];
+  const complaints: Complaint[] = [];
+  for (const file of files.keys()) {
+    if (file.startsWith('include/')) continue;
+    try {
+      const program = readProgram(files, file);
+      complaints.push(...RULES.flatMap((rule) => rule(program)));
+      scripts.push({ name: scriptName(file), header: program.header, source: assemble(program) });
+    } catch (error) {
+      if (!(error instanceof LuaComplaint)) throw error;
+      complaints.push(error.complaint);
+    }
+  }
+  return { module: complaints.length > 0 ? '' : emitModule(scripts), complaints };
+}
+
+/** `lock.acquire` for `lock/acquire.lua`. */
+function scriptName(file: string): string {
+  const name = /^([a-z-]+)\/([a-z-]+)\.lua$/.exec(file);
+  if (name === null) {
+    throw new LuaComplaint({ file, line: 1, expected: 'a path <noun>/<verb>.lua', found: file });
+  }
+  return `${name[1]}.${name[2]}`;
+}

@@ -1,0 +1,163 @@
+import { OUTCOMES, type OutcomeName } from '../../packages/holdfast/src/scripts/outcome.ts';
+import { type Complaint, LuaComplaint } from './complaint.ts';
+
+export interface Key {
+  readonly name: string;
+  readonly meaning: string;
+}
+
+export interface Argument {
+  readonly name: string;
+  readonly type: 'integer' | 'string';
+  readonly meaning: string;
+}
+
+export interface PayloadItem {
+  readonly name: string;
+  /** `strings` takes the rest of the reply, so it comes last. */
+  readonly type: 'integer' | 'string' | 'strings';
+}
+
+export interface Outcome {
+  readonly name: OutcomeName;
+  readonly payload: readonly PayloadItem[];
+  readonly line: number;
+}
+
+/** What a script says of itself. The TypeScript types are made from this, so every word of it is checked. */
+export interface Header {
+  readonly shebang: string;
+  readonly flags: readonly string[];
+  readonly sentence: string;
+  /** One outcome for each element of KEYS, instead of one reply. */
+  readonly isBatch: boolean;
+  readonly keys: readonly Key[];
+  readonly args: readonly Argument[];
+  readonly outcomes: readonly Outcome[];
+  readonly includes: readonly string[];
+  /** How many lines the header takes; the body begins on the next one. */
+  readonly lines: number;
+}
+
+const FLAGS = ['allow-oom', 'allow-stale', 'no-cluster', 'no-writes'];
+const NAME = /^[a-z][a-z0-9_]*$/;
+
+/** Reads the comment block on top of a script. Throws at the first line that is not as it must be. */
+export function readHeader(file: string, text: string): Header {
+  const lines = text.split('\n');
+  const refuse = (line: number, expected: string, found: string): never => {
+    throw new LuaComplaint({ file, line, expected, found });
+  };
+  const shebang = lines[0] ?? '';
+  const sentence = /^--- ([A-Z].*\.)$/.exec(lines[1] ?? '')?.[1];
+  const flags = readFlags(file, shebang);
+  if (sentence === undefined) {
+    return refuse(2, 'a sentence after `---` that says what the script does', `\`${lines[1] ?? ''}\``);
+  }
+
+  const keys: Key[] = [];
+  const args: Argument[] = [];
+  const outcomes: Outcome[] = [];
+  const includes: string[] = [];
+  const forms = new Set<'one' | 'each'>();
+  let hasRepeat = false;
+  let count = 2;
+  for (; lines[count]?.startsWith('--'); count++) {
+    const tag = /^-- @(each )?([a-z]+) ?(.*)$/.exec(lines[count] ?? '');
+    if (tag === null) continue;
+    const at = { file, line: count + 1 };
+    const [, each, word = '', rest = ''] = tag;
+    if (['key', 'arg', 'outcome'].includes(word)) forms.add(each ? 'each' : 'one');
+    else if (each) refuse(at.line, '@each key, @each arg or @each outcome', `@each ${word}`);
+    if (word === 'key') keys.push(readKey(at, rest));
+    else if (word === 'arg') args.push(readArgument(at, rest));
+    else if (word === 'outcome' && each)
+      outcomes.push(...rest.split(/ +/).map((name) => readOutcome(at, name)));
+    else if (word === 'outcome') outcomes.push(readOutcome(at, rest));
+    else if (word === 'include') includes.push(rest);
+    else if (word === 'repeat' && /^harmless: \S/.test(rest)) hasRepeat = true;
+    else if (word === 'repeat') refuse(at.line, '`@repeat harmless: ` and why', `\`@repeat ${rest}\``);
+    else refuse(at.line, '@key, @arg, @outcome, @repeat or @include', `@${word}`);
+  }
+
+  if (!hasRepeat) refuse(count, 'a line `-- @repeat harmless: ` and why', 'none in the header');
+  if (outcomes.length === 0) refuse(count, 'at least one @outcome', 'none in the header');
+  if (forms.size > 1) refuse(count, 'only @each lines in a batch script', 'lines with and without @each');
+  const isBatch = forms.has('each');
+  if (isBatch && keys.length !== 1) refuse(count, 'exactly one `@each key`', `${keys.length}`);
+  const names = [...keys, ...args].map(({ name }) => name);
+  for (const list of [names, outcomes.map(({ name }) => name), includes]) {
+    const twice = list.find((name, i) => list.indexOf(name) !== i);
+    if (twice !== undefined) refuse(count, 'each name once in the header', `${twice} twice`);
+  }
+  return { shebang, flags, sentence, isBatch, keys, args, outcomes, includes, lines: count };
+}
+
+type Place = Pick<Complaint, 'file' | 'line'>;
+
+function readFlags(file: string, shebang: string): string[] {
+  const match = /^#!lua(?: flags=([a-z,-]+))?$/.exec(shebang);
+  if (match === null) {
+    throw new LuaComplaint({
+      file,
+      line: 1,
+      expected: '`#!lua`, with or without flags',
+      found: `\`${shebang}\``,
+    });
+  }
+  const flags = match[1]?.split(',') ?? [];
+  const unknown = flags.find((flag) => !FLAGS.includes(flag));
+  if (unknown !== undefined) {
+    throw new LuaComplaint({ file, line: 1, expected: `flags among ${FLAGS.join(', ')}`, found: unknown });
+  }
+  return flags;
+}
+
+function readKey(at: Place, rest: string): Key {
+  const [, name = '', meaning = ''] = /^(\S+) (\S.*)$/.exec(rest) ?? [];
+  if (!NAME.test(name)) {
+    throw new LuaComplaint({
+      ...at,
+      expected: '`@key name meaning`, name in snake_case',
+      found: `\`${rest}\``,
+    });
+  }
+  return { name, meaning };
+}
+
+function readArgument(at: Place, rest: string): Argument {
+  const [, name = '', type, more = ''] = /^(\S+) (integer|string)(?:(?:, |: )(\S.*))?$/.exec(rest) ?? [];
+  if (!NAME.test(name)) {
+    const expected = '`@arg name type, unit: meaning`, type integer or string';
+    throw new LuaComplaint({ ...at, expected, found: `\`${rest}\`` });
+  }
+  return { name, type: type === 'integer' ? 'integer' : 'string', meaning: more };
+}
+
+function readOutcome(at: Place, rest: string): Outcome {
+  const [name = '', ...items] = rest.split(/ +/);
+  if (!isOutcomeName(name)) {
+    throw new LuaComplaint({
+      ...at,
+      expected: 'an outcome of the table in outcome.ts',
+      found: `\`${name}\``,
+    });
+  }
+  const payload = items.map((item): PayloadItem => {
+    const [, field = '', type] = /^([^:]+):(integer|string|strings)$/.exec(item) ?? [];
+    // A decoded outcome carries its own name under `is`.
+    if (!NAME.test(field) || field === 'is') {
+      const expected = 'payload as `name:integer`, `name:string` or `name:strings`';
+      throw new LuaComplaint({ ...at, expected, found: `\`${item}\`` });
+    }
+    return { name: field, type: type as PayloadItem['type'] };
+  });
+  if (payload.slice(0, -1).some(({ type }) => type === 'strings')) {
+    throw new LuaComplaint({ ...at, expected: '`strings` as the last of a payload', found: `\`${rest}\`` });
+  }
+  return { name, payload, line: at.line };
+}
+
+function isOutcomeName(name: string): name is OutcomeName {
+  return Object.hasOwn(OUTCOMES, name);
+}

@@ -1,0 +1,46 @@
+import { LuaComplaint } from './complaint.ts';
+
+/** Lua files by their path under `lua/`: `lock/acquire.lua`, `include/now.lua`. */
+export type LuaFiles = ReadonlyMap<string, string>;
+
+export interface Include {
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+}
+
+const DIRECTIVE = /^-- @include (\S+)$/;
+
+/** The includes a script needs, each once, every one after those that it needs itself. */
+export function resolveIncludes(files: LuaFiles, file: string, names: readonly string[]): Include[] {
+  const resolved = new Map<string, Include>();
+  const visit = (name: string, path: readonly string[], from: string, line: number): void => {
+    if (path.includes(name)) {
+      const found = [...path, name].join(' -> ');
+      throw new LuaComplaint({ file: from, line, expected: 'includes without a circle', found });
+    }
+    if (resolved.has(name)) return;
+    const own = `include/${name}.lua`;
+    const text = files.get(own);
+    if (text === undefined) {
+      throw new LuaComplaint({
+        file: from,
+        line,
+        expected: `a file ${own} for @include ${name}`,
+        found: 'none',
+      });
+    }
+    for (const [index, directive] of directives(text)) visit(directive, [...path, name], own, index + 1);
+    resolved.set(name, { name, file: own, text });
+  };
+  const lines = files.get(file)?.split('\n') ?? [];
+  for (const name of names) visit(name, [], file, lines.indexOf(`-- @include ${name}`) + 1);
+  return [...resolved.values()];
+}
+
+function directives(text: string): [number, string][] {
+  return text.split('\n').flatMap((line, index): [number, string][] => {
+    const name = DIRECTIVE.exec(line)?.[1];
+    return name === undefined ? [] : [[index, name]];
+  });
+}

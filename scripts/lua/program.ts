@@ -1,0 +1,50 @@
+import type { Complaint } from './complaint.ts';
+import { type Header, readHeader } from './header.ts';
+import { type LuaFiles, resolveIncludes } from './include.ts';
+import { type Declaration, declare, type Names, resolveNames } from './names.ts';
+import { parse } from './parser.ts';
+import type { Block } from './syntax.ts';
+
+/** One Lua file, parsed. */
+export interface Unit {
+  readonly file: string;
+  readonly text: string;
+  readonly block: Block;
+  readonly names: Names;
+}
+
+/** A script with everything that it is made of: what the rules look at. */
+export interface Program {
+  readonly header: Header;
+  readonly script: Unit;
+  /** In the order they are put before the script. */
+  readonly includes: readonly Unit[];
+}
+
+/** A rule looks at a whole program and says what is wrong with it. */
+export type Rule = (program: Program) => Complaint[];
+
+export function readProgram(files: LuaFiles, file: string): Program {
+  const text = files.get(file) ?? '';
+  const header = readHeader(file, text);
+  const outcomes = header.outcomes.map(({ name, line }) => declare('outcome', name, line));
+  const shared: Declaration[] = [];
+  const includes = resolveIncludes(files, file, header.includes).map((include): Unit => {
+    const block = parse(include.file, include.text, 1);
+    const names = resolveNames(block, shared);
+    shared.push(...names.top);
+    return { file: include.file, text: include.text, block, names };
+  });
+  const block = parse(file, text.split('\n').slice(header.lines).join('\n'), header.lines + 1);
+  const script = { file, text, block, names: resolveNames(block, [...outcomes, ...shared]) };
+  return { header, script, includes };
+}
+
+export function unitsOf(program: Program): Unit[] {
+  return [...program.includes, program.script];
+}
+
+/** A line of a file as a complaint quotes it. */
+export function quoteLine(unit: Unit, line: number): string {
+  return `\`${unit.text.split('\n')[line - 1]?.trim() ?? ''}\``;
+}

@@ -1,0 +1,82 @@
+import { isRedisCall, keysOf } from '../commands.ts';
+import type { Complaint } from '../complaint.ts';
+import type { Declaration } from '../names.ts';
+import { type Program, quoteLine, type Rule, type Unit, unitsOf } from '../program.ts';
+import type { Call, Expression } from '../syntax.ts';
+import { allExpressions, callsOf } from '../traverse.ts';
+
+/** A place where an expression must be one of the header's keys. */
+interface Demand {
+  readonly unit: Unit;
+  readonly call: Call;
+  readonly key: Expression | undefined;
+}
+
+/**
+ * Every key that a command touches is one of the header's. A function may take a key as a parameter; then each
+ * call of it must pass one, and so on up to the script's own lines.
+ */
+export const checkKeys: Rule = (program) => {
+  const keys = new Set(boundKeys(program));
+  const calls = unitsOf(program).flatMap((unit) => callsOf(unit.block).map((call) => ({ unit, call })));
+  const demands = calls.flatMap(({ unit, call }): Demand[] =>
+    isRedisCall(call) ? keysOf(call).map((key) => ({ unit, call, key })) : [],
+  );
+  const complaints: Complaint[] = [...rewritten(program.script, keys), ...passedAround(program)];
+  const seen = new Set<Declaration>();
+  // The list grows while it is walked: a parameter used as a key puts a demand on every caller.
+  for (const { unit, call, key } of demands) {
+    const declaration = key?.kind === 'name' ? unit.names.declarationOf(key) : undefined;
+    if (declaration !== undefined && keys.has(declaration)) continue;
+    if (declaration?.role !== 'parameter' || declaration.writes.length > 0) {
+      const expected = `a key of the header (${program.header.keys.map(({ name }) => name).join(', ')})`;
+      complaints.push({ file: unit.file, line: call.line, expected, found: quoteLine(unit, call.line) });
+    } else if (!seen.has(declaration)) {
+      seen.add(declaration);
+      for (const caller of calls) {
+        if (functionOf(caller.unit, caller.call) !== declaration.owner) continue;
+        demands.push({ ...caller, key: caller.call.args[declaration.position] });
+      }
+    }
+  }
+  return complaints;
+};
+
+function boundKeys({ header, script }: Program): Declaration[] {
+  return script.names.declarations.filter(({ name, value }) => {
+    const isFromKeys =
+      value?.kind === 'index' && value.object.kind === 'name' && value.object.name === 'KEYS';
+    return isFromKeys && header.keys.some((key) => key.name === name);
+  });
+}
+
+function functionOf(unit: Unit, call: Call): Declaration['owner'] | undefined {
+  if (call.callee.kind !== 'name') return undefined;
+  const declaration = unit.names.declarationOf(call.callee);
+  return declaration?.role === 'function' ? declaration.owner : undefined;
+}
+
+function rewritten(script: Unit, keys: ReadonlySet<Declaration>): Complaint[] {
+  return [...keys].flatMap(({ name, writes }) =>
+    writes.map(({ line }) => ({
+      file: script.file,
+      line,
+      expected: `the key \`${name}\` to stay what it is`,
+      found: quoteLine(script, line),
+    })),
+  );
+}
+
+/** A function kept in a variable or a table could be called with anything. */
+function passedAround(program: Program): Complaint[] {
+  return unitsOf(program).flatMap((unit) => {
+    const expressions = [...allExpressions(unit.block)];
+    const callees = new Set(callsOf(unit.block).map(({ callee }) => callee));
+    return expressions.flatMap((expression): Complaint[] => {
+      if (expression.kind !== 'name' || callees.has(expression)) return [];
+      if (unit.names.declarationOf(expression)?.role !== 'function') return [];
+      const expected = `\`${expression.name}\` to be called, not passed around`;
+      return [{ file: unit.file, line: expression.line, expected, found: quoteLine(unit, expression.line) }];
+    });
+  });
+}

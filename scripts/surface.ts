@@ -1,0 +1,86 @@
+/**
+ * Compares what the package exports with surface.txt, so that a change of the public face shows up as a line in
+ * a review. `--write` updates the file.
+ *
+ * Reads the source as text: the index names every export, and each name is declared in plain sight in the file
+ * that it comes from.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PACKAGE = fileURLToPath(new URL('../packages/holdfast', import.meta.url));
+const INDEX = join(PACKAGE, 'src/index.ts');
+const SURFACE = join(PACKAGE, 'surface.txt');
+
+const EXPORT = /^export /gm;
+const LIST = /^export (?:type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
+const DECLARATION = /^export (?:abstract )?(?:async )?(class|function|const|interface|type) ([\w$]+)/gm;
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm;
+
+/** Something in the source that this reading of it cannot follow. */
+class SurfaceError extends Error {}
+
+/** Exported names of a file, each with its kind. */
+function exportsOf(file: string): Map<string, string> {
+  const where = relative(PACKAGE, file);
+  if (!existsSync(file)) throw new SurfaceError(`expected a file ${where}, found none`);
+  const text = readFileSync(file, 'utf8').replaceAll(COMMENT, '');
+  const declared = [...text.matchAll(DECLARATION)];
+  const lists = [...text.matchAll(LIST)];
+  if ([...text.matchAll(EXPORT)].length !== declared.length + lists.length) {
+    throw new SurfaceError(
+      `${where}: expected declarations and \`export { ... } from\`, found another export`,
+    );
+  }
+  const found = new Map(declared.map(([, kind = '', name = '']) => [name, kind]));
+  for (const [, list = '', from = ''] of lists) {
+    const source = exportsOf(join(dirname(file), from));
+    for (const item of list.split(',').map((part) => part.trim().replace(/^type /, ''))) {
+      if (item === '') continue;
+      const [name = '', alias = name] = item.split(' as ');
+      const kind = source.get(name);
+      if (kind === undefined)
+        throw new SurfaceError(`${where}: expected ${from} to export ${name}, found it does not`);
+      found.set(alias, kind);
+    }
+  }
+  return found;
+}
+
+function describeSurface(): string {
+  const lines = [...exportsOf(INDEX)].map(([name, kind]) => `${kind} ${name}\n`);
+  return lines.sort((a, b) => (a < b ? -1 : 1)).join('');
+}
+
+function difference(before: string, after: string): string[] {
+  const listed = before.split('\n');
+  const exported = after.split('\n');
+  return [
+    ...listed.filter((line) => !exported.includes(line)).map((line) => `- ${line}`),
+    ...exported.filter((line) => !listed.includes(line)).map((line) => `+ ${line}`),
+  ];
+}
+
+function main(): void {
+  const exported = describeSurface();
+  const listed = existsSync(SURFACE) ? readFileSync(SURFACE, 'utf8') : '';
+  if (process.argv.includes('--write')) {
+    writeFileSync(SURFACE, exported);
+    console.log(`surface.txt lists ${exported.split('\n').length - 1} exports`);
+  } else if (exported !== listed) {
+    console.error(
+      'src/index.ts does not export what surface.txt lists; if that is meant, run `npm run surface`',
+    );
+    for (const line of difference(listed, exported)) console.error(line);
+    process.exitCode = 1;
+  }
+}
+
+try {
+  main();
+} catch (error) {
+  if (!(error instanceof SurfaceError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
