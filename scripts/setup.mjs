@@ -60,7 +60,15 @@ function fail(message) {
   process.exit(1);
 }
 
-if (!hasDependencies() && !run('npm', ['ci'])) fail('npm ci failed');
+/**
+ * `npm ci` refuses a lock file from a registry that offers native packages for some platforms only. `npm install`
+ * then installs the locked versions of what there is; `--no-save` keeps it from rewriting the lock file.
+ */
+function installDependencies() {
+  return run('npm', ['ci', '--loglevel=silent']) || run('npm', ['install', '--no-save']);
+}
+
+if (!hasDependencies() && !installDependencies()) fail('npm could not install the dependencies');
 
 const isRoot = process.getuid?.() === 0;
 if (redisMajor() < REDIS_MAJOR_MIN && isRoot && existsSync('/usr/bin/apt-get')) installRedis();

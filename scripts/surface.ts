@@ -14,7 +14,7 @@ const INDEX = join(PACKAGE, 'src/index.ts');
 const SURFACE = join(PACKAGE, 'surface.txt');
 
 const EXPORT = /^export /gm;
-const LIST = /^export (?:type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
+const LIST = /^export (type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
 const DECLARATION = /^export (?:abstract )?(?:async )?(class|function|const|interface|type) ([\w$]+)/gm;
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm;
 
@@ -34,15 +34,16 @@ function exportsOf(file: string): Map<string, string> {
     );
   }
   const found = new Map(declared.map(([, kind = '', name = '']) => [name, kind]));
-  for (const [, list = '', from = ''] of lists) {
+  for (const [, allTypes, list = '', from = ''] of lists) {
     const source = exportsOf(join(dirname(file), from));
-    for (const item of list.split(',').map((part) => part.trim().replace(/^type /, ''))) {
+    for (const item of list.split(',').map((part) => part.trim())) {
       if (item === '') continue;
-      const [name = '', alias = name] = item.split(' as ');
+      const isType = allTypes !== undefined || item.startsWith('type ');
+      const [name = '', alias = name] = item.replace(/^type /, '').split(' as ');
       const kind = source.get(name);
       if (kind === undefined)
         throw new SurfaceError(`${where}: expected ${from} to export ${name}, found it does not`);
-      found.set(alias, kind);
+      found.set(alias, isType && !/interface|type/.test(kind) ? `type of ${kind}` : kind);
     }
   }
   return found;

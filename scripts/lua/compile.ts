@@ -31,18 +31,30 @@ const RULES: readonly Rule[] = [
 export function compile(files: LuaFiles): Compiled {
   const scripts: CompiledScript[] = [];
   const complaints: Complaint[] = [];
+  const unused = new Set([...files.keys()].filter(isInclude));
   for (const file of files.keys()) {
-    if (file.startsWith('include/')) continue;
+    if (isInclude(file)) continue;
     try {
+      const name = scriptName(file);
       const program = readProgram(files, file);
+      for (const include of program.includes) unused.delete(include.file);
       complaints.push(...RULES.flatMap((rule) => rule(program)));
-      scripts.push({ name: scriptName(file), header: program.header, source: assemble(program) });
+      scripts.push({ name, header: program.header, source: assemble(program) });
     } catch (error) {
       if (!(error instanceof LuaComplaint)) throw error;
       complaints.push(error.complaint);
     }
   }
+  // A script that could not be read may be the one that includes it.
+  if (complaints.length === 0) {
+    for (const file of unused)
+      complaints.push({ file, line: 1, expected: 'a script that includes it', found: 'none' });
+  }
   return { module: complaints.length > 0 ? '' : emitModule(scripts), complaints };
+}
+
+function isInclude(file: string): boolean {
+  return file.startsWith('include/');
 }
 
 /** `lock.acquire` for `lock/acquire.lua`. */

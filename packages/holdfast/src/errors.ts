@@ -14,11 +14,11 @@ export type LockErrorCode =
   | 'ELOCKCONFIG'
   | 'ELOCKCLOSED';
 
-const CODE: unique symbol = Symbol.for('holdfast.error.code') as never;
+const CODE: symbol = Symbol.for('holdfast.error.code');
 
 function hasCode(value: unknown, code: LockErrorCode | null): boolean {
   if (typeof value !== 'object' || value === null || !(CODE in value)) return false;
-  return code === null || value[CODE] === code;
+  return code === null || Reflect.get(value, CODE) === code;
 }
 
 export interface LockErrorDetails {
@@ -34,13 +34,13 @@ export class LockError extends Error {
   readonly code: LockErrorCode;
   readonly lock: string | undefined;
   readonly elapsedMs: number | undefined;
-  readonly [CODE]: LockErrorCode;
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = code;
-    this[CODE] = code;
+    // Not enumerable: it is for us, not for logs.
+    Object.defineProperty(this, CODE, { value: code });
     this.lock = details.lock;
     this.elapsedMs = details.elapsedMs;
   }

@@ -58,13 +58,13 @@ export class Locks {
 
   /** Who holds that name, for how long; `null` when nobody does. */
   async inspect(name: string): Promise<Inspection | null> {
-    this.#session.assertOpen('inspect');
+    this.#session.assertOpen(name);
     return this.#inspector.inspect(checkName(name));
   }
 
   /** Walks over the locks and mutexes that are held, in no order. What changes meanwhile may be missed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Inspection, void, undefined> {
-    this.#session.assertOpen('list');
+    this.#session.assertOpen();
     const prefix = options.prefix ?? '';
     if (typeof prefix !== 'string') {
       throw new LockConfigError(`expected prefix to be a string, got ${describe(prefix)}`);
@@ -77,13 +77,13 @@ export class Locks {
    * owner that lost it, or `null`. An owner in another process hears of it at its next renewal.
    */
   async forceRelease(name: string): Promise<string | null> {
-    this.#session.assertOpen('forceRelease');
+    this.#session.assertOpen(name);
     return this.#inspector.forceRelease(checkName(name));
   }
 
   /** Looks for settings of the server that can break a promise of ours. For start-up; an empty list is good. */
   async check(): Promise<Finding[]> {
-    this.#session.assertOpen('check');
+    this.#session.assertOpen();
     return this.#inspector.check();
   }
 

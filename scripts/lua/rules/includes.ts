@@ -17,7 +17,7 @@ export const checkIncludes: Rule = ({ script, includes }) => [
     .filter((include) => include.names.top.every(({ reads }) => reads.length === 0))
     .map((include) => {
       const name = include.file.replace(/^include\/|\.lua$/g, '');
-      const line = script.text.split('\n').indexOf(`-- @include ${name}`) + 1;
+      const line = script.text.split('\n').indexOf(`-- @include ${name}`) + 1 || 1;
       return { file: script.file, line, expected: `a use of what @include ${name} gives`, found: 'none' };
     }),
 ];

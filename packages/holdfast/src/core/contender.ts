@@ -7,14 +7,14 @@
  * again under the same holder, because the first may have happened. Unreachable: back off, as long as the outage
  * may last. Whatever may have been granted and is not wanted any more goes to the late releases.
  */
-import { assert } from './assert.ts';
-import { acquireError } from './failures.ts';
-import { Backoff } from './backoff.ts';
-import { detached } from './detached.ts';
-import type { Owner } from './owner.ts';
-import type { Session } from './session.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { AcquireResult, HoldTerms, Protocol } from '../topologies/topology.ts';
+import { assert } from './assert.ts';
+import { Backoff } from './backoff.ts';
+import { detached } from './detached.ts';
+import { acquireError } from './failures.ts';
+import type { Owner } from './owner.ts';
+import type { Session } from './session.ts';
 import type { Waiter } from './waiter.ts';
 import type { WaiterQueue } from './waiter-queue.ts';
 import { Wakeup } from './wakeup.ts';
@@ -22,7 +22,15 @@ import { Wakeup } from './wakeup.ts';
 export type Granted = Extract<AcquireResult, { is: 'granted' }>;
 type NotGranted = Exclude<AcquireResult, Granted>;
 
-/** Messages are hints and may be lost; nobody sleeps longer than this. Up to a quarter less, so as not to march in step. */
+/** Whom the contender works for. */
+export interface ContenderHost {
+  /** It is ours. The waiter is the first in the queue. */
+  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>): void;
+  /** Nobody wants it any more. */
+  gaveUp(): void;
+}
+
+/** Messages are hints and may be lost; nobody sleeps longer. Up to a quarter less, so as not to march in step. */
 const SLEEP_MS_MAX = 5_000;
 
 /** A key vanishes a little after its time: asking sooner costs an attempt for nothing. */
@@ -32,13 +40,12 @@ const EXPIRY_SLACK_MS = 2;
 const ATTEMPT_MS_MIN = 250;
 
 export class Contender {
-  readonly wakeup: Wakeup;
   readonly #session: Session;
   readonly #protocol: Protocol;
   readonly #queue: WaiterQueue<Owner | null>;
-  readonly #onGranted: (granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>) => void;
-  readonly #onIdle: () => void;
-  readonly #backoff: Backoff;
+  readonly #host: ContenderHost;
+  #wakeup: Wakeup | null = null;
+  #backoff: Backoff | null = null;
   #terms: HoldTerms | null = null;
   /** An attempt under the present holder went unanswered: it may have been granted. */
   #mayExist = false;
@@ -46,24 +53,19 @@ export class Contender {
   #last: NotGranted | null = null;
   #outageSinceMs: number | null = null;
 
-  constructor(
-    session: Session,
-    protocol: Protocol,
-    queue: WaiterQueue<Owner | null>,
-    onGranted: (granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>) => void,
-    onIdle: () => void,
-  ) {
+  constructor(session: Session, protocol: Protocol, queue: WaiterQueue<Owner | null>, host: ContenderHost) {
     this.#session = session;
     this.#protocol = protocol;
     this.#queue = queue;
-    this.#onGranted = onGranted;
-    this.#onIdle = onIdle;
-    this.#backoff = new Backoff(session.options.random);
-    this.wakeup = new Wakeup(session.agenda, session.topology, () => protocol.channel);
+    this.#host = host;
   }
 
   get isAttempting(): boolean {
     return this.#isAttempting;
+  }
+
+  get isListening(): boolean {
+    return this.#wakeup?.isListening === true;
   }
 
   /** What the last attempt said, if it was not granted. */
@@ -71,47 +73,50 @@ export class Contender {
     return this.#last;
   }
 
-  /** Seeks the lock until somebody has it or nobody wants it. The first attempt is sent before this returns. */
+  /** Seeks the lock until somebody has it or nobody wants it. Without a pause the first attempt is sent at once. */
   seek(pauseMs: number): void {
     this.#last = null;
     this.#outageSinceMs = null;
-    const first = pauseMs > 0 ? null : this.#attempt();
-    detached(() => this.#seek(first, pauseMs)).catch((error: unknown) => this.#fail(error));
+    if (pauseMs > 0) return this.#keepSeeking(pauseMs);
+    // The first attempt runs in its caller's async context, and most are granted: nothing else is built for them.
+    this.#attempt().then(
+      (result) => (this.#isGranted(result) ? this.#grant(result) : this.#keepSeeking(0)),
+      (error: unknown) => this.#fail(error),
+    );
   }
 
-  async #seek(first: Promise<AcquireResult> | null, pauseMs: number): Promise<void> {
-    if (first === null) await this.wakeup.pause(pauseMs);
-    for (let attempt = first; this.#queue.head !== null; attempt = null) {
-      const result = await (attempt ?? this.#attempt());
-      if (result.is === 'granted') return this.#grant(result);
-      this.#last = result;
-      if (result.is === 'conflict') this.#rejectAll(result);
-      else if (result.is === 'held') await this.#sleepWhileHeld(result);
-      else await this.#sleepAfterFailure(result);
+  stopListening(): void {
+    this.#wakeup?.stop();
+  }
+
+  #keepSeeking(pauseMs: number): void {
+    detached(() => this.#seek(pauseMs)).catch((error: unknown) => this.#fail(error));
+  }
+
+  async #seek(pauseMs: number): Promise<void> {
+    if (pauseMs > 0) await this.#session.pause(pauseMs);
+    while (this.#queue.head !== null) {
+      if (this.#last?.is === 'held') await this.#sleepWhileHeld(this.#last.ttlMs);
+      else if (this.#last?.is === 'conflict') this.#rejectAll(this.#last);
+      else if (this.#last !== null) await this.#sleepAfterFailure(this.#last);
+      if (this.#queue.head === null) break;
+      const result = await this.#attempt();
+      if (this.#isGranted(result)) return this.#grant(result);
     }
     this.#giveUp();
   }
 
-  async #attempt(): Promise<AcquireResult> {
+  #attempt(): Promise<AcquireResult> {
     const waiter = this.#queue.head;
     assert(waiter !== null, () => 'an attempt is made for a waiter');
     const { leaseMs } = waiter.options;
-    const { callTimeoutMs } = this.#session.options;
     // Under the same holder the same fences: a repeated grant must answer what the first one answered.
-    const terms: HoldTerms =
-      this.#mayExist && this.#terms !== null ? { ...this.#terms, leaseMs } : this.#newTerms(leaseMs);
-    this.#terms = terms;
-    const waitMs = Math.max(waiter.remainingMs, ATTEMPT_MS_MIN);
-    this.wakeup.reset();
+    this.#terms = this.#mayExist && this.#terms !== null ? { ...this.#terms, leaseMs } : this.#newTerms(leaseMs);
+    this.#wakeup?.reset();
     this.#isAttempting = true;
-    try {
-      const timeoutMs = Math.min(callTimeoutMs, waitMs);
-      const result = await this.#session.topology.acquire(this.#protocol, terms, timeoutMs);
-      if (result.is === 'unknown') this.#mayExist = true;
-      return result;
-    } finally {
-      this.#isAttempting = false;
-    }
+    const waitMs = Math.max(waiter.remainingMs, ATTEMPT_MS_MIN);
+    const timeoutMs = Math.min(this.#session.options.callTimeoutMs, waitMs);
+    return this.#session.topology.acquire(this.#protocol, this.#terms, timeoutMs);
   }
 
   #newTerms(leaseMs: number): HoldTerms {
@@ -120,39 +125,47 @@ export class Contender {
     return { holder, leaseMs, fences: 1 + handovers };
   }
 
+  #isGranted(result: AcquireResult): result is Granted {
+    this.#isAttempting = false;
+    if (result.is === 'granted') return true;
+    if (result.is === 'unknown') this.#mayExist = true;
+    this.#last = result;
+    return false;
+  }
+
   #grant(granted: Granted): void {
     const terms = this.#terms as HoldTerms;
     this.#terms = null;
     this.#mayExist = false;
     this.#last = null;
     this.#outageSinceMs = null;
-    this.#backoff.reset();
+    this.#backoff = null;
     const waiter = this.#queue.head;
-    if (waiter !== null) return this.#onGranted(granted, terms, waiter);
+    if (waiter !== null) return this.#host.granted(granted, terms, waiter);
     // The grant crossed the last caller's departure.
     this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs);
-    this.wakeup.stop();
-    this.#onIdle();
+    this.stopListening();
+    this.#host.gaveUp();
   }
 
-  async #sleepWhileHeld(held: Extract<AcquireResult, { is: 'held' }>): Promise<void> {
+  async #sleepWhileHeld(ttlMs: number): Promise<void> {
     this.#outageSinceMs = null;
-    this.#backoff.reset();
+    this.#backoff = null;
     for (const waiter of this.#queue.takeTries()) waiter.resolve(null);
     this.#settleWaits();
     if (this.#queue.head === null) return;
-    if (!this.wakeup.isListening) {
+    const wakeup = this.#openWakeup();
+    if (!wakeup.isListening) {
       // Confirmed: whatever was released before is seen by the next attempt, whatever is released after is heard.
-      if (await this.wakeup.listen(this.#session.options.callTimeoutMs)) return;
+      if (await wakeup.listen(this.#session.options.callTimeoutMs)) return;
       if (this.#queue.head === null) return;
     }
     const capMs = SLEEP_MS_MAX * (1 - this.#session.options.random.fraction() / 4);
-    const expiryMs = held.ttlMs < 0 ? capMs : held.ttlMs + EXPIRY_SLACK_MS;
-    await this.#sleep(Math.min(capMs, expiryMs));
+    await this.#sleep(ttlMs < 0 ? capMs : Math.min(capMs, ttlMs + EXPIRY_SLACK_MS));
   }
 
   async #sleepAfterFailure(result: Extract<AcquireResult, { is: 'refused' | 'unknown' }>): Promise<void> {
-    const { callTimeoutMs, outageMs } = this.#session.options;
+    const { callTimeoutMs, outageMs, random } = this.#session.options;
     const nowMs = this.#session.agenda.clock.monotonicMs();
     this.#outageSinceMs ??= nowMs;
     const isHopeless = result.is === 'refused' && !result.isPassing;
@@ -163,32 +176,44 @@ export class Contender {
     for (const waiter of this.#queue.takeTries()) {
       // One attempt, but an answer that was lost is asked for again while its time lasts.
       const isLost = result.is === 'unknown' && result.servers.some(({ kind }) => kind !== 'late');
-      const mayRepeat = isLost && waiter.elapsedMs < callTimeoutMs;
-      if (mayRepeat) this.#queue.push(waiter);
+      if (isLost && waiter.elapsedMs < callTimeoutMs) this.#queue.push(waiter);
       else waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
     }
     this.#settleWaits();
-    if (this.#queue.head !== null) await this.#sleep(this.#backoff.nextMs());
+    if (this.#queue.head === null) return;
+    this.#backoff ??= new Backoff(random);
+    await this.#sleep(this.#backoff.nextMs());
   }
 
   async #sleep(delayMs: number): Promise<void> {
-    const reason = await this.wakeup.sleep(delayMs);
+    const reason = await this.#openWakeup().sleep(delayMs);
     if (reason !== 'nudge') telemetry.woken(this.#protocol, reason);
+  }
+
+  #openWakeup(): Wakeup {
+    if (this.#wakeup !== null) return this.#wakeup;
+    const wakeup = new Wakeup(this.#session.agenda, this.#session.topology, this.#protocol.channel);
+    this.#wakeup = wakeup;
+    // Nobody left to sleep for.
+    this.#queue.onEmpty = () => wakeup.nudge();
+    return wakeup;
   }
 
   /** Starts the clocks of those who turn out to wait, and lets go those whose time is already over. */
   #settleWaits(): void {
     for (let waiter = this.#queue.head; waiter !== null; waiter = this.#queue.head) {
-      if (!waiter.isOverdue && waiter.remainingMs > 0) return waiter.armTimeout(this.onTimeout);
+      if (!waiter.isOverdue && waiter.remainingMs > 0) return this.armTimeout(waiter);
       waiter.reject(acquireError(this.#protocol, this.#last, waiter.elapsedMs));
     }
   }
 
-  /** A wait ran out. The head stays while an attempt is under way for it: that answer still counts. */
-  readonly onTimeout = (waiter: Waiter<Owner | null>): void => {
-    if (this.#isAttempting && waiter === this.#queue.head) waiter.isOverdue = true;
-    else waiter.reject(acquireError(this.#protocol, this.#last, waiter.elapsedMs));
-  };
+  /** A wait that runs out ends at once, except the head's while an attempt is under way: that answer still counts. */
+  armTimeout(waiter: Waiter<Owner | null>): void {
+    waiter.armTimeout(() => {
+      if (this.#isAttempting && waiter === this.#queue.head) waiter.isOverdue = true;
+      else waiter.reject(acquireError(this.#protocol, this.#last, waiter.elapsedMs));
+    });
+  }
 
   #rejectAll(result: NotGranted): void {
     for (const waiter of this.#queue.takeAll()) {
@@ -203,12 +228,13 @@ export class Contender {
     }
     this.#terms = null;
     this.#mayExist = false;
-    this.wakeup.stop();
-    this.#onIdle();
+    this.stopListening();
+    this.#host.gaveUp();
   }
 
   /** Something that cannot happen did: every caller hears it rather than waiting for ever. */
   #fail(error: unknown): void {
+    this.#isAttempting = false;
     for (const waiter of this.#queue.takeAll()) waiter.reject(error);
     this.#mayExist = true;
     this.#giveUp();

@@ -125,10 +125,11 @@ export class Hold implements HeapItem {
   }
 
   /** Whether every lease handed out under it has been thrown away unreleased. */
-  get isAbandoned(): boolean {
+  isAbandoned(): boolean {
+    let isAbandoned = true;
     for (let owner = this.owner; owner !== null; owner = owner.child) {
-      if (owner.state === 'held' && (owner.lease === null || owner.lease.deref() !== undefined)) return false;
+      if (owner.state === 'held' && !owner.isAbandoned()) isAbandoned = false;
     }
-    return true;
+    return isAbandoned;
   }
 }

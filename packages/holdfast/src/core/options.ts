@@ -12,7 +12,7 @@ import { type Random, systemRandom } from './random.ts';
 export const LEASE_MS_DEFAULT = 30_000;
 
 /** A year. A lock that outlives a year is a lock that never frees. Timers step, so length alone is no problem. */
-export const LEASE_MS_MAX = 366 * 24 * 60 * 60 * 1000;
+export const LEASE_MS_MAX: number = 366 * 24 * 60 * 60 * 1000;
 
 /**
  * How long one call to Redis may take. Long enough for a slow moment of a busy server, short enough to leave a
@@ -33,7 +33,7 @@ export const HANDOVER_MS_DEFAULT = 50;
  * A week. Far longer than any lease in use, so that the counter outlives every owner; short enough that millions
  * of one-off names do not pile up. A lost counter restarts from the server's clock, above all it gave out.
  */
-export const FENCE_TTL_MS_DEFAULT = 7 * 24 * 60 * 60 * 1000;
+export const FENCE_TTL_MS_DEFAULT: number = 7 * 24 * 60 * 60 * 1000;
 
 /** A failover takes a few seconds, a restart too; waiters sit that out. A longer outage is the caller's to know. */
 export const OUTAGE_MS_DEFAULT = 10_000;

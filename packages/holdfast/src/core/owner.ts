@@ -22,8 +22,9 @@ export class Owner {
   child: Owner | null = null;
   /** Re-entries that wait for that one to end; made when the first comes. */
   siblings: Siblings | null = null;
-  /** The lease handed to the caller. Weak: a lease that was thrown away must not be renewed for ever. */
-  lease: WeakRef<object> | null = null;
+  /** The lease handed to the caller; after the first look only a weak hold on it. */
+  lease: object | null = null;
+  #weakLease: WeakRef<object> | null = null;
   #state: OwnerState = 'held';
   #loss: LockLostError | null = null;
   #controller: AbortController | null = null;
@@ -47,6 +48,18 @@ export class Owner {
     this.#controller ??= new AbortController();
     if (this.#loss !== null) this.#controller.abort(this.#loss);
     return this.#controller.signal;
+  }
+
+  /**
+   * Whether its lease was thrown away unreleased: nobody can release it any more, and it must not be renewed for
+   * ever. Asked at each renewal. A weak reference costs more than the rest of an owner, so it is made when first
+   * asked, which short owners never live to see.
+   */
+  isAbandoned(): boolean {
+    if (this.#weakLease !== null) return this.#weakLease.deref() === undefined;
+    if (this.lease !== null) this.#weakLease = new WeakRef(this.lease);
+    this.lease = null;
+    return false;
   }
 
   markReleased(): void {

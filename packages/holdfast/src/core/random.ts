@@ -11,9 +11,24 @@ export interface Random {
 }
 
 const FRACTION_STEPS = 2 ** 32;
+const TOKEN_BYTES = 16;
+
+/** Random bytes are drawn for many tokens at once: drawing them singly was a third of an acquire's own work. */
+const POOL_BYTES = 256 * TOKEN_BYTES;
+let pool: Buffer = Buffer.alloc(0);
+let poolOffset = 0;
+
+function nextToken(): string {
+  if (poolOffset >= pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    poolOffset = 0;
+  }
+  poolOffset += TOKEN_BYTES;
+  return pool.toString('hex', poolOffset - TOKEN_BYTES, poolOffset);
+}
 
 export const systemRandom: Random = {
   uuid: () => randomUUID(),
-  token: () => randomBytes(16).toString('hex'),
+  token: nextToken,
   fraction: () => randomInt(FRACTION_STEPS) / FRACTION_STEPS,
 };

@@ -180,7 +180,7 @@ export class Renewal {
   }
 
   #sort(hold: Hold, nowMs: number, batches: Map<RenewalBatch, Hold[]>): void {
-    if (hold.renews && hold.isAbandoned) {
+    if (hold.renews && hold.isAbandoned()) {
       // Nobody can release it any more. It ends when its lease does; the work may still be running until then.
       hold.renews = false;
       telemetry.abandoned(hold);

@@ -3,7 +3,7 @@
  * holds, its turnstiles, its open clean-ups.
  */
 import { LockClosedError } from '../errors.ts';
-import type { Protocol, ReleaseResult, Topology } from '../topologies/topology.ts';
+import type { Kind, Protocol, ReleaseResult, Topology } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
 import { forgetAtExit, releaseAtExit } from './exit.ts';
 import type { Hold } from './hold.ts';
@@ -21,7 +21,7 @@ export class Session {
   readonly renewal: Renewal;
   readonly lateReleases: LateReleases;
   readonly reentry: Reentry;
-  readonly #turnstiles = new Map<string, Turnstile>();
+  readonly #turnstiles: Record<Kind, Map<string, Turnstile>> = { lock: new Map(), mutex: new Map() };
   #holdNumber = 0;
   #holds = 0;
   #releasing = 0;
@@ -47,9 +47,10 @@ export class Session {
     return this.#holds;
   }
 
-  assertOpen(what: string): void {
+  assertOpen(name?: string): void {
     if (this.#state === 'open') return;
-    throw new LockClosedError(`${what}: this Locks has been closed`);
+    const what = name === undefined ? '' : `lock ${JSON.stringify(name)}: `;
+    throw new LockClosedError(`${what}this Locks has been closed`, { lock: name });
   }
 
   /** A holder that has never been used: one for each global acquisition. */
@@ -60,30 +61,31 @@ export class Session {
   }
 
   turnstile(protocol: Protocol): Turnstile {
-    const key = `${protocol.kind}:${protocol.key}`;
-    let turnstile = this.#turnstiles.get(key);
+    const turnstiles = this.#turnstiles[protocol.kind];
+    let turnstile = turnstiles.get(protocol.key);
     if (turnstile === undefined) {
       turnstile = new Turnstile(this, protocol);
-      this.#turnstiles.set(key, turnstile);
+      turnstiles.set(protocol.key, turnstile);
     }
     return turnstile;
   }
 
   /** The hold of this process with that holder, if it has one. */
   findHold(holder: string): Hold | null {
-    for (const { hold } of this.#turnstiles.values()) if (hold?.holder === holder) return hold;
+    for (const { hold } of this.#allTurnstiles()) if (hold?.holder === holder) return hold;
     return null;
   }
 
   /** An idle turnstile goes, once nobody has to be let past any more. */
   forgetTurnstile(turnstile: Turnstile, notBeforeMs: number): void {
-    const key = `${turnstile.protocol.kind}:${turnstile.protocol.key}`;
-    if (notBeforeMs <= this.agenda.clock.monotonicMs()) {
-      this.#turnstiles.delete(key);
+    const { kind, key } = turnstile.protocol;
+    const turnstiles = this.#turnstiles[kind];
+    if (notBeforeMs === 0 || notBeforeMs <= this.agenda.clock.monotonicMs()) {
+      turnstiles.delete(key);
       return;
     }
     const alarm = new Alarm(() => {
-      if (turnstile.isIdle && this.#turnstiles.get(key) === turnstile) this.#turnstiles.delete(key);
+      if (turnstile.isIdle && turnstiles.get(key) === turnstile) turnstiles.delete(key);
     }, false);
     this.agenda.setAt(alarm, notBeforeMs);
   }
@@ -132,9 +134,9 @@ export class Session {
   async #close(graceMs: number): Promise<void> {
     if (this.#state === 'closed') return;
     this.#state = 'closing';
-    for (const turnstile of [...this.#turnstiles.values()]) turnstile.turnAway();
+    for (const turnstile of this.#allTurnstiles()) turnstile.turnAway();
     if (this.#holds > 0 && graceMs > 0) await this.#untilFree(graceMs);
-    for (const turnstile of [...this.#turnstiles.values()]) turnstile.close();
+    for (const turnstile of this.#allTurnstiles()) turnstile.close();
     if (this.#releasing > 0) await this.#untilFree(this.options.callTimeoutMs);
     await this.lateReleases.flush();
     await this.destroy();
@@ -146,8 +148,7 @@ export class Session {
     this.#state = 'closed';
     // First: what is dropped now is left to its lease on the server.
     this.lateReleases.stop();
-    for (const turnstile of [...this.#turnstiles.values()]) turnstile.close();
-    this.#turnstiles.clear();
+    for (const turnstile of this.#allTurnstiles()) turnstile.close();
     this.renewal.stop();
     forgetAtExit(this);
     await this.topology.close();
@@ -156,8 +157,12 @@ export class Session {
 
   /** The event loop has run dry with leases held: nobody will release them any more, so we do. */
   async releaseAll(): Promise<void> {
-    for (const turnstile of [...this.#turnstiles.values()]) turnstile.close();
+    for (const turnstile of this.#allTurnstiles()) turnstile.close();
     await this.lateReleases.flush();
+  }
+
+  #allTurnstiles(): Turnstile[] {
+    return Object.values(this.#turnstiles).flatMap((turnstiles) => [...turnstiles.values()]);
   }
 
   #untilFree(graceMs: number): Promise<void> {

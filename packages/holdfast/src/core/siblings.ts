@@ -7,7 +7,7 @@ import { WaiterQueue } from './waiter-queue.ts';
 
 export class Siblings {
   /** Resolved with the place that became free, or told that the owner above has ended. */
-  readonly queue: WaiterQueue<Owner | 'ended'> = new WaiterQueue(() => {});
+  readonly queue: WaiterQueue<Owner | 'ended'> = new WaiterQueue();
 
   /** The owner above is gone: all of them go back to the front door. */
   end(): void {

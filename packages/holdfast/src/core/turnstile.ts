@@ -16,7 +16,7 @@
 import { LockClosedError, type LossReason, LockLostError, LockUnavailableError } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { HoldTerms, Protocol, ReleaseResult } from '../topologies/topology.ts';
-import { Contender, type Granted } from './contender.ts';
+import { Contender, type ContenderHost, type Granted } from './contender.ts';
 import { acquireError, quoted, releaseError } from './failures.ts';
 import { Hold, type HoldWarden } from './hold.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
@@ -36,10 +36,10 @@ const HANDOVER_LEASE_SHARE = 1 / 3;
 
 type Phase = 'idle' | 'seeking' | 'held' | 'turning';
 
-export class Turnstile implements HoldWarden {
+export class Turnstile implements HoldWarden, ContenderHost {
   readonly protocol: Protocol;
   readonly #session: Session;
-  readonly #queue: WaiterQueue<Owner | null>;
+  readonly #queue = new WaiterQueue<Owner | null>();
   readonly #contender: Contender;
   #phase: Phase = 'idle';
   #hold: Hold | null = null;
@@ -48,14 +48,7 @@ export class Turnstile implements HoldWarden {
   constructor(session: Session, protocol: Protocol) {
     this.#session = session;
     this.protocol = protocol;
-    this.#queue = new WaiterQueue(() => this.#contender.wakeup.nudge());
-    this.#contender = new Contender(
-      session,
-      protocol,
-      this.#queue,
-      (granted, terms, waiter) => this.#granted(granted, terms, waiter),
-      () => this.#turnIdle(),
-    );
+    this.#contender = new Contender(session, protocol, this.#queue, this);
   }
 
   get hold(): Hold | null {
@@ -76,7 +69,7 @@ export class Turnstile implements HoldWarden {
     const waiter = new Waiter<Owner | null>(this.#session.agenda, this.protocol.name, options, startedMs);
     this.#queue.push(waiter);
     if (this.#phase === 'idle') this.#seek(options.isTry ? 0 : this.#yieldUntilMs);
-    else if (!options.isTry) waiter.armTimeout(this.#contender.onTimeout);
+    else if (!options.isTry) this.#contender.armTimeout(waiter);
     return waiter.promise;
   }
 
@@ -147,7 +140,8 @@ export class Turnstile implements HoldWarden {
     this.#contender.seek(pauseUntilMs === 0 ? 0 : pauseUntilMs - this.#session.agenda.clock.monotonicMs());
   }
 
-  #turnIdle(): void {
+  /** The contender's word that nobody waits any more; also when a hold ends with nobody waiting. */
+  gaveUp(): void {
     this.#phase = 'idle';
     this.#session.forgetTurnstile(this, this.#yieldUntilMs);
   }
@@ -155,8 +149,8 @@ export class Turnstile implements HoldWarden {
   /** After a hold is over: the next callers contend, or there are none. */
   #continue(pauseUntilMs: number): void {
     if (this.#queue.head !== null) return this.#seek(pauseUntilMs);
-    this.#contender.wakeup.stop();
-    this.#turnIdle();
+    this.#contender.stopListening();
+    this.gaveUp();
   }
 
   /** A try that cannot be the next attempt: answered by what is known. */
@@ -167,7 +161,8 @@ export class Turnstile implements HoldWarden {
     return null;
   }
 
-  #granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>): void {
+  /** The contender's word that the lock is ours. */
+  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>): void {
     const { handovers } = this.#session.options;
     const hold = new Hold({
       protocol: this.protocol,
@@ -195,7 +190,7 @@ export class Turnstile implements HoldWarden {
     this.#phase = 'held';
     waiter.resolve(owner);
     for (const late of this.#queue.takeTries()) late.resolve(null);
-    if (this.#queue.head === null) this.#contender.wakeup.stop();
+    if (this.#queue.head === null) this.#contender.stopListening();
   }
 
   #mayHandOver(hold: Hold): boolean {
@@ -241,18 +236,18 @@ export class Turnstile implements HoldWarden {
     this.#session.forgetHold(hold);
     if (this.#hold === hold) this.#hold = null;
     const isAlone = this.#queue.head === null;
-    const ownListeners = this.#contender.wakeup.isListening ? 1 : 0;
+    const ownListeners = this.#contender.isListening ? 1 : 0;
     // A caller that comes now may contend at once: its request travels behind this one.
     if (isAlone) {
       this.#phase = 'idle';
-      this.#contender.wakeup.stop();
+      this.#contender.stopListening();
     } else this.#phase = 'turning';
     const result = await this.#session.releaseHold(hold);
     if (result.is === 'released' && result.receivers > ownListeners) {
       this.#yieldUntilMs = this.#session.agenda.clock.monotonicMs() + YIELD_MS;
     }
     if (!isAlone) this.#continue(this.#yieldUntilMs);
-    else if (this.#phase === 'idle') this.#turnIdle();
+    else if (this.#phase === 'idle') this.gaveUp();
     return result;
   }
 

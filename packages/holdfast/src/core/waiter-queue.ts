@@ -6,11 +6,8 @@ export class WaiterQueue<Result> {
   #tail: Waiter<Result> | null = null;
   #size = 0;
   #tries = 0;
-  readonly #onEmpty: () => void;
-
-  constructor(onEmpty: () => void) {
-    this.#onEmpty = onEmpty;
-  }
+  /** Called when the last one has left. */
+  onEmpty: (() => void) | null = null;
 
   get head(): Waiter<Result> | null {
     return this.#head;
@@ -42,7 +39,7 @@ export class WaiterQueue<Result> {
     waiter.queue = null;
     this.#size -= 1;
     if (waiter.options.isTry) this.#tries -= 1;
-    if (this.#size === 0) this.#onEmpty();
+    if (this.#size === 0) this.onEmpty?.();
   }
 
   /** Those who do not wait: `tryAcquire` that came while an attempt was under way. */

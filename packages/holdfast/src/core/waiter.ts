@@ -20,6 +20,7 @@ export class Waiter<Result> {
   readonly #agenda: Agenda;
   readonly #lockName: string;
   #alarm: Alarm | null = null;
+  #onAbort: (() => void) | null = null;
   #resolve!: (result: Result) => void;
   #reject!: (error: unknown) => void;
 
@@ -32,7 +33,9 @@ export class Waiter<Result> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    options.signal?.addEventListener('abort', this.#abort);
+    if (options.signal === undefined) return;
+    this.#onAbort = () => this.#abort();
+    options.signal.addEventListener('abort', this.#onAbort);
   }
 
   get elapsedMs(): number {
@@ -63,14 +66,14 @@ export class Waiter<Result> {
   #settle(): void {
     this.queue?.remove(this);
     if (this.#alarm !== null) this.#agenda.cancel(this.#alarm);
-    this.options.signal?.removeEventListener('abort', this.#abort);
+    if (this.#onAbort !== null) this.options.signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  readonly #abort = (): void => {
+  #abort(): void {
     const elapsedMs = this.elapsedMs;
     const message = `lock ${JSON.stringify(this.#lockName)}: aborted after ${Math.round(elapsedMs)} ms of waiting`;
     this.reject(
       new LockAbortedError(message, { lock: this.#lockName, elapsedMs, cause: this.options.signal?.reason }),
     );
-  };
+  }
 }

@@ -14,13 +14,13 @@ export type WakeReason = 'message' | 'resync' | 'time' | 'nudge';
 export class Wakeup {
   readonly #agenda: Agenda;
   readonly #topology: Topology;
-  readonly #channel: () => string;
+  readonly #channel: string;
   #stop: StopListening | null = null;
   #generation = 0;
   #pending: WakeReason | null = null;
   #endSleep: ((reason: WakeReason) => void) | null = null;
 
-  constructor(agenda: Agenda, topology: Topology, channel: () => string) {
+  constructor(agenda: Agenda, topology: Topology, channel: string) {
     this.#agenda = agenda;
     this.#topology = topology;
     this.#channel = channel;
@@ -34,7 +34,7 @@ export class Wakeup {
   async listen(timeoutMs: number): Promise<boolean> {
     const generation = this.#generation;
     const wake = (message: string | null): void => this.#wake(message === null ? 'resync' : 'message');
-    const stop = await this.#topology.listen(this.#channel(), wake, timeoutMs);
+    const stop = await this.#topology.listen(this.#channel, wake, timeoutMs);
     if (stop instanceof CallFailure) return false;
     if (generation !== this.#generation) {
       stop();
@@ -73,11 +73,6 @@ export class Wakeup {
       };
       this.#agenda.setIn(alarm, delayMs);
     });
-  }
-
-  /** Sleeps for the whole time, deaf. */
-  pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#agenda.setIn(new Alarm(resolve, true), delayMs));
   }
 
   #wake(reason: WakeReason): void {

@@ -13,7 +13,7 @@ import { ENDED } from '../core/reentry.ts';
 import { ownerInScope, runAs } from '../core/scope.ts';
 import type { Session } from '../core/session.ts';
 import { LockConfigError, LockLostError, LockNotHeldError } from '../errors.ts';
-import { type LockTrace, telemetry } from '../telemetry/channels.ts';
+import { telemetry } from '../telemetry/channels.ts';
 import type { Protocol } from '../topologies/topology.ts';
 
 export abstract class Exclusive<Proof extends Lease | FencedLease> {
@@ -31,14 +31,14 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   }
 
   /** One attempt: the lease, or `null` when somebody else holds it. */
-  async tryAcquire(options: TryAcquireOptions = {}): Promise<Proof | null> {
+  tryAcquire(options: TryAcquireOptions = {}): Promise<Proof | null> {
     return this.#acquire(options, true);
   }
 
   /** Waits until it is ours. Rejects with `LockTimeoutError` after `waitMs`, `LockAbortedError` on abort. */
-  async acquire(options: AcquireOptions = {}): Promise<Proof> {
+  acquire(options: AcquireOptions = {}): Promise<Proof> {
     // Only a try resolves to null.
-    return (await this.#acquire(options, false)) as Proof;
+    return this.#acquire(options, false) as Promise<Proof>;
   }
 
   /**
@@ -79,29 +79,36 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     return new LockLostError(`${why}; ${did}`, { lock: this.name, reason, fence, outcome, cause });
   }
 
-  #acquire(options: AcquireOptions, isTry: boolean): Promise<Proof | null> {
-    this.#session.assertOpen(quoted(this.#protocol));
+  async #acquire(options: AcquireOptions, isTry: boolean): Promise<Proof | null> {
+    this.#session.assertOpen(this.name);
     const resolved = resolveAcquireOptions(options, this.#session.options, isTry);
-    if (resolved.signal?.aborted) return Promise.reject(resolved.signal.reason);
+    if (resolved.signal?.aborted) throw resolved.signal.reason;
     const startedMs = this.#session.agenda.clock.monotonicMs();
-    return telemetry.acquire(this.#protocol, this.#session.id, (trace) => this.#enter(resolved, startedMs, trace));
+    if (!telemetry.tracesAcquires) return this.#lease(await this.#enter(resolved, startedMs));
+    return telemetry.acquire(this.#protocol, this.#session.id, async (trace) => {
+      const owner = await this.#enter(resolved, startedMs);
+      if (trace !== null) trace.fence = owner?.fence;
+      return this.#lease(owner);
+    });
   }
 
-  async #enter(
-    options: ResolvedAcquireOptions,
-    startedMs: number,
-    trace: LockTrace | null,
-  ): Promise<Proof | null> {
-    const above = this.#ownerAbove(options);
-    let owner = above === null ? ENDED : await this.enterAgain(this.#session, above, options, startedMs);
-    if (owner === ENDED) {
-      this.#session.assertOpen(quoted(this.#protocol));
-      owner = await this.#session.turnstile(this.#protocol).enter(options, startedMs);
-    }
-    if (owner === null) return null;
-    if (trace !== null) trace.fence = owner.fence;
+  #lease(owner: Owner | null): Proof | null {
     // The handle has a fence exactly when the protocol is fenced, which is what `Proof` says.
-    return new LeaseHandle(owner, this.#session) as unknown as Proof;
+    return owner === null ? null : (new LeaseHandle(owner, this.#session) as unknown as Proof);
+  }
+
+  #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
+    const above = this.#ownerAbove(options);
+    if (above !== null) return this.#enterBelow(above, options, startedMs);
+    return this.#session.turnstile(this.#protocol).enter(options, startedMs);
+  }
+
+  async #enterBelow(above: Owner, options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
+    const owner = await this.enterAgain(this.#session, above, options, startedMs);
+    if (owner !== ENDED) return owner;
+    // The owner above has released meanwhile: this one comes in by the front door.
+    this.#session.assertOpen(this.name);
+    return this.#session.turnstile(this.#protocol).enter(options, startedMs);
   }
 
   /** How this kind answers a caller that holds it already. */

@@ -86,6 +86,15 @@ function trace<Result>(
 }
 
 export const telemetry = {
+  /** Asked first on the hot path, where even a closure counts. */
+  get tracesAcquires(): boolean {
+    return acquires.hasSubscribers;
+  },
+
+  get tracesReleases(): boolean {
+    return releases.hasSubscribers;
+  },
+
   acquire<Result>(
     protocol: Protocol,
     session: string,

@@ -42,7 +42,7 @@ export class SingleTopology implements Topology {
     const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
     const call = protocol.acquire(terms, this.#serverClock.at(giveUpMs));
-    const reply = await this.#run(call, timeoutMs);
+    const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedAcquire(reply);
 
     const answer = protocol.decodeAcquire(reply);
@@ -64,7 +64,7 @@ export class SingleTopology implements Topology {
   }
 
   async release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult> {
-    const reply = await this.#run(protocol.release(holder), timeoutMs);
+    const reply = this.#note(await this.#client.run(protocol.release(holder), timeoutMs));
     if (reply instanceof CallFailure) {
       if (isConflictWord(reply.word)) return { is: 'gone' };
       return { is: 'failed', servers: [this.#failureOf(reply)] };
@@ -74,7 +74,8 @@ export class SingleTopology implements Topology {
   }
 
   async recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
-    const reply = await this.#run(protocol.recount(item.holder, count, item.leaseMs), timeoutMs);
+    const call = protocol.recount(item.holder, count, item.leaseMs);
+    const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedKeep(reply);
     return protocol.decodeRecount(reply) ? KEPT : GONE;
   }
@@ -82,7 +83,7 @@ export class SingleTopology implements Topology {
   async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
     const renewal = items[0]?.protocol.renewal;
     if (renewal === undefined) return [];
-    const reply = await this.#run(renewal.call(items), timeoutMs);
+    const reply = this.#note(await this.#client.run(renewal.call(items), timeoutMs));
     if (reply instanceof CallFailure) {
       const failed = this.#failedKeep(reply);
       return items.map(() => failed);
@@ -94,16 +95,15 @@ export class SingleTopology implements Topology {
     return this.#client.listen(channel, wake, timeoutMs);
   }
 
-  query(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
-    return this.#run(call, timeoutMs);
+  async query(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
+    return this.#note(await this.#client.run(call, timeoutMs));
   }
 
   close(): Promise<void> {
     return this.#client.close();
   }
 
-  async #run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
-    const reply = await this.#client.run(call, timeoutMs);
+  #note(reply: Reply | CallFailure): Reply | CallFailure {
     if (!(reply instanceof CallFailure) || reply.kind === 'reply') this.#hasAnswered = true;
     return reply;
   }

@@ -13,6 +13,12 @@ test('an include that is not used is refused', () => {
   ).toEqual(['thing/take.lua:11: expected a use of what @include note gives, found none']);
 });
 
+test('a file in include/ that no script includes is refused', () => {
+  expect(complaintsWithFile('include/spare.lua', 'local function spare() return 1 end\n')).toEqual([
+    'include/spare.lua:1: expected a script that includes it, found none',
+  ]);
+});
+
 test('includes that include each other are refused', () => {
   expect(
     complaintsWithFile('include/now.lua', '-- @include now\nlocal function server_now() return 1 end\n'),

@@ -112,7 +112,7 @@ test('what is filled in is not a table or a number', () => {
     'thing/list.lua:10: expected a string, found `for i = 1, #page[2] do reply[i + 2] = { page[2][i] } end`',
   ]);
   expect(
-    complaintsWithFile('thing/list.lua', LISTING.replace('= page[2][i] end', '= i end # 1')),
+    complaintsWithFile('thing/list.lua', LISTING.replace('= page[2][i] end', '= #page end')),
   ).toHaveLength(1);
 });
 

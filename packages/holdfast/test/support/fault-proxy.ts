@@ -3,42 +3,21 @@
  * protocol, so a fault is aimed at a command and not at a moment.
  */
 import { createServer, type Server } from 'node:net';
+import { AimedFault, type Args, type FaultKind, type Match } from './aimed-fault.ts';
 import { freePort } from './free-port.ts';
-import { type AimedFault, type FaultDesk, ProxyLink } from './proxy-link.ts';
+import { type FaultDesk, ProxyLink } from './proxy-link.ts';
 
-type Args = readonly string[];
-
-/** Says whether a request is the one a fault is aimed at. */
-export type Match = (args: Args) => boolean;
-
-/** Requests that run this script, by its hash or by its text. */
-export function script({ sha, source }: { readonly sha: string; readonly source: string }): Match {
-  return ([verb = '', text = '']) =>
-    /^evalsha(_ro)?$/i.test(verb) ? text.toLowerCase() === sha : /^eval(_ro)?$/i.test(verb) && text === source;
-}
-
-/** Requests that begin with these words, in any case: `command('CLIENT', 'SETINFO')`. */
-export function command(...words: string[]): Match {
-  return (args) => words.every((word, index) => args[index]?.toLowerCase() === word.toLowerCase());
-}
-
-interface ArmedFault extends AimedFault {
-  readonly match: Match;
-  readonly done: (args: Args) => void;
-  claimsLeft: number;
-  firingsLeft: number;
-}
+export { command, type Match, script } from './aimed-fault.ts';
 
 /** The most requests kept in the history; a test that sends more looks at counts, not at a list. */
 const HISTORY_MAX = 100_000;
 const PORT_TRIES_MAX = 10;
 
-export class FaultProxy {
+export class FaultProxy implements FaultDesk {
   readonly #targetPort: number;
   readonly #links = new Set<ProxyLink>();
-  readonly #faults = new Set<ArmedFault>();
+  #faults: AimedFault[] = [];
   readonly #history: Args[] = [];
-  readonly #desk: FaultDesk;
   #server: Server | null = null;
   #port = 0;
   #delayMs = 0;
@@ -48,12 +27,19 @@ export class FaultProxy {
   /** Not listening yet: `startProxy` does that. */
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
-    this.#desk = this.#makeDesk();
   }
 
   /** Stays the same over `refuse()` and `accept()`. */
   get port(): number {
     return this.#port;
+  }
+
+  get delayMs(): number {
+    return this.#delayMs;
+  }
+
+  get isFrozen(): boolean {
+    return this.#isFrozen;
   }
 
   get url(): string {
@@ -62,7 +48,7 @@ export class FaultProxy {
 
   /** Clients connected now. */
   get connections(): number {
-    return this.#links.size;
+    return [...this.#links].filter((link) => link.hasClient).length;
   }
 
   /** Clients ever accepted. */
@@ -111,7 +97,7 @@ export class FaultProxy {
 
   /** Disarms the aimed faults that have not fired. Their promises stay open. */
   clearFaults(): void {
-    this.#faults.clear();
+    this.#faults = [];
   }
 
   /** Each direction is late by this much from now on; 0 ends it. */
@@ -160,7 +146,9 @@ export class FaultProxy {
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = null;
-    const closed = new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve())));
+    const closed = new Promise<void>((resolve) =>
+      server === null ? resolve() : server.close(() => resolve()),
+    );
     this.cutAll();
     await closed;
   }
@@ -169,17 +157,26 @@ export class FaultProxy {
     await this.stop();
   }
 
-  #arm(kind: AimedFault['kind'], match: Match, times: number, delayMs = 0): Promise<Args> {
-    return new Promise((done) => {
-      this.#faults.add({ kind, match, delayMs, done, claimsLeft: times, firingsLeft: times });
-    });
+  claim(args: Args): AimedFault | undefined {
+    if (this.#history.length < HISTORY_MAX) this.#history.push(args);
+    return this.#faults.find((fault) => fault.claim(args));
+  }
+
+  forget(link: ProxyLink): void {
+    this.#links.delete(link);
+  }
+
+  #arm(kind: FaultKind, match: Match, times: number, delayMs = 0): Promise<Args> {
+    const fault = new AimedFault(kind, match, times, delayMs);
+    this.#faults.push(fault);
+    return fault.done;
   }
 
   #listen(port: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const server = createServer((client) => {
         this.#connectionsMade += 1;
-        this.#links.add(new ProxyLink(client, this.#targetPort, this.#desk));
+        this.#links.add(new ProxyLink(client, this.#targetPort, this));
       });
       server.once('error', reject);
       server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
@@ -188,40 +185,6 @@ export class FaultProxy {
         resolve();
       });
     });
-  }
-
-  #claim(args: Args): AimedFault | undefined {
-    if (this.#history.length < HISTORY_MAX) this.#history.push(args);
-    for (const fault of this.#faults) {
-      if (fault.claimsLeft === 0 || !fault.match(args)) continue;
-      fault.claimsLeft -= 1;
-      return fault;
-    }
-    return undefined;
-  }
-
-  #makeDesk(): FaultDesk {
-    const armed = (fault: AimedFault): ArmedFault => fault as ArmedFault;
-    const proxy = this;
-    return {
-      get delayMs() {
-        return proxy.#delayMs;
-      },
-      get isFrozen() {
-        return proxy.#isFrozen;
-      },
-      claim: (args) => this.#claim(args),
-      giveBack: (fault) => {
-        armed(fault).claimsLeft += 1;
-      },
-      fired: (fault, args) => {
-        armed(fault).firingsLeft -= 1;
-        if (armed(fault).firingsLeft > 0) return;
-        this.#faults.delete(armed(fault));
-        armed(fault).done(args);
-      },
-      closed: (link) => this.#links.delete(link),
-    };
   }
 }
 

@@ -8,17 +8,10 @@
  * `closed`: both sides are closed or closing.
  */
 import { connect, type Socket } from 'node:net';
+import type { AimedFault, Args } from './aimed-fault.ts';
 import { Conversation } from './conversation.ts';
 import { Lane } from './lane.ts';
 import { type Frame, RespError, RespReader } from './resp.ts';
-
-type Args = readonly string[];
-
-/** A fault that waits for its request. */
-export interface AimedFault {
-  readonly kind: 'cut-before' | 'cut-after' | 'drop-reply' | 'delay-reply';
-  readonly delayMs: number;
-}
 
 /** What a connection asks of the proxy it belongs to. */
 export interface FaultDesk {
@@ -26,10 +19,8 @@ export interface FaultDesk {
   readonly isFrozen: boolean;
   /** Records the request and takes the fault aimed at it, if there is one. */
   claim(args: Args): AimedFault | undefined;
-  fired(fault: AimedFault, args: Args): void;
-  /** The fault was claimed and did not happen: it waits for another request. */
-  giveBack(fault: AimedFault): void;
-  closed(link: ProxyLink): void;
+  /** Both sides are gone. */
+  forget(link: ProxyLink): void;
 }
 
 export class ProxyLink {
@@ -55,17 +46,22 @@ export class ProxyLink {
     const requests = new RespReader();
     const replies = new RespReader();
     client.on('data', (chunk: Buffer) => {
-      for (const frame of requests.push(chunk)) this.#toServer.add(() => this.#onRequest(frame), desk.delayMs);
+      for (const frame of requests.push(chunk))
+        this.#toServer.add(() => this.#onRequest(frame), desk.delayMs);
     });
     this.#server.on('data', (chunk: Buffer) => {
       for (const frame of replies.push(chunk)) this.#onReply(frame);
     });
     // An end travels behind the bytes that came before it, and not at all while the proxy is frozen.
-    client.on('close', () => this.#toServer.add(() => this.#close(), desk.delayMs));
-    this.#server.on('close', () => this.#toClient.add(() => this.#close(), desk.delayMs));
+    client.on('close', () => this.#onEnd(this.#toServer));
+    this.#server.on('close', () => this.#onEnd(this.#toClient));
     // A reset is followed by `close`, which is all we want to know.
     client.on('error', () => {});
     this.#server.on('error', () => {});
+  }
+
+  get hasClient(): boolean {
+    return !this.#client.destroyed;
   }
 
   hold(): void {
@@ -108,7 +104,7 @@ export class ProxyLink {
     const answer = this.#conversation.heard(frame);
     let fault = answer?.tag;
     if (fault !== undefined && isUnknownScript(frame)) {
-      this.#desk.giveBack(this.#unclaim(fault));
+      this.#unclaim(fault).giveBack();
       if (fault.kind === 'cut-after') this.#reopen();
       fault = undefined;
     }
@@ -146,11 +142,11 @@ export class ProxyLink {
   #cut(fault: AimedFault, args: Args): void {
     this.#unclaim(fault);
     this.#close();
-    this.#desk.fired(fault, args);
+    fault.fire(args);
   }
 
   #fire(fault: AimedFault, args: Args): void {
-    this.#desk.fired(this.#unclaim(fault), args);
+    this.#unclaim(fault).fire(args);
   }
 
   #unclaim(fault: AimedFault): AimedFault {
@@ -163,16 +159,24 @@ export class ProxyLink {
     for (const frame of this.#held.splice(0)) this.#onRequest(frame);
   }
 
+  #onEnd(lane: Lane): void {
+    if (this.#client.destroyed && this.#server.destroyed) {
+      this.#close();
+      this.#desk.forget(this);
+      return;
+    }
+    lane.add(() => this.#close(), this.#desk.delayMs);
+  }
+
   #close(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
-    for (const fault of this.#claimed.splice(0)) this.#desk.giveBack(fault);
+    for (const fault of this.#claimed.splice(0)) fault.giveBack();
     this.#toServer.clear();
     this.#toClient.clear();
     // After what was written has left, unlike `destroy`.
     this.#client.destroySoon();
     this.#server.destroySoon();
-    this.#desk.closed(this);
   }
 }
 

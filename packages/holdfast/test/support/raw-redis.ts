@@ -16,6 +16,7 @@ export function askAll(
   requests: readonly (readonly string[])[],
   limitMs = ASK_LIMIT_MS,
 ): Promise<RespValue[]> {
+  if (requests.length === 0) return Promise.resolve([]);
   return new Promise((resolve, reject) => {
     const reader = new RespReader();
     const replies: RespValue[] = [];

@@ -3,15 +3,12 @@
  * killed, frozen and started again, and it is never left running.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { freePort } from './free-port.ts';
 import { askAll } from './raw-redis.ts';
-import { guardProcess } from './reaper.ts';
+import { guardProcess, makeGuardedFolder, removeGuardedFolder } from './reaper.ts';
 import { RespError } from './resp.ts';
 
 export interface RedisOptions {
@@ -32,11 +29,6 @@ const STOP_LIMIT_MS = 2_000;
 class PortTakenError extends Error {}
 
 const servers = new Set<RedisServer>();
-const foldersMade = new Set<string>();
-
-process.once('exit', () => {
-  for (const folder of foldersMade) rmSync(folder, { recursive: true, force: true });
-});
 
 export class RedisServer {
   readonly #options: RedisOptions;
@@ -54,7 +46,8 @@ export class RedisServer {
 
   /** Stays the same over `restart()`. */
   get port(): number {
-    if (this.#port === 0) throw new Error('the redis-server of this file is not started yet: ask inside a test');
+    if (this.#port === 0)
+      throw new Error('the redis-server of this file is not started yet: ask inside a test');
     return this.#port;
   }
 
@@ -78,6 +71,10 @@ export class RedisServer {
     return this.#child !== null;
   }
 
+  get isFrozen(): boolean {
+    return this.isRunning && this.#isFrozen;
+  }
+
   /** What the process has logged, over all its lives. */
   get output(): string {
     return this.#output;
@@ -85,7 +82,7 @@ export class RedisServer {
 
   async start(): Promise<void> {
     if (this.isRunning) throw new Error(`the redis-server on port ${this.#port} is running already`);
-    if (this.#dir === '') this.#dir = this.#options.dir ?? makeFolder();
+    if (this.#dir === '') this.#dir = this.#options.dir ?? makeGuardedFolder('holdfast-redis-');
     servers.add(this);
     if (this.#port !== 0) return await this.#launch();
     if (this.#options.port !== undefined) {
@@ -99,7 +96,7 @@ export class RedisServer {
   async stop(): Promise<void> {
     await this.#terminate();
     servers.delete(this);
-    if (foldersMade.delete(this.#dir)) rmSync(this.#dir, { recursive: true, force: true });
+    removeGuardedFolder(this.#dir);
     this.#dir = '';
   }
 
@@ -113,7 +110,8 @@ export class RedisServer {
 
   /** Starts it again on the same port and folder with the same arguments; a running one is shut down first. */
   async restart(): Promise<void> {
-    if (this.#port === 0 || this.#dir === '') throw new Error('only a server that was started can be restarted');
+    if (this.#port === 0 || this.#dir === '')
+      throw new Error('only a server that was started can be restarted');
     await this.#terminate();
     await this.#launch();
   }
@@ -127,6 +125,12 @@ export class RedisServer {
   resume(): void {
     process.kill(this.pid, 'SIGCONT');
     this.#isFrozen = false;
+  }
+
+  /** Whatever a test did to it, it answers again. */
+  async ensureUp(): Promise<void> {
+    if (this.isFrozen) this.resume();
+    if (!this.isRunning) await this.restart();
   }
 
   async #terminate(): Promise<void> {
@@ -245,11 +249,12 @@ export async function stopAllRedis(): Promise<void> {
 
 /**
  * One server for a test file, started before its tests. At the end of the file it is stopped, and with it every
- * other server that the file's tests started. A test that killed it starts it again itself.
+ * other server that the file's tests started. Each test finds it up, whatever the one before did to it.
  */
 export function useRedis(options: RedisOptions = {}): RedisServer {
   const server = new RedisServer(options);
   beforeAll(() => server.start());
+  beforeEach(() => server.ensureUp());
   afterAll(stopAllRedis);
   return server;
 }
@@ -261,10 +266,4 @@ function holdProcess(child: ChildProcess, isHeld: boolean): void {
   // The pipes are sockets, which have these verbs although their types do not say so.
   (child.stdout as Socket | null)?.[verb]();
   (child.stderr as Socket | null)?.[verb]();
-}
-
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-redis-'));
-  foldersMade.add(folder);
-  return folder;
 }

@@ -1,0 +1,117 @@
+/** From what the caller has to the seam: which client is this, and can it be used? */
+import type { Agenda } from '../core/agenda.ts';
+import type { Random } from '../core/random.ts';
+import { LockConfigError } from '../errors.ts';
+import type { CallResult } from './call.ts';
+import type { ListenResult } from './channel.ts';
+import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import { Connection } from './connection.ts';
+import { driveIoredis, type IoredisClient } from './ioredis.ts';
+import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
+import { SharedConnection } from './shared-connection.ts';
+import { Subscriptions } from './subscriptions.ts';
+import type { Driver } from './wire.ts';
+
+/** What `new Locks(...)` takes: a `Redis` of ioredis, a client of node-redis, or a client of your own making. */
+export type RedisClient = IoredisClient | NodeRedisClient | Client;
+
+export interface AdaptOptions {
+  readonly agenda: Agenda;
+  readonly random: Random;
+  /** Send scripts over the caller's own connection instead of one of ours. Channels always use one of ours. */
+  readonly shareConnection: boolean;
+}
+
+class AdaptedClient implements Client {
+  readonly [CLIENT] = true as const;
+  readonly description: string;
+  readonly keyPrefix: string;
+  readonly #connection: Connection | SharedConnection;
+  readonly #subscriptions: Subscriptions;
+
+  constructor(driver: Driver, { agenda, random, shareConnection }: AdaptOptions) {
+    this.description = driver.description;
+    this.keyPrefix = driver.keyPrefix;
+    this.#connection = shareConnection
+      ? new SharedConnection(driver.share(), agenda)
+      : new Connection(driver, agenda);
+    this.#subscriptions = new Subscriptions(driver, agenda, random);
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isConnected;
+  }
+
+  run(call: ScriptCall, timeoutMs: number): Promise<CallResult> {
+    return this.#connection.run(call, timeoutMs);
+  }
+
+  listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
+    return this.#subscriptions.listen(channel, wake, timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+    this.#subscriptions.close();
+  }
+}
+
+/** Nothing is connected yet, and nothing is ever set on the client or listened to on it. */
+export function adaptClient(client: unknown, options: AdaptOptions): Client {
+  return isClient(client) ? client : new AdaptedClient(driverOf(client), options);
+}
+
+function isClient(client: unknown): client is Client {
+  return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
+}
+
+function driverOf(client: unknown): Driver {
+  if (typeof client === 'object' && client !== null && whyNot(client) === null) {
+    if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe'])) return driveIoredis(client);
+    if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
+      return driveNodeRedis(client);
+    }
+  }
+  throw new LockConfigError(`expected an ioredis or node-redis client, got ${describe(client)}`);
+}
+
+/** What it is instead, for the relatives of the clients that people hand in by mistake. */
+function whyNot(client: object): string | null {
+  const kind = (member: string, value?: unknown): boolean =>
+    member in client && (value === undefined || Reflect.get(client, member) === value);
+  if (kind('isCluster', true)) return 'an ioredis Cluster; a cluster is not supported';
+  if (kind('isPipeline', true)) return 'an ioredis pipeline';
+  if (kind('execAsPipeline')) return 'a node-redis multi';
+  if (kind('idleClients')) return 'a node-redis pool';
+  if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
+  if (kind('getSentinelNode')) return 'a node-redis sentinel; hand in a client of the primary';
+  if (hasMethods(client, ['then'])) return 'a promise; await it first';
+  return null;
+}
+
+const METHODS_NAMED_MAX = 5;
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const relative = whyNot(value);
+  if (relative !== null) return relative;
+  const methods = methodsOf(value);
+  if (methods.length === 0) return 'an object without methods';
+  const named = methods.slice(0, METHODS_NAMED_MAX).join(', ');
+  const rest = methods.length - METHODS_NAMED_MAX;
+  return `an object with the methods ${named}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function methodsOf(value: object): string[] {
+  const names = new Set<string>();
+  for (let part: object | null = value; part !== null && part !== Object.prototype; part = Object.getPrototypeOf(part)) {
+    for (const name of Object.getOwnPropertyNames(part)) if (name !== 'constructor') names.add(name);
+  }
+  return [...names].filter((name) => hasMethods(value, [name]));
+}
+
+function hasMethods(client: object, names: readonly string[]): boolean {
+  return names.every((name) => typeof Reflect.get(client, name) === 'function');
+}

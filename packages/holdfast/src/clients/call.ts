@@ -1,0 +1,76 @@
+/** One run of a script on its way: its deadline, and the one place where it ends. */
+import type { Agenda, Alarm } from '../core/agenda.ts';
+import { CallFailure, type Reply, type ScriptCall } from './client.ts';
+
+export type CallResult = Reply | CallFailure;
+
+/** It is its own alarm, rather than having one: a call is made for every command, and this halves its objects. */
+export class Call implements Alarm {
+  readonly request: ScriptCall;
+  readonly result: Promise<CallResult>;
+  readonly #agenda: Agenda;
+  readonly #timeoutMs: number;
+  #resolve: ((result: CallResult) => void) | null = null;
+  #isWritten = false;
+  /** Told when the deadline passes before the call was written. */
+  onExpired: (() => void) | null = null;
+  /** Its place among the calls of its line. */
+  lineIndex = -1;
+
+  dueMs = 0;
+  heapIndex = -1;
+
+  constructor(request: ScriptCall, timeoutMs: number, agenda: Agenda) {
+    this.request = request;
+    this.#agenda = agenda;
+    this.#timeoutMs = timeoutMs;
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    agenda.setIn(this, timeoutMs);
+  }
+
+  /** A call in flight holds the process by its deadline. That is why our sockets need not. */
+  get holdsProcess(): boolean {
+    return true;
+  }
+
+  get isSet(): boolean {
+    return this.heapIndex >= 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#resolve === null;
+  }
+
+  /** From here on nobody can say that it did not happen. */
+  markWritten(): void {
+    this.#isWritten = true;
+  }
+
+  /** Ends it. What comes later is ignored. */
+  end(result: CallResult): void {
+    const resolve = this.#resolve;
+    if (resolve === null) return;
+    this.#resolve = null;
+    this.#agenda.cancel(this);
+    resolve(result);
+  }
+
+  /** The deadline has come. */
+  ring(): void {
+    if (this.#isWritten) {
+      this.end(new CallFailure('unknown', `no answer within ${this.#timeoutMs} ms`));
+    } else {
+      this.end(new CallFailure('unreachable', `no connection within ${this.#timeoutMs} ms`));
+      this.onExpired?.();
+    }
+  }
+}
+
+/** What a call ends as that is not even begun, or null when it may begin. */
+export function refusal(isClosed: boolean, timeoutMs: number): CallFailure | null {
+  if (isClosed) return new CallFailure('closed', 'the client is closed');
+  if (timeoutMs > 0) return null;
+  return new CallFailure('unreachable', `no time to send it: the limit is ${timeoutMs} ms`);
+}

@@ -1,0 +1,78 @@
+/** Runs scripts over a connection of our own. */
+import type { Agenda } from '../core/agenda.ts';
+import { Call, type CallResult, refusal } from './call.ts';
+import { CallFailure, type ScriptCall } from './client.ts';
+import { Line } from './line.ts';
+import { Link } from './link.ts';
+import type { Silence } from './silence.ts';
+import type { Driver, Wire } from './wire.ts';
+
+export class Connection {
+  readonly #agenda: Agenda;
+  readonly #link: Link;
+  /** Calls made while the connection comes up, in the order in which they will be written. */
+  readonly #waiting = new Set<Call>();
+  #line: Line | null = null;
+  #isClosed = false;
+
+  constructor(driver: Driver, agenda: Agenda) {
+    this.#agenda = agenda;
+    this.#link = new Link(driver, agenda, {
+      up: (wire, silence) => this.#up(wire, silence),
+      down: (reason, cause) => this.#down(reason, cause),
+      message: () => {},
+    });
+    // A call holds the process by its deadline, so the socket never has to: no system call for each lone call.
+    this.#link.hold(false);
+  }
+
+  get isConnected(): boolean {
+    return this.#line !== null;
+  }
+
+  run(request: ScriptCall, timeoutMs: number): Promise<CallResult> {
+    const refused = refusal(this.#isClosed, timeoutMs);
+    if (refused !== null) return Promise.resolve(refused);
+    const call = new Call(request, timeoutMs, this.#agenda);
+    if (this.#line !== null) this.#line.write(call);
+    else this.#wait(call);
+    return call.result;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#link.close();
+    this.#line?.cut('the client was closed before the answer came');
+    this.#line = null;
+    this.#endWaiting(new CallFailure('closed', 'the client was closed before the call was sent'));
+  }
+
+  #wait(call: Call): void {
+    this.#waiting.add(call);
+    call.onExpired = () => {
+      this.#waiting.delete(call);
+      // Some sockets cannot be let go of before they exist. By now it does, and nobody waits for it.
+      this.#link.hold(false);
+    };
+    this.#link.open();
+  }
+
+  #up(wire: Wire, silence: Silence): void {
+    this.#line = new Line(wire, silence);
+    for (const call of this.#waiting) this.#line.write(call);
+    this.#waiting.clear();
+  }
+
+  #down(reason: string, cause: unknown): void {
+    this.#line?.cut(`the connection was lost: ${reason}`, cause);
+    this.#line = null;
+    this.#endWaiting(new CallFailure('unreachable', reason, '', cause));
+  }
+
+  #endWaiting(failure: CallFailure): void {
+    const calls = [...this.#waiting];
+    this.#waiting.clear();
+    for (const call of calls) call.end(failure);
+  }
+}

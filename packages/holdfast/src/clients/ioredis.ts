@@ -1,0 +1,224 @@
+/** ioredis 5.4 to 6, and clients of the same shape. */
+import { LockConfigError } from '../errors.ts';
+import type { ScriptCall } from './client.ts';
+import { replyWord } from './reason.ts';
+import {
+  CONNECT_MS_MAX,
+  CONNECTION_NAME,
+  type Driver,
+  KEEP_ALIVE_MS,
+  type Obstacle,
+  type SharedWire,
+  type Wire,
+  type WireEvents,
+} from './wire.ts';
+
+/** What tells a `Redis` of ioredis from everything else, in types. */
+export interface IoredisClient {
+  readonly status: string;
+  readonly mode: string;
+  readonly isCluster: boolean;
+  readonly options: object;
+  duplicate(override?: object): object;
+  disconnect(reconnect?: boolean): void;
+}
+
+/** What we use of it. */
+interface Ioredis {
+  readonly status: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly condition?: { readonly select?: unknown } | null;
+  readonly prevCondition?: { readonly select?: unknown } | null;
+  readonly stream?: { readonly writable: boolean; ref(): unknown; unref(): unknown };
+  duplicate(override: object): Ioredis;
+  connect(): Promise<unknown>;
+  disconnect(): void;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'close', listener: () => void): unknown;
+  on(event: 'message', listener: (channel: string, text: string) => void): unknown;
+  evalsha(args: readonly string[]): Promise<unknown>;
+  eval(args: readonly string[]): Promise<unknown>;
+  select(db: number): Promise<unknown>;
+  client(verb: string, value: string): Promise<unknown>;
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+}
+
+/**
+ * How our connections differ from the caller's. Address, credentials, TLS, sentinels and protocol stay; whatever
+ * decides when a command is sent, sent again, queued, delayed, prefixed or converted is ours.
+ */
+const OPTIONS: Readonly<Record<string, unknown>> = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  retryStrategy: null,
+  reconnectOnError: null,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  autoResubscribe: false,
+  enableAutoPipelining: false,
+  // INFO at each connect, and a client that hides LOADING: a reply is more use to us.
+  enableReadyCheck: false,
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+  blockingTimeout: undefined,
+  connectTimeout: CONNECT_MS_MAX,
+  // A disconnect of ours waits for nobody; by default it holds a timer for two seconds when the server is frozen.
+  disconnectTimeout: 0,
+  keepAlive: KEEP_ALIVE_MS,
+  noDelay: true,
+  keyPrefix: '',
+  stringNumbers: false,
+  replyMapping: 'legacy',
+  showFriendlyErrorStack: false,
+  scripts: undefined,
+  himportFieldsets: undefined,
+  monitor: false,
+  readOnly: false,
+  // Both are ours to say, after the handshake: see `connect`.
+  db: 0,
+  connectionName: null,
+  // Locks live on the primary, also when the caller reads from a replica.
+  role: 'master',
+  sentinelRetryStrategy: null,
+  sentinelCommandTimeout: CONNECT_MS_MAX,
+  // It would keep connections to the sentinels, with timers. A demoted primary drops its clients, which we notice.
+  failoverDetector: false,
+};
+
+class IoredisWire implements Wire {
+  readonly #client: Ioredis;
+  readonly #db: number;
+  #isHeld = true;
+
+  constructor(caller: Ioredis, db: number, events: WireEvents) {
+    this.#client = caller.duplicate(OPTIONS);
+    this.#db = db;
+    this.#client.on('error', events.lost);
+    this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
+    this.#client.on('message', events.message);
+  }
+
+  /**
+   * The client calls itself ready too early for us. Version 5 does not wait for the answer to AUTH, so a script
+   * can run as the default user although the password was wrong; and no version minds a failed SELECT, so a
+   * script can run in database 0. We send our own SELECT, and wait for its answer and for that of a command
+   * behind AUTH.
+   */
+  async connect(): Promise<void> {
+    await this.#client.connect();
+    this.hold(this.#isHeld);
+    const named = this.#client.client('SETNAME', CONNECTION_NAME).catch(ignoreRefusal);
+    const selected = this.#db === 0 ? undefined : this.#client.select(this.#db);
+    await Promise.all([named, selected]);
+  }
+
+  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    return send(this.#client, call, isByText);
+  }
+
+  async subscribe(channel: string): Promise<void> {
+    await this.#client.subscribe(channel);
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    await this.#client.unsubscribe(channel);
+  }
+
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (isHeld) this.#client.stream?.ref();
+    else this.#client.stream?.unref();
+  }
+
+  drop(): void {
+    this.#client.disconnect();
+  }
+}
+
+class SharedIoredis implements SharedWire {
+  readonly #client: Ioredis;
+
+  constructor(client: Ioredis) {
+    this.#client = client;
+  }
+
+  get obstacle(): Obstacle | null {
+    const { status, stream } = this.#client;
+    if (status === 'end') return { kind: 'closed', text: 'the shared client has ended' };
+    // Between the server's goodbye and the client noticing it, the status says ready and the call would be queued.
+    if (status === 'ready' && stream?.writable === true) return null;
+    return { kind: 'unreachable', text: `the shared client is not ready: its status is ${status}` };
+  }
+
+  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    return send(this.#client, call, isByText);
+  }
+}
+
+class IoredisDriver implements Driver {
+  readonly #client: Ioredis;
+  readonly description: string;
+  readonly keyPrefix: string;
+  #db: number | undefined;
+
+  constructor(client: Ioredis) {
+    this.#client = client;
+    this.description = `ioredis ${addressOf(client.options)}`;
+    this.keyPrefix = keyPrefixOf(client.options);
+  }
+
+  dial(events: WireEvents): Wire {
+    // Once for all connections: locks must not move when the caller selects another database later on.
+    this.#db ??= selectedDb(this.#client);
+    return new IoredisWire(this.#client, this.#db, events);
+  }
+
+  share(): SharedWire {
+    const { options } = this.#client;
+    if (this.keyPrefix !== '') {
+      const text = 'expected a client without keyPrefix for shareConnection, because ioredis would prefix keys';
+      throw new LockConfigError(`${text} but not channels; got the keyPrefix ${JSON.stringify(this.keyPrefix)}`);
+    }
+    if (options['stringNumbers'] === true) {
+      throw new LockConfigError('expected a client without stringNumbers for shareConnection, got stringNumbers: true');
+    }
+    return new SharedIoredis(this.#client);
+  }
+}
+
+/** The caller must have made sure that it is one: see `adapt.ts`. */
+export function driveIoredis(client: object): Driver {
+  // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
+  return new IoredisDriver(client as Ioredis);
+}
+
+/** Arguments in one array, not spread: the client flattens them anyway. */
+function send(client: Ioredis, { script, keys, args }: ScriptCall, isByText: boolean): Promise<unknown> {
+  if (isByText) return client.eval([script.source, String(keys.length), ...keys, ...args]);
+  return client.evalsha([script.sha, String(keys.length), ...keys, ...args]);
+}
+
+/** The database that the caller's client is in now, or will be in again once it has reconnected. */
+function selectedDb({ condition, prevCondition, options }: Ioredis): number {
+  const db = Number(prevCondition?.select ?? condition?.select ?? options['db']);
+  return Number.isInteger(db) ? db : 0;
+}
+
+function keyPrefixOf(options: Readonly<Record<string, unknown>>): string {
+  const keyPrefix = options['keyPrefix'] ?? '';
+  if (typeof keyPrefix === 'string') return keyPrefix;
+  throw new LockConfigError('expected a client whose keyPrefix is a string, got one whose keyPrefix is a Buffer');
+}
+
+function addressOf(options: Readonly<Record<string, unknown>>): string {
+  const { path, sentinels, name, host, port } = options;
+  if (Array.isArray(sentinels)) return `by sentinel ${String(name)}`;
+  return typeof path === 'string' ? path : `${String(host ?? 'localhost')}:${String(port ?? 6379)}`;
+}
+
+/** A name is a courtesy: a user without the right to it, or a proxy that does not know it, does without. */
+function ignoreRefusal(error: unknown): void {
+  const word = replyWord(error);
+  if (word !== 'NOPERM' && word !== 'ERR') throw error;
+}

@@ -1,0 +1,201 @@
+/** node-redis 5 to 6. */
+import { LockConfigError } from '../errors.ts';
+import type { ScriptCall } from './client.ts';
+import {
+  CONNECT_MS_MAX,
+  CONNECTION_NAME,
+  type Driver,
+  KEEP_ALIVE_MS,
+  type Obstacle,
+  type SharedWire,
+  type Wire,
+  type WireEvents,
+} from './wire.ts';
+
+/** What tells a client of node-redis from everything else, in types. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean;
+  readonly isReady: boolean;
+  readonly isWatching: boolean;
+  duplicate(override?: object): object;
+  sendCommand(args: readonly string[], options?: object): Promise<unknown>;
+  ref(): void;
+  unref(): void;
+}
+
+type Options = Readonly<Record<string, unknown>>;
+type MessageListener = (text: string, channel: string) => void;
+
+/** What we use of it. */
+interface NodeRedis {
+  readonly isOpen: boolean;
+  readonly isReady: boolean;
+  readonly options?: Options | undefined;
+  duplicate(override: object): NodeRedis;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  sendCommand(args: readonly string[], options: object): Promise<unknown>;
+  subscribe(channel: string, listener: MessageListener): Promise<unknown>;
+  unsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
+  ref(): void;
+  unref(): void;
+}
+
+/**
+ * How our connections differ from the caller's. Address, credentials, TLS, database and protocol stay; whatever
+ * decides when a command is sent, queued, delayed, prefixed or converted is ours.
+ */
+const OPTIONS: Options = {
+  // It has been taken apart into the other options, and would win over them.
+  url: undefined,
+  // Ours is said after the handshake, where a refusal does no harm.
+  name: undefined,
+  disableOfflineQueue: true,
+  commandsQueueMaxLength: undefined,
+  pingInterval: undefined,
+  keyPrefix: undefined,
+  readonly: false,
+  clientSideCache: undefined,
+  emitInvalidate: false,
+  maintNotifications: 'disabled',
+  himportRegistry: undefined,
+};
+
+const SOCKET_OPTIONS: Options = {
+  reconnectStrategy: false,
+  connectTimeout: CONNECT_MS_MAX,
+  socketTimeout: undefined,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_MS,
+  noDelay: true,
+};
+
+/**
+ * For each command, over what the client has for all: no time limit of its own (version 6 has one of five
+ * seconds, and makes an `AbortSignal` for each command to keep it), and replies as strings and numbers.
+ */
+const COMMAND_OPTIONS = {
+  timeout: undefined,
+  abortSignal: undefined,
+  asap: false,
+  typeMapping: undefined,
+};
+
+class NodeRedisWire implements Wire {
+  readonly #client: NodeRedis;
+  readonly #abort = new AbortController();
+  readonly #onMessage: MessageListener;
+
+  constructor(caller: NodeRedis, events: WireEvents) {
+    this.#client = caller.duplicate({
+      ...OPTIONS,
+      commandOptions: COMMAND_OPTIONS,
+      // The signal ends a socket that is still connecting, which `destroy` forgets.
+      socket: { ...socketOptionsOf(caller.options), ...SOCKET_OPTIONS, signal: this.#abort.signal },
+    });
+    this.#onMessage = (text, channel) => events.message(channel, text);
+    this.#client.on('error', events.lost);
+  }
+
+  async connect(): Promise<void> {
+    await this.#client.connect();
+    // A name is a courtesy: a user without the right to it does without.
+    this.#client.sendCommand(['CLIENT', 'SETNAME', CONNECTION_NAME], COMMAND_OPTIONS).catch(() => {});
+  }
+
+  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    return send(this.#client, call, isByText);
+  }
+
+  async subscribe(channel: string): Promise<void> {
+    await this.#client.subscribe(channel, this.#onMessage);
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    await this.#client.unsubscribe(channel, this.#onMessage);
+  }
+
+  hold(isHeld: boolean): void {
+    if (isHeld) this.#client.ref();
+    else this.#client.unref();
+  }
+
+  drop(): void {
+    try {
+      this.#client.destroy();
+    } catch {
+      // Version 5 throws when it has closed by itself.
+    }
+    this.#abort.abort();
+  }
+}
+
+class SharedNodeRedis implements SharedWire {
+  readonly #client: NodeRedis;
+
+  constructor(client: NodeRedis) {
+    this.#client = client;
+  }
+
+  get obstacle(): Obstacle | null {
+    if (this.#client.isReady) return null;
+    if (!this.#client.isOpen) return { kind: 'closed', text: 'the shared client is not open' };
+    return { kind: 'unreachable', text: 'the shared client is not ready: it is connecting' };
+  }
+
+  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    return send(this.#client, call, isByText);
+  }
+}
+
+class NodeRedisDriver implements Driver {
+  readonly #client: NodeRedis;
+  readonly description: string;
+  readonly keyPrefix: string;
+
+  constructor(client: NodeRedis) {
+    this.#client = client;
+    this.description = `node-redis ${addressOf(client.options)}`;
+    this.keyPrefix = keyPrefixOf(client.options);
+  }
+
+  dial(events: WireEvents): Wire {
+    return new NodeRedisWire(this.#client, events);
+  }
+
+  /** A key prefix is no obstacle here: it is put on typed commands only, and we send raw ones. */
+  share(): SharedWire {
+    return new SharedNodeRedis(this.#client);
+  }
+}
+
+/** The caller must have made sure that it is one: see `adapt.ts`. */
+export function driveNodeRedis(client: object): Driver {
+  // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
+  return new NodeRedisDriver(client as NodeRedis);
+}
+
+function send(client: NodeRedis, { script, keys, args }: ScriptCall, isByText: boolean): Promise<unknown> {
+  const command = isByText
+    ? ['EVAL', script.source, String(keys.length), ...keys, ...args]
+    : ['EVALSHA', script.sha, String(keys.length), ...keys, ...args];
+  return client.sendCommand(command, COMMAND_OPTIONS);
+}
+
+function socketOptionsOf(options: Options | undefined): Options {
+  const socket = options?.['socket'];
+  // Whatever the caller's client was made with; it has accepted it.
+  return typeof socket === 'object' && socket !== null ? (socket as Options) : {};
+}
+
+function keyPrefixOf(options: Options | undefined): string {
+  const keyPrefix = options?.['keyPrefix'] ?? '';
+  if (typeof keyPrefix === 'string') return keyPrefix;
+  throw new LockConfigError('expected a client whose keyPrefix is a string, got one whose keyPrefix is a Buffer');
+}
+
+function addressOf(options: Options | undefined): string {
+  const { path, host, port } = socketOptionsOf(options);
+  return typeof path === 'string' ? path : `${String(host ?? 'localhost')}:${String(port ?? 6379)}`;
+}

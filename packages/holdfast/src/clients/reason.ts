@@ -1,0 +1,29 @@
+/** Reads the errors of clients. They are told apart by their text: no client's classes can be imported here. */
+import { CallFailure } from './client.ts';
+
+/** An error reply begins with a word in capitals: `NOSCRIPT No matching script.` */
+const REPLY_WORD = /^[A-Z][A-Z0-9_]+(?= |$)/;
+
+/**
+ * The first word of an error reply, or null for an error of the client itself.
+ *
+ * Not by class name: bundlers rename classes. The clients' own messages begin in lower case or like a sentence,
+ * and errors of the system and of TLS have a `code`, which no reply has.
+ */
+export function replyWord(error: unknown): string | null {
+  if (!(error instanceof Error) || 'code' in error) return null;
+  return REPLY_WORD.exec(error.message)?.[0] ?? null;
+}
+
+export function replyFailure(error: unknown, word: string): CallFailure {
+  return new CallFailure('reply', reasonOf(error), word, error);
+}
+
+/** What an error says, in one line. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== '') return error.message;
+  // A name with several addresses that all refuse: the reasons are inside, the outer message is empty.
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
+  return error.name;
+}

@@ -1,0 +1,183 @@
+/**
+ * Hears channels for all listeners over one connection of our own, subscribed once a channel.
+ *
+ * Unlike the connection for scripts this one reconnects by itself, because nobody comes and asks for it: a
+ * listener only waits. It does so while somebody listens, and tells them that they may have missed messages. After
+ * the last listener has gone it stays open and lets the process exit: the next waiter then needs one round trip,
+ * not a handshake, and there is no idle timer to get wrong.
+ */
+import { type Agenda, Alarm } from '../core/agenda.ts';
+import type { Random } from '../core/random.ts';
+import { refusal } from './call.ts';
+import { Channel, type Listener, type ListenResult } from './channel.ts';
+import { CallFailure, type Wake } from './client.ts';
+import { Link } from './link.ts';
+import { reasonOf, replyFailure, replyWord } from './reason.ts';
+import type { Silence } from './silence.ts';
+import type { Driver, Wire } from './wire.ts';
+
+/** A server that restarts is back in less than a second; asking twenty times a second costs it nothing. */
+export const RECONNECT_MS_MIN = 50;
+
+/** One attempt a second and process is harmless to a server in trouble; waiters poll every few seconds anyway. */
+export const RECONNECT_MS_MAX = 1_000;
+
+/** The connection as it is while it is up. */
+interface Line {
+  readonly wire: Wire;
+  readonly silence: Silence;
+}
+
+export class Subscriptions {
+  readonly #agenda: Agenda;
+  readonly #random: Random;
+  readonly #link: Link;
+  readonly #channels = new Map<string, Channel>();
+  readonly #reconnectAlarm: Alarm;
+  #line: Line | null = null;
+  #listenerCount = 0;
+  #attempts = 0;
+  #isClosed = false;
+
+  constructor(driver: Driver, agenda: Agenda, random: Random) {
+    this.#agenda = agenda;
+    this.#random = random;
+    this.#reconnectAlarm = new Alarm(() => this.#link.open(), true);
+    this.#link = new Link(driver, agenda, {
+      up: (wire, silence) => this.#up({ wire, silence }),
+      down: (reason, cause) => this.#down(reason, cause),
+      message: (name, text) => this.#channels.get(name)?.deliver(text),
+    });
+  }
+
+  listen(name: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
+    const refused = refusal(this.#isClosed, timeoutMs);
+    if (refused !== null) return Promise.resolve(refused);
+    return new Promise((resolve) => {
+      const channel = this.#channelOf(name);
+      const listener = channel.add(wake, resolve, (expired) => this.#expire(channel, expired, timeoutMs));
+      this.#agenda.setIn(listener.alarm, timeoutMs);
+      this.#count(1);
+      if (channel.state === 'present') this.#confirm(channel);
+      else if (this.#line !== null) this.#reconcile(channel);
+      else this.#link.open();
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#line = null;
+    this.#link.close();
+    this.#agenda.cancel(this.#reconnectAlarm);
+    this.#failPending(new CallFailure('closed', 'the client was closed before the subscription was confirmed'));
+    for (const channel of this.#channels.values()) channel.clear();
+    this.#channels.clear();
+  }
+
+  #channelOf(name: string): Channel {
+    let channel = this.#channels.get(name);
+    if (channel === undefined) {
+      channel = new Channel(name, this.#agenda);
+      this.#channels.set(name, channel);
+    }
+    return channel;
+  }
+
+  #confirm(channel: Channel): void {
+    channel.confirm((listener) => () => this.#remove(channel, listener));
+  }
+
+  #remove(channel: Channel, listener: Listener): void {
+    if (!channel.remove(listener)) return;
+    this.#count(-1);
+    this.#reconcile(channel);
+  }
+
+  #expire(channel: Channel, listener: Listener, timeoutMs: number): void {
+    const { confirm } = listener;
+    const isWritten = channel.state === 'subscribing';
+    this.#remove(channel, listener);
+    const text = `no confirmation of the subscription within ${timeoutMs} ms`;
+    confirm?.(new CallFailure(isWritten ? 'unknown' : 'unreachable', text));
+  }
+
+  #count(change: number): void {
+    this.#listenerCount += change;
+    this.#link.hold(this.#listenerCount > 0);
+    if (this.#listenerCount === 0) this.#agenda.cancel(this.#reconnectAlarm);
+  }
+
+  /** Does what the channel needs next, if nothing is under way for it. */
+  #reconcile(channel: Channel): void {
+    const line = this.#line;
+    if (channel.state === 'absent' && !channel.isWanted) this.#channels.delete(channel.name);
+    else if (line === null) return;
+    else if (channel.state === 'absent') this.#subscribe(channel, line);
+    else if (channel.state === 'present' && !channel.isWanted) this.#unsubscribe(channel, line);
+  }
+
+  #subscribe(channel: Channel, line: Line): void {
+    channel.state = 'subscribing';
+    this.#ask(line, line.wire.subscribe(channel.name), (error) => {
+      if (error === null) {
+        this.#attempts = 0;
+        this.#confirm(channel);
+      } else {
+        // Not tried again for those who were confirmed on an earlier connection: the refusal would repeat. They
+        // have their timers, and the next `listen` to this channel asks anew.
+        channel.state = 'absent';
+        this.#count(-channel.failPending(listenFailure(error)));
+        if (channel.isWanted) return;
+      }
+      this.#reconcile(channel);
+    });
+  }
+
+  #unsubscribe(channel: Channel, line: Line): void {
+    channel.state = 'unsubscribing';
+    this.#ask(line, line.wire.unsubscribe(channel.name), () => {
+      channel.state = 'absent';
+      this.#reconcile(channel);
+    });
+  }
+
+  /** Waits for the answer, unless the connection is lost first: `#down` has then settled everything. */
+  #ask(line: Line, answer: Promise<unknown>, then: (error: unknown) => void): void {
+    line.silence.sent();
+    const finish = (error: unknown): void => {
+      line.silence.answered();
+      if (this.#line === line) then(error);
+    };
+    answer.then(() => finish(null), finish);
+  }
+
+  #up(line: Line): void {
+    this.#line = line;
+    this.#agenda.cancel(this.#reconnectAlarm);
+    for (const channel of [...this.#channels.values()]) this.#reconcile(channel);
+  }
+
+  #down(reason: string, cause: unknown): void {
+    this.#line = null;
+    for (const channel of this.#channels.values()) channel.lose();
+    // A subscription dies with its connection, so even one that was asked for has not happened.
+    this.#failPending(new CallFailure('unreachable', reason, '', cause));
+    if (this.#listenerCount === 0) return;
+    const capMs = Math.min(RECONNECT_MS_MAX, 2 * RECONNECT_MS_MIN * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#agenda.setIn(this.#reconnectAlarm, (capMs / 2) * (1 + this.#random.fraction()));
+  }
+
+  #failPending(failure: CallFailure): void {
+    for (const channel of [...this.#channels.values()]) {
+      this.#count(-channel.failPending(failure));
+      if (!channel.isWanted && channel.state === 'absent') this.#channels.delete(channel.name);
+    }
+  }
+}
+
+function listenFailure(error: unknown): CallFailure {
+  const word = replyWord(error);
+  return word === null ? new CallFailure('unreachable', reasonOf(error), '', error) : replyFailure(error, word);
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import {
+  type AdminInspectInput,
+  type AdminInspectOutcome,
+  adminInspect,
+} from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const INPUT: AdminInspectInput = {
+  name: 'order',
+  fence: 'redisson_lock_token:{order}',
+  lockChannel: 'lock-channel',
+  mutexChannel: 'mutex-channel',
+};
+
+async function inspect(): Promise<AdminInspectOutcome> {
+  return adminInspect.decode(await database.run(adminInspect.call(INPUT)));
+}
+
+async function holdLock(): Promise<void> {
+  await database.redis.hset(INPUT.name, 'session:1', '3');
+  await database.redis.pexpire(INPUT.name, 30_000);
+}
+
+test('a name without a key is absent', async () => {
+  await database.redis.set(INPUT.fence, '7');
+  expect(await inspect()).toEqual({ is: 'ABSENT' });
+});
+
+test('a lock is told with owner, count, time left, fence and waiters', async () => {
+  await database.listen(INPUT.lockChannel);
+  await holdLock();
+  await database.redis.set(INPUT.fence, '1794779870503000');
+  const outcome = await inspect();
+  expect(outcome).toMatchObject({
+    is: 'LOCK',
+    owner: 'session:1',
+    count: '3',
+    fence: '1794779870503000',
+    waiters: 1,
+  });
+  if (outcome.is === 'LOCK') expect(outcome.ttlMs).toBeGreaterThan(28_000);
+});
+
+test('a lock without a TTL or a fence is told as it is', async () => {
+  await database.redis.hset(INPUT.name, 'session:1', '1');
+  expect(await inspect()).toEqual({
+    ...{ is: 'LOCK', owner: 'session:1', count: '1', ttlMs: -1, fence: '', waiters: 0 },
+  });
+});
+
+test('a fence counter of another type does not hide the lock', async () => {
+  await holdLock();
+  await database.redis.rpush(INPUT.fence, 'x');
+  expect(await inspect()).toMatchObject({ is: 'LOCK', fence: '' });
+});
+
+test('a mutex is told with owner, time left and waiters', async () => {
+  await database.listen(INPUT.mutexChannel);
+  await database.redis.set(INPUT.name, 'token-1', 'PX', 30_000);
+  const outcome = await inspect();
+  expect(outcome).toMatchObject({ is: 'MUTEX', owner: 'token-1', waiters: 1 });
+  if (outcome.is === 'MUTEX') expect(outcome.ttlMs).toBeGreaterThan(28_000);
+});
+
+test('a hash of another kind is told by its type', async () => {
+  await database.redis.hset(INPUT.name, { 'session:1': '1', mode: 'read' });
+  expect(await inspect()).toEqual({ is: 'OTHER', found: 'hash', ttlMs: -1 });
+  await database.redis.del(INPUT.name);
+  await database.redis.hset(INPUT.name, { 'session:1': 'read' });
+  expect(await inspect()).toEqual({ is: 'OTHER', found: 'hash', ttlMs: -1 });
+});
+
+test('a key of another type is told by its type', async () => {
+  await database.redis.rpush(INPUT.name, 'x');
+  await database.redis.pexpire(INPUT.name, 30_000);
+  const outcome = await inspect();
+  expect(outcome).toMatchObject({ is: 'OTHER', found: 'list' });
+  if (outcome.is === 'OTHER') expect(outcome.ttlMs).toBeGreaterThan(28_000);
+});
+
+test('looking twice changes nothing', async () => {
+  await holdLock();
+  const contents = await database.contents();
+  expect(await inspect()).toMatchObject({ is: 'LOCK' });
+  expect(await inspect()).toMatchObject({ is: 'LOCK' });
+  expect(await database.contents()).toEqual(contents);
+  await database.expectTtl(INPUT.name, 30_000);
+});
+
+test('a server out of memory can be looked at', async () => {
+  await holdLock();
+  await database.whileOutOfMemory(async () => {
+    expect(await inspect()).toMatchObject({ is: 'LOCK' });
+  });
+});
+
+test('a user who may not count subscribers sees no waiters', async () => {
+  await holdLock();
+  const user = await database.restricted('-pubsub');
+  expect(adminInspect.decode(await database.run(adminInspect.call(INPUT), user))).toMatchObject({
+    is: 'LOCK',
+    waiters: 0,
+  });
+});

@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest';
+import { type LockAcquireInput, type LockAcquireOutcome, lockAcquire } from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const INPUT: LockAcquireInput = {
+  lock: 'order',
+  fence: 'redisson_lock_token:{order}',
+  holder: 'session:1',
+  leaseMs: 30_000,
+  fences: 1,
+  fenceTtlMs: 600_000,
+  notAfterMs: 0,
+};
+
+async function acquire(changes: Partial<LockAcquireInput> = {}): Promise<LockAcquireOutcome> {
+  return lockAcquire.decode(await database.run(lockAcquire.call({ ...INPUT, ...changes })));
+}
+
+async function granted(
+  changes: Partial<LockAcquireInput> = {},
+): Promise<{ nowMs: number; firstFence: number }> {
+  const outcome = await acquire(changes);
+  if (outcome.is !== 'GRANTED') throw new Error(`expected GRANTED, got ${JSON.stringify(outcome)}`);
+  return outcome;
+}
+
+test('a free lock is granted with a fence made from the time', async () => {
+  const before = await database.nowMs();
+  const { nowMs, firstFence } = await granted();
+  expect(nowMs).toBeGreaterThanOrEqual(before);
+  expect(nowMs).toBeLessThanOrEqual(await database.nowMs());
+  expect(Math.floor(firstFence / 1000)).toBe(nowMs);
+});
+
+test('a grant leaves the holder once and the last fence, both with their TTL, and nothing else', async () => {
+  const { firstFence } = await granted();
+  expect(await database.contents()).toEqual({
+    [INPUT.lock]: { [INPUT.holder]: '1' },
+    [INPUT.fence]: `${firstFence}`,
+  });
+  await database.expectTtl(INPUT.lock, INPUT.leaseMs);
+  await database.expectTtl(INPUT.fence, INPUT.fenceTtlMs);
+});
+
+test('a fence counter without a life of its own is kept for ever', async () => {
+  await database.redis.set(INPUT.fence, '7', 'PX', 1_000);
+  await granted({ fenceTtlMs: 0 });
+  await database.expectNoTtl(INPUT.fence);
+});
+
+test('a block of fences is reserved up to its last', async () => {
+  const { firstFence } = await granted({ fences: 65 });
+  expect(await database.redis.get(INPUT.fence)).toBe(`${firstFence + 64}`);
+});
+
+test('a repeat by the same hold gets the same fences and a full lease', async () => {
+  const { firstFence } = await granted({ fences: 65 });
+  const contents = await database.contents();
+  await database.redis.pexpire(INPUT.lock, 5_000);
+  expect((await granted({ fences: 65 })).firstFence).toBe(firstFence);
+  expect(await database.contents()).toEqual(contents);
+  await database.expectTtl(INPUT.lock, INPUT.leaseMs);
+});
+
+test('a repeat by a hold that was entered again keeps its count', async () => {
+  await granted();
+  await database.redis.hset(INPUT.lock, INPUT.holder, '3');
+  await granted();
+  expect(await database.redis.hgetall(INPUT.lock)).toEqual({ [INPUT.holder]: '3' });
+});
+
+test('a repeat after the counter was lost gets a larger fence', async () => {
+  const { firstFence } = await granted();
+  await database.redis.del(INPUT.fence);
+  const again = await granted();
+  expect(again.firstFence).toBeGreaterThan(firstFence);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${again.firstFence}`);
+});
+
+test('a lock that is held is refused with its owner and the time left, and is not touched', async () => {
+  await granted();
+  const contents = await database.contents();
+  await database.redis.pexpire(INPUT.lock, 5_000);
+  const outcome = await acquire({ holder: 'session:2' });
+  expect(outcome).toMatchObject({ is: 'HELD', owner: INPUT.holder });
+  if (outcome.is === 'HELD') expect(outcome.ttlMs).toBeLessThanOrEqual(5_000);
+  expect(await acquire({ holder: 'session:2' })).toMatchObject({ is: 'HELD', owner: INPUT.holder });
+  expect(await database.contents()).toEqual(contents);
+  await database.expectTtl(INPUT.lock, 5_000);
+});
+
+test('a lock without a TTL is held for an unknown time', async () => {
+  await database.redis.hset(INPUT.lock, 'somebody:1', '1');
+  expect(await acquire()).toMatchObject({ is: 'HELD', ttlMs: -1, owner: 'somebody:1' });
+  await database.expectNoTtl(INPUT.lock);
+});
+
+test('a hold whose lock has no TTL gets one', async () => {
+  await database.redis.hset(INPUT.lock, INPUT.holder, '1');
+  await granted();
+  await database.expectTtl(INPUT.lock, INPUT.leaseMs);
+});
+
+test('a fence grows by one when the clock is behind the counter', async () => {
+  const ahead = (await database.nowMs()) * 1000 + 3_600_000_000;
+  await database.redis.set(INPUT.fence, `${ahead}`);
+  expect((await granted({ fences: 3 })).firstFence).toBe(ahead + 1);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${ahead + 3}`);
+});
+
+test('fences grow after everything was flushed', async () => {
+  const { firstFence } = await granted({ fences: 65 });
+  await database.redis.flushall();
+  expect((await granted({ holder: 'session:2' })).firstFence).toBeGreaterThan(firstFence + 64);
+});
+
+test('a fence that Java has counted up is passed', async () => {
+  const { firstFence } = await granted();
+  await database.redis.del(INPUT.lock);
+  await database.redis.incr(INPUT.fence);
+  expect((await granted({ holder: 'session:2' })).firstFence).toBeGreaterThan(firstFence + 1);
+});
+
+test.each(['abc', '', 'nan', 'inf', '1.5', '0x10', '9007199254740992'])(
+  'a fence counter that holds %j stops the grant before anything is written',
+  async (garbage) => {
+    await database.redis.set(INPUT.fence, garbage);
+    await expect(acquire()).rejects.toThrow(
+      /^WRONGTYPE The fence counter of this lock does not hold a number/,
+    );
+    expect(await database.contents()).toEqual({ [INPUT.fence]: garbage });
+  },
+);
+
+test('a fence counter of another type stops the grant before anything is written', async () => {
+  await database.redis.rpush(INPUT.fence, 'x');
+  await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await database.contents()).toEqual({ [INPUT.fence]: ['x'] });
+});
+
+test('a request that comes too late is refused and writes nothing', async () => {
+  const nowMs = await database.nowMs();
+  expect(await acquire({ notAfterMs: nowMs - 1 })).toMatchObject({ is: 'LATE' });
+  expect(await acquire({ notAfterMs: nowMs - 1 })).toMatchObject({ is: 'LATE' });
+  expect(await database.contents()).toEqual({});
+});
+
+test('a request in time is granted', async () => {
+  await granted({ notAfterMs: (await database.nowMs()) + 60_000 });
+});
+
+test('a late repeat does not renew', async () => {
+  await granted();
+  await database.redis.pexpire(INPUT.lock, 5_000);
+  expect(await acquire({ notAfterMs: 1 })).toMatchObject({ is: 'LATE' });
+  await database.expectTtl(INPUT.lock, 5_000);
+});
+
+test.each<[what: string, found: string, fields: Record<string, string>]>([
+  ['several fields', 'a hash of another kind', { 'session:1': '1', mode: 'read' }],
+  ['a word for a count', 'a hash that is not a lock', { 'session:1': 'read' }],
+  ['a fraction for a count', 'a hash that is not a lock', { 'session:1': '1.5' }],
+  ['an empty count', 'a hash that is not a lock', { 'session:1': '' }],
+])('a hash with %s is a conflict and is not touched', async (_what, found, fields) => {
+  await database.redis.hset(INPUT.lock, fields);
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT', found });
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT', found });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: fields });
+  await database.expectNoTtl(INPUT.lock);
+});
+
+test('a key of another type is an error and is not touched', async () => {
+  await database.redis.set(INPUT.lock, 'mine');
+  await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await database.contents()).toEqual({ [INPUT.lock]: 'mine' });
+});
+
+test('a server out of memory refuses before anything is written', async () => {
+  await database.whileOutOfMemory(async () => {
+    await expect(acquire()).rejects.toThrow(/^OOM/);
+  });
+  expect(await database.contents()).toEqual({});
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { type LockRecountInput, type LockRecountOutcome, lockRecount } from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const INPUT: LockRecountInput = { lock: 'order', holder: 'session:1', count: 2, leaseMs: 10_000 };
+
+async function recount(changes: Partial<LockRecountInput> = {}): Promise<LockRecountOutcome> {
+  return lockRecount.decode(await database.run(lockRecount.call({ ...INPUT, ...changes })));
+}
+
+async function hold(ttlMs: number): Promise<void> {
+  await database.redis.hset(INPUT.lock, INPUT.holder, '1');
+  await database.redis.pexpire(INPUT.lock, ttlMs);
+}
+
+test('a hold has the count that is stated, also after a second call', async () => {
+  await hold(30_000);
+  expect(await recount()).toEqual({ is: 'COUNTED' });
+  expect(await recount()).toEqual({ is: 'COUNTED' });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { [INPUT.holder]: '2' } });
+});
+
+test('a count may go down', async () => {
+  await hold(30_000);
+  await recount({ count: 3 });
+  await recount({ count: 1 });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { [INPUT.holder]: '1' } });
+});
+
+test('a longer lease is not shortened', async () => {
+  await hold(30_000);
+  await recount();
+  await database.expectTtl(INPUT.lock, 30_000);
+});
+
+test('a shorter lease is made as long as asked', async () => {
+  await hold(3_000);
+  await recount();
+  await database.expectTtl(INPUT.lock, 10_000);
+});
+
+test('a lock without a TTL gets one', async () => {
+  await database.redis.hset(INPUT.lock, INPUT.holder, '1');
+  await recount();
+  await database.expectTtl(INPUT.lock, 10_000);
+});
+
+test('a lock that is absent is gone and is not created', async () => {
+  expect(await recount()).toEqual({ is: 'GONE' });
+  expect(await recount()).toEqual({ is: 'GONE' });
+  expect(await database.contents()).toEqual({});
+});
+
+test('a lock of somebody else is gone and is not touched', async () => {
+  await hold(5_000);
+  expect(await recount({ holder: 'session:2' })).toEqual({ is: 'GONE' });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { [INPUT.holder]: '1' } });
+  await database.expectTtl(INPUT.lock, 5_000);
+});
+
+test('a key of another type is an error and is not touched', async () => {
+  await database.redis.set(INPUT.lock, 'mine');
+  await expect(recount()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await database.contents()).toEqual({ [INPUT.lock]: 'mine' });
+  await database.expectNoTtl(INPUT.lock);
+});
+
+test('a server out of memory still counts', async () => {
+  await hold(30_000);
+  await database.whileOutOfMemory(async () => {
+    expect(await recount()).toEqual({ is: 'COUNTED' });
+  });
+});

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { type LockReleaseInput, type LockReleaseOutcome, lockRelease } from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const INPUT: LockReleaseInput = {
+  lock: 'order',
+  holder: 'session:1',
+  channel: 'redisson_lock__channel:{order}',
+};
+
+async function release(changes: Partial<LockReleaseInput> = {}): Promise<LockReleaseOutcome> {
+  return lockRelease.decode(await database.run(lockRelease.call({ ...INPUT, ...changes })));
+}
+
+async function hold(count = '1'): Promise<void> {
+  await database.redis.hset(INPUT.lock, INPUT.holder, count);
+  await database.redis.pexpire(INPUT.lock, 30_000);
+}
+
+test('a release deletes the lock and nothing else, whatever its count', async () => {
+  await hold('3');
+  await database.redis.set('other', 'kept');
+  expect(await release()).toEqual({ is: 'RELEASED', receivers: 0 });
+  expect(await database.contents()).toEqual({ other: 'kept' });
+});
+
+test('a release wakes the waiters with one message and counts them', async () => {
+  const first = await database.listen(INPUT.channel);
+  const second = await database.listen(INPUT.channel);
+  await hold();
+  expect(await release()).toEqual({ is: 'RELEASED', receivers: 2 });
+  expect(await first.heard()).toEqual(['0']);
+  expect(await second.heard()).toEqual(['0']);
+});
+
+test('a second release answers gone and wakes nobody', async () => {
+  const waiter = await database.listen(INPUT.channel);
+  await hold();
+  await release();
+  await waiter.heard();
+  expect(await release()).toEqual({ is: 'GONE' });
+  expect(await waiter.heard()).toEqual([]);
+});
+
+test('a lock of somebody else is not touched and nobody is woken', async () => {
+  const waiter = await database.listen(INPUT.channel);
+  await hold();
+  expect(await release({ holder: 'session:2' })).toEqual({ is: 'GONE' });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { [INPUT.holder]: '1' } });
+  await database.expectTtl(INPUT.lock, 30_000);
+  expect(await waiter.heard()).toEqual([]);
+});
+
+test('a lock that is absent is gone and stays absent', async () => {
+  expect(await release()).toEqual({ is: 'GONE' });
+  expect(await database.contents()).toEqual({});
+});
+
+test('a lock without a TTL is released', async () => {
+  await database.redis.hset(INPUT.lock, INPUT.holder, '1');
+  expect(await release()).toEqual({ is: 'RELEASED', receivers: 0 });
+  expect(await database.contents()).toEqual({});
+});
+
+test('a key of another type is an error and is not touched', async () => {
+  await database.redis.set(INPUT.lock, 'mine');
+  await expect(release()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await database.contents()).toEqual({ [INPUT.lock]: 'mine' });
+});
+
+test('a server out of memory still releases', async () => {
+  await hold();
+  await database.whileOutOfMemory(async () => {
+    expect(await release()).toEqual({ is: 'RELEASED', receivers: 0 });
+  });
+  expect(await database.contents()).toEqual({});
+});
+
+test('a user who may not publish still releases', async () => {
+  await hold();
+  const user = await database.restricted('resetchannels');
+  expect(lockRelease.decode(await database.run(lockRelease.call(INPUT), user))).toEqual({
+    is: 'RELEASED',
+    receivers: 0,
+  });
+  expect(await database.contents()).toEqual({});
+});

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { type LockRenewItem, type LockRenewOutcome, lockRenew } from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const ITEM: LockRenewItem = { lock: 'order', holder: 'session:1', leaseMs: 30_000 };
+
+async function renew(...items: LockRenewItem[]): Promise<LockRenewOutcome[]> {
+  return lockRenew.decode(await database.run(lockRenew.call(items)), items.length);
+}
+
+async function hold(item: LockRenewItem, count = '1'): Promise<void> {
+  await database.redis.hset(item.lock, item.holder, count);
+  await database.redis.pexpire(item.lock, 5_000);
+}
+
+test('a hold gets its full lease and keeps its count', async () => {
+  await hold(ITEM, '3');
+  expect(await renew(ITEM)).toEqual(['RENEWED']);
+  await database.expectTtl(ITEM.lock, 30_000);
+  expect(await database.contents()).toEqual({ [ITEM.lock]: { [ITEM.holder]: '3' } });
+});
+
+test('a second renewal leaves the same lease', async () => {
+  await hold(ITEM);
+  expect(await renew(ITEM)).toEqual(['RENEWED']);
+  expect(await renew(ITEM)).toEqual(['RENEWED']);
+  await database.expectTtl(ITEM.lock, 30_000);
+});
+
+test('a lease may be made shorter', async () => {
+  await hold(ITEM);
+  expect(await renew({ ...ITEM, leaseMs: 3_000 })).toEqual(['RENEWED']);
+  await database.expectTtl(ITEM.lock, 3_000);
+});
+
+test('a lock that is absent is gone and is not created', async () => {
+  expect(await renew(ITEM)).toEqual(['GONE']);
+  expect(await renew(ITEM)).toEqual(['GONE']);
+  expect(await database.contents()).toEqual({});
+});
+
+test('a lock of somebody else is gone and is not touched', async () => {
+  await hold(ITEM);
+  expect(await renew({ ...ITEM, holder: 'session:2' })).toEqual(['GONE']);
+  await database.expectTtl(ITEM.lock, 5_000);
+  expect(await database.contents()).toEqual({ [ITEM.lock]: { [ITEM.holder]: '1' } });
+});
+
+test('a lock without a TTL gets one', async () => {
+  await database.redis.hset(ITEM.lock, ITEM.holder, '1');
+  expect(await renew(ITEM)).toEqual(['RENEWED']);
+  await database.expectTtl(ITEM.lock, 30_000);
+});
+
+test('each hold of a batch gets its own outcome and its own lease', async () => {
+  const items = ['a', 'b', 'c', 'd'].map((lock, i) => ({
+    lock,
+    holder: `session:${i}`,
+    leaseMs: 10_000 * (i + 1),
+  }));
+  const [a, b, c, d] = items as [LockRenewItem, LockRenewItem, LockRenewItem, LockRenewItem];
+  await hold(a);
+  await database.redis.set(b.lock, 'mine');
+  await hold({ ...c, holder: 'somebody:1' });
+  await hold(d);
+  expect(await renew(a, b, c, d)).toEqual(['RENEWED', 'GONE', 'GONE', 'RENEWED']);
+  await database.expectTtl(a.lock, 10_000);
+  await database.expectNoTtl(b.lock);
+  await database.expectTtl(c.lock, 5_000);
+  await database.expectTtl(d.lock, 40_000);
+  expect(await database.redis.get(b.lock)).toBe('mine');
+});
+
+test('an empty batch does nothing', async () => {
+  expect(await renew()).toEqual([]);
+});
+
+test('an error on one hold fails that hold alone', async () => {
+  await hold(ITEM);
+  const user = await database.restricted('-hexists');
+  const reply = await database.run(lockRenew.call([ITEM, ITEM]), user);
+  expect(lockRenew.decode(reply, 2)).toEqual(['FAILED', 'FAILED']);
+  await database.expectTtl(ITEM.lock, 5_000);
+});
+
+test('a lease that cannot be set fails its hold alone', async () => {
+  const other = { ...ITEM, lock: 'other' };
+  await hold(ITEM);
+  await hold(other);
+  expect(await renew({ ...ITEM, leaseMs: 9e18 }, other)).toEqual(['FAILED', 'RENEWED']);
+  await database.expectTtl(ITEM.lock, 5_000);
+  await database.expectTtl(other.lock, 30_000);
+});
+
+test('a server out of memory still renews', async () => {
+  await hold(ITEM);
+  await database.whileOutOfMemory(async () => {
+    expect(await renew(ITEM)).toEqual(['RENEWED']);
+  });
+  await database.expectTtl(ITEM.lock, 30_000);
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { waitFor } from '../support/wait-for.ts';
+
+test('a wait gives the first truthy answer', async () => {
+  let asked = 0;
+  expect(await waitFor(() => (++asked < 3 ? undefined : { asked }))).toEqual({ asked: 3 });
+});
+
+test('a wait that is in vain says what was awaited and what was last seen', async () => {
+  const waiting = waitFor(async () => false, { limitMs: 20, what: 'the moon' });
+  await expect(waiting).rejects.toThrow('waited 20 ms for the moon, and it was still false');
+});
+
+test('a condition that throws is asked again, and is the cause when the limit passes', async () => {
+  let asked = 0;
+  const grumble = (enough: number) => () => {
+    asked += 1;
+    if (asked < enough) throw new Error(`asked ${asked} times`);
+    return true;
+  };
+  expect(await waitFor(grumble(3))).toBe(true);
+  const waiting = waitFor(grumble(Number.POSITIVE_INFINITY), { limitMs: 20, what: 'peace' });
+  await expect(waiting).rejects.toThrow(/for peace, and it threw Error: asked/);
+});
