@@ -16,7 +16,7 @@ const TYPE_PROJECTS = [
 
 /** @type {ReadonlyArray<readonly [name: string, command: string, args: readonly string[]]>} */
 const STEPS = [
-  ['format and lint', 'biome', ['check', '--error-on-warnings']],
+  ['format and lint', 'biome', ['check', '--error-on-warnings', '--max-diagnostics=none']],
   ...TYPE_PROJECTS.filter((project) => existsSync(join(ROOT, project))).map(
     (project) => /** @type {const} */ ([`types of ${project}`, 'tsc', ['-p', project, '--noEmit']]),
   ),

@@ -1,22 +1,8 @@
 // Everything: `npm test`. The last line says how many tests passed and failed.
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { run } from './run.mjs';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-
-/**
- * @param {string} script
- * @param {string[]} args
- */
-function run(script, args) {
-  return (
-    spawnSync(process.execPath, [join(ROOT, script), ...args], { cwd: ROOT, stdio: 'inherit' }).status === 0
-  );
-}
-
-if (!run('scripts/setup.mjs', [])) process.exit(1);
+if (!run('scripts/setup.mjs')) process.exit(1);
 // The tests run even when a check has failed: a wrong indentation should not hide a broken lock.
-const isChecked = run('scripts/check.mjs', []);
+const isChecked = run('scripts/check.mjs');
 const isTested = run('node_modules/vitest/vitest.mjs', ['run', ...process.argv.slice(2)]);
 process.exitCode = isChecked && isTested ? 0 : 1;

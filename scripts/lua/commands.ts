@@ -28,8 +28,13 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['TYPE', { keys: 'first', writes: false, reply: 'status' }],
 ]);
 
+/** Whether this is `redis.call` or `redis.pcall` itself, called or not. */
+export function isRedisFunction(expression: Expression): boolean {
+  return ['redis.call', 'redis.pcall'].includes(dottedName(expression));
+}
+
 export function isRedisCall(call: Call): boolean {
-  return ['redis.call', 'redis.pcall'].includes(dottedName(call.callee));
+  return isRedisFunction(call.callee);
 }
 
 export function redisCallsOf(block: Block): Call[] {

@@ -15,7 +15,7 @@ import { OUTCOMES } from './outcome.ts';
 
 /** What script.ts offers, in the order that imports are sorted in. */
 const OFFERED =
-  'type BatchScript,integerAt,openBatch,openReply,refuseReply,requireItems,type Script,stringAt,stringsFrom';
+  'type BatchScript,bareInteger,integerAt,openBatch,openReply,refuseReply,requireItems,type Script,stringAt,stringsFrom';
 
 /** The module that TypeScript code calls scripts through, before formatting. */
 export function emitModule(scripts: readonly CompiledScript[]): string {
@@ -52,7 +52,7 @@ function emitSingle(header: Header, name: string): string {
   const keys = header.keys.map((key) => `input.${camelCase(key.name)}`).join(', ');
   const args = header.args.map((arg) => argument('input', arg)).join(', ');
   return `${hasInput ? emitFields(header, `${type}Input`) : ''}export type ${type}Outcome =
-${header.outcomes.map((outcome) => `  | { ${outcomeFields(outcome).join('; ')} }`).join('\n')};
+${header.outcomes.map((outcome) => `  | { ${outcomeFields(outcome, header).join('; ')} }`).join('\n')};
 
 /** ${header.sentence} */
 export const ${name}: Script<${input}, ${type}Outcome> = {
@@ -61,7 +61,7 @@ export const ${name}: Script<${input}, ${type}Outcome> = {
     return { script: ${name}Text, keys: [${keys}], args: [${args}] };
   },
   decode(reply: Reply): ${type}Outcome {
-    const items = openReply(${name}Text, reply);
+${emitBare(header, `${name}Text`)}    const items = openReply(${name}Text, reply);
     switch (items[0]) {
 ${header.outcomes.map((outcome) => emitCase(outcome, `${name}Text`)).join('\n')}
       default:
@@ -117,7 +117,7 @@ function emitFields(header: Header, type: string): string {
     `${meaning === '' ? '' : `  /** ${meaning} */\n`}  readonly ${camelCase(name)}: ${tsType};\n`;
   return `export interface ${type} {
 ${header.keys.map((key) => field(key.name, key.meaning, 'string')).join('')}${header.args
-  .map((arg) => field(arg.name, arg.meaning, arg.type === 'integer' ? 'number' : 'string'))
+  .map((arg) => field(arg.name, arg.meaning, arg.type === 'string' ? 'string' : 'number'))
   .join('')}}
 
 `;
@@ -134,15 +134,24 @@ function emitCase(outcome: Outcome, text: string): string {
   return `      case OUTCOMES.${name}:\n${exact}        return { ${[`is: '${name}'`, ...fields].join(', ')} };`;
 }
 
-function outcomeFields(outcome: Outcome): string[] {
+function emitBare({ bare }: Header, text: string): string {
+  if (bare === undefined) return '';
+  const told = `${camelCase(bare.item)}: bareInteger(${text}, reply)`;
+  return `    if (typeof reply === 'number') return { is: '${bare.outcome}', ${told} };\n`;
+}
+
+function outcomeFields(outcome: Outcome, { bare }: Header): string[] {
   const types = { integer: 'number', string: 'string', strings: 'readonly string[]' };
-  const fields = outcome.payload.map(({ name, type }) => `readonly ${camelCase(name)}: ${types[type]}`);
+  const fields = outcome.payload.map(({ name, type }) => {
+    const isUntoldWhenBare = outcome.name === bare?.outcome && name !== bare.item;
+    return `readonly ${camelCase(name)}${isUntoldWhenBare ? '?' : ''}: ${types[type]}`;
+  });
   return [`readonly is: '${outcome.name}'`, ...fields];
 }
 
 function argument(from: string, arg: Argument): string {
   const value = `${from}.${camelCase(arg.name)}`;
-  return arg.type === 'integer' ? `String(${value})` : value;
+  return arg.type === 'string' ? value : `String(${value})`;
 }
 
 function camelCase(name: string): string {

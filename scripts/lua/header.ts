@@ -8,7 +8,8 @@ export interface Key {
 
 export interface Argument {
   readonly name: string;
-  readonly type: 'integer' | 'string';
+  /** `digits` is an integer that the script only passes on: it stays text, which Redis reads faster. */
+  readonly type: 'integer' | 'digits' | 'string';
   readonly meaning: string;
 }
 
@@ -24,6 +25,14 @@ export interface Outcome {
   readonly line: number;
 }
 
+/** An outcome that is answered as one integer alone, because clients read that several times faster than a list. */
+export interface Bare {
+  readonly outcome: OutcomeName;
+  /** The payload item that the integer is. The others are then not told. */
+  readonly item: string;
+  readonly line: number;
+}
+
 /** What a script says of itself. The TypeScript types are made from this, so every word of it is checked. */
 export interface Header {
   readonly shebang: string;
@@ -34,6 +43,7 @@ export interface Header {
   readonly keys: readonly Key[];
   readonly args: readonly Argument[];
   readonly outcomes: readonly Outcome[];
+  readonly bare: Bare | undefined;
   readonly includes: readonly string[];
   /** How many lines the header takes; the body begins on the next one. */
   readonly lines: number;
@@ -60,6 +70,7 @@ export function readHeader(file: string, text: string): Header {
   const outcomes: Outcome[] = [];
   const includes: string[] = [];
   const forms = new Set<'one' | 'each'>();
+  let bare: Bare | undefined;
   let hasRepeat = false;
   let count = 2;
   for (; lines[count]?.startsWith('--'); count++) {
@@ -74,10 +85,11 @@ export function readHeader(file: string, text: string): Header {
     else if (word === 'outcome' && each)
       outcomes.push(...rest.split(/ +/).map((name) => readOutcome(at, name)));
     else if (word === 'outcome') outcomes.push(readOutcome(at, rest));
+    else if (word === 'bare' && bare === undefined) bare = readBare(at, rest, outcomes);
     else if (word === 'include') includes.push(rest);
     else if (word === 'repeat' && /^harmless: \S/.test(rest)) hasRepeat = true;
     else if (word === 'repeat') refuse(at.line, '`@repeat harmless: ` and why', `\`@repeat ${rest}\``);
-    else refuse(at.line, '@key, @arg, @outcome, @repeat or @include', `@${word}`);
+    else refuse(at.line, '@key, @arg, @outcome, one @bare, @repeat or @include', `@${word}`);
   }
 
   if (!hasRepeat) refuse(count, 'a line `-- @repeat harmless: ` and why', 'none in the header');
@@ -90,7 +102,7 @@ export function readHeader(file: string, text: string): Header {
     const twice = list.find((name, i) => list.indexOf(name) !== i);
     if (twice !== undefined) refuse(count, 'each name once in the header', `${twice} twice`);
   }
-  return { shebang, flags, sentence, isBatch, keys, args, outcomes, includes, lines: count };
+  return { shebang, flags, sentence, isBatch, keys, args, outcomes, bare, includes, lines: count };
 }
 
 type Place = Pick<Complaint, 'file' | 'line'>;
@@ -126,12 +138,26 @@ function readKey(at: Place, rest: string): Key {
 }
 
 function readArgument(at: Place, rest: string): Argument {
-  const [, name = '', type, more = ''] = /^(\S+) (integer|string)(?:(?:, |: )(\S.*))?$/.exec(rest) ?? [];
+  const [, name = '', type, more = ''] =
+    /^(\S+) (integer|digits|string)(?:(?:, |: )(\S.*))?$/.exec(rest) ?? [];
   if (!NAME.test(name)) {
-    const expected = '`@arg name type, unit: meaning`, type integer or string';
+    const expected = '`@arg name type, unit: meaning`, type integer, digits or string';
     throw new LuaComplaint({ ...at, expected, found: `\`${rest}\`` });
   }
-  return { name, type: type === 'integer' ? 'integer' : 'string', meaning: more };
+  return { name, type: type === 'integer' || type === 'digits' ? type : 'string', meaning: more };
+}
+
+function readBare(at: Place, rest: string, outcomes: readonly Outcome[]): Bare {
+  const [name, item = '', ...more] = rest.split(/ +/);
+  const outcome = outcomes.find((candidate) => candidate.name === name);
+  const isInteger = outcome?.payload.some(
+    (candidate) => candidate.name === item && candidate.type === 'integer',
+  );
+  if (outcome === undefined || !isInteger || more.length > 0) {
+    const expected = '`@bare OUTCOME item` below that outcome, with an integer of its payload';
+    throw new LuaComplaint({ ...at, expected, found: `\`${rest}\`` });
+  }
+  return { outcome: outcome.name, item, line: at.line };
 }
 
 function readOutcome(at: Place, rest: string): Outcome {

@@ -1,9 +1,9 @@
-import { isRedisCall, keysOf } from '../commands.ts';
+import { isRedisCall, isRedisFunction, keysOf } from '../commands.ts';
 import type { Complaint } from '../complaint.ts';
 import type { Declaration } from '../names.ts';
 import { type Program, quoteLine, type Rule, type Unit, unitsOf } from '../program.ts';
 import type { Call, Expression } from '../syntax.ts';
-import { allExpressions, callsOf } from '../traverse.ts';
+import { allExpressions, callsOf, dottedName } from '../traverse.ts';
 
 /** A place where an expression must be one of the header's keys. */
 interface Demand {
@@ -73,9 +73,9 @@ function passedAround(program: Program): Complaint[] {
     const expressions = [...allExpressions(unit.block)];
     const callees = new Set(callsOf(unit.block).map(({ callee }) => callee));
     return expressions.flatMap((expression): Complaint[] => {
-      if (expression.kind !== 'name' || callees.has(expression)) return [];
-      if (unit.names.declarationOf(expression)?.role !== 'function') return [];
-      const expected = `\`${expression.name}\` to be called, not passed around`;
+      const own = expression.kind === 'name' && unit.names.declarationOf(expression)?.role === 'function';
+      if (callees.has(expression) || !(own || isRedisFunction(expression))) return [];
+      const expected = `\`${dottedName(expression)}\` to be called, not passed around`;
       return [{ file: unit.file, line: expression.line, expected, found: quoteLine(unit, expression.line) }];
     });
   });

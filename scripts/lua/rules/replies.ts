@@ -19,6 +19,12 @@ export const checkReplies: Rule = (program) => {
   const complaints = returns.flatMap((statement) =>
     header.isBatch ? checkBatch(program, statement, given) : checkReply(program, statement, given),
   );
+  const { bare } = header;
+  const hasBare = returns.some(({ values: [value] }) => value !== undefined && isBareValue(program, value));
+  if (bare !== undefined && !hasBare) {
+    const expected = `a return of ${bare.item} alone, which the header declares`;
+    complaints.push({ file: script.file, line: bare.line, expected, found: 'none' });
+  }
   const silent = header.outcomes.filter(({ name }) => !given.has(name));
   return [
     ...complaints,
@@ -38,6 +44,11 @@ function checkReply(program: Program, { values, line }: Return, given: Set<strin
   const table = value?.kind === 'table' ? value : built?.value;
   const at = { file: script.file, line };
   const found = quoteLine(script, line);
+  const { bare } = program.header;
+  if (bare !== undefined && values.length === 1 && value !== undefined && isBareValue(program, value)) {
+    given.add(bare.outcome);
+    return [];
+  }
   if (values.length !== 1 || table?.kind !== 'table') {
     return [{ ...at, expected: 'one table that begins with an outcome of the header', found }];
   }
@@ -55,6 +66,15 @@ function checkReply(program: Program, { values, line }: Return, given: Set<strin
     ...checkPayload(program, outcome, table),
     ...(built ? checkElements(program, built, 'string') : []),
   ];
+}
+
+/** One integer, as far as can be told: under the name that the header gives it, or straight from a call. */
+function isBareValue({ header, script }: Program, value: Expression): boolean {
+  if (header.bare === undefined || (value.kind !== 'name' && value.kind !== 'call')) return false;
+  if (value.kind === 'name' && value.name !== header.bare.item) return false;
+  if (value.kind === 'call' && !givesOneValue(value, script.names)) return false;
+  const kind = kindOf(value, script.names);
+  return kind === 'integer' || kind === 'unknown';
 }
 
 function checkPayload(program: Program, outcome: Outcome, table: Table): Complaint[] {

@@ -7,6 +7,7 @@
 -- @outcome GONE
 -- @outcome CONFLICT found:string
 -- @repeat harmless: the second call answers GONE
+-- @include is-lock
 -- @include notify
 local name = KEYS[1]
 local lock_channel = ARGV[1]
@@ -17,13 +18,14 @@ if found == 'none' then return { GONE } end
 
 local owner
 local channel
+local ttl_ms = redis.call('PTTL', name)
 if found == 'string' then
   -- A mutex always expires; a string that never does is somebody's data.
-  if redis.call('PTTL', name) == -1 then return { CONFLICT, 'a string without an expiry' } end
+  if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end
   owner, channel = redis.call('GET', name), mutex_channel
 elseif found == 'hash' and redis.call('HLEN', name) == 1 then
   local field = redis.call('HGETALL', name)
-  if not tonumber(field[2]) then return { CONFLICT, 'a hash that is not a lock' } end
+  if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end
   owner, channel = field[1], lock_channel
 else
   return { CONFLICT, found }

@@ -9,6 +9,7 @@
 -- @outcome MUTEX owner:string ttl_ms:integer waiters:integer
 -- @outcome OTHER found:string ttl_ms:integer
 -- @repeat harmless: it reads
+-- @include is-lock
 local name = KEYS[1]
 local fence = KEYS[2]
 local lock_channel = ARGV[1]
@@ -22,14 +23,14 @@ end
 local found = redis.call('TYPE', name)['ok']
 if found == 'none' then return { ABSENT } end
 local ttl_ms = redis.call('PTTL', name)
-if found == 'string' then
+if found == 'string' and ttl_ms >= 0 then
   return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }
 end
 if found == 'hash' and redis.call('HLEN', name) == 1 then
   local field = redis.call('HGETALL', name)
   local last = redis.pcall('GET', fence)
   if type(last) ~= 'string' then last = '' end
-  if tonumber(field[2]) then
+  if is_lock(field, ttl_ms) then
     return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }
   end
 end

@@ -3,24 +3,28 @@
 -- @key lock hash: one field, holder -> hold count
 -- @key fence string: the last fence given out
 -- @arg holder string: <session>:<hold number>
--- @arg lease_ms integer, ms
+-- @arg lease_ms digits, ms
 -- @arg fences integer: how many fences to reserve
--- @arg fence_ttl_ms integer, ms: life of the counter, 0 for ever
+-- @arg fence_ttl_ms digits, ms: life of the counter, 0 for ever
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
+-- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @outcome GRANTED now_ms:integer first_fence:integer
+-- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string
 -- @outcome LATE now_ms:integer
 -- @outcome CONFLICT now_ms:integer found:string
 -- @repeat harmless: the same hold gets the same fences and a full lease
 -- @include now
 -- @include fence
+-- @include is-lock
 local lock = KEYS[1]
 local fence = KEYS[2]
 local holder = ARGV[1]
-local lease_ms = tonumber(ARGV[2])
+local lease_ms = ARGV[2]
 local fences = tonumber(ARGV[3])
-local fence_ttl_ms = tonumber(ARGV[4])
+local fence_ttl_ms = ARGV[4]
 local not_after_ms = tonumber(ARGV[5])
+local wants_time = tonumber(ARGV[6])
 
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
@@ -30,14 +34,16 @@ local ttl_ms = redis.call('PTTL', lock)
 if ttl_ms ~= -2 then
   if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end
   local field = redis.call('HGETALL', lock)
-  if not tonumber(field[2]) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end
-  if field[1] ~= holder then return { HELD, now_ms, ttl_ms, field[1] } end
-  local last = tonumber(redis.call('GET', fence) or '')
-  if last then first_fence = last - fences + 1 end
+  local is_ours = field[1] == holder
+  if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end
+  if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end
+  local last = string.match(redis.call('GET', fence) or '', '^%d+$')
+  if last then first_fence = tonumber(last) - fences + 1 end
 end
 
 -- Fences first: if the counter is not a number this stops before the lock is written.
 if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end
-if ttl_ms == -2 then redis.call('HSET', lock, holder, 1) end
+if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 redis.call('PEXPIRE', lock, lease_ms)
-return { GRANTED, now_ms, first_fence }
+if wants_time == 1 then return { GRANTED, now_ms, first_fence } end
+return first_fence

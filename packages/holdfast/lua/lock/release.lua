@@ -4,6 +4,7 @@
 -- @arg holder string: <session>:<hold number>
 -- @arg channel string: where waiters listen
 -- @outcome RELEASED receivers:integer
+-- @bare RELEASED receivers
 -- @outcome GONE
 -- @repeat harmless: the second call answers GONE
 -- @include notify
@@ -13,4 +14,4 @@ local channel = ARGV[2]
 
 if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end
 redis.call('DEL', lock)
-return { RELEASED, notify(channel, '0') }
+return notify(channel, '0')

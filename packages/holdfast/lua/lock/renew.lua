@@ -2,17 +2,17 @@
 --- Restarts the lease of each hold that still has its lock. Never re-creates one.
 -- @each key lock hash: one field, holder -> hold count
 -- @each arg holder string: <session>:<hold number>
--- @each arg lease_ms integer, ms
+-- @each arg lease_ms digits, ms
 -- @each outcome RENEWED GONE FAILED
 -- @repeat harmless: the lease is stated, not added
 local outcomes = {}
 for i = 1, #KEYS do
   local lock = KEYS[i]
   local holder = ARGV[2 * i - 1]
-  local lease_ms = tonumber(ARGV[2 * i])
+  local lease_ms = ARGV[2 * i]
   local mine = redis.pcall('HEXISTS', lock, holder)
+  if mine == 1 then mine = redis.pcall('PEXPIRE', lock, lease_ms) end
   if mine == 1 then
-    redis.call('PEXPIRE', lock, lease_ms)
     outcomes[i] = RENEWED
   elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then
     outcomes[i] = GONE

@@ -2,22 +2,23 @@
 --- Grants the mutex to one token, or says for how long it is taken.
 -- @key mutex string: the owner's token
 -- @arg token string: random, one per hold
--- @arg lease_ms integer, ms
+-- @arg lease_ms digits, ms
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @outcome GRANTED now_ms:integer
+-- @bare GRANTED now_ms
 -- @outcome HELD now_ms:integer ttl_ms:integer
 -- @outcome LATE now_ms:integer
 -- @repeat harmless: the same token gets a full lease again
 -- @include now
 local mutex = KEYS[1]
 local token = ARGV[1]
-local lease_ms = tonumber(ARGV[2])
+local lease_ms = ARGV[2]
 local not_after_ms = tonumber(ARGV[3])
 
 local now_ms = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return { GRANTED, now_ms } end
+if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end
 if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end
 redis.call('PEXPIRE', mutex, lease_ms)
-return { GRANTED, now_ms }
+return now_ms

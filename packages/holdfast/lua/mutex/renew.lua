@@ -2,17 +2,17 @@
 --- Restarts the lease of each mutex that still holds its token. Never re-creates one.
 -- @each key mutex string: the owner's token
 -- @each arg token string: random, one per hold
--- @each arg lease_ms integer, ms
+-- @each arg lease_ms digits, ms
 -- @each outcome RENEWED GONE FAILED
 -- @repeat harmless: the lease is stated, not added
 local outcomes = {}
 for i = 1, #KEYS do
   local mutex = KEYS[i]
   local token = ARGV[2 * i - 1]
-  local lease_ms = tonumber(ARGV[2 * i])
+  local lease_ms = ARGV[2 * i]
   local owner = redis.pcall('GET', mutex)
-  if owner == token then
-    redis.call('PEXPIRE', mutex, lease_ms)
+  if owner == token then owner = redis.pcall('PEXPIRE', mutex, lease_ms) end
+  if owner == 1 then
     outcomes[i] = RENEWED
   elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then
     outcomes[i] = GONE

@@ -67,7 +67,8 @@ function isClient(client: unknown): client is Client {
 
 function driverOf(client: unknown): Driver {
   if (typeof client === 'object' && client !== null && whyNot(client) === null) {
-    if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe'])) return driveIoredis(client);
+    if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe']))
+      return driveIoredis(client);
     if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
       return driveNodeRedis(client);
     }
@@ -106,7 +107,11 @@ function describe(value: unknown): string {
 
 function methodsOf(value: object): string[] {
   const names = new Set<string>();
-  for (let part: object | null = value; part !== null && part !== Object.prototype; part = Object.getPrototypeOf(part)) {
+  for (
+    let part: object | null = value;
+    part !== null && part !== Object.prototype;
+    part = Object.getPrototypeOf(part)
+  ) {
     for (const name of Object.getOwnPropertyNames(part)) if (name !== 'constructor') names.add(name);
   }
   return [...names].filter((name) => hasMethods(value, [name]));

@@ -8,6 +8,8 @@ export type CallResult = Reply | CallFailure;
 export class Call implements Alarm {
   readonly request: ScriptCall;
   readonly result: Promise<CallResult>;
+  /** By the monotonic clock, which is read once a call. */
+  readonly startedMs: number;
   readonly #agenda: Agenda;
   readonly #timeoutMs: number;
   #resolve: ((result: CallResult) => void) | null = null;
@@ -27,7 +29,8 @@ export class Call implements Alarm {
     this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    agenda.setIn(this, timeoutMs);
+    this.startedMs = agenda.clock.monotonicMs();
+    agenda.setAt(this, this.startedMs + timeoutMs);
   }
 
   /** A call in flight holds the process by its deadline. That is why our sockets need not. */

@@ -34,7 +34,7 @@ export class Connection {
     const refused = refusal(this.#isClosed, timeoutMs);
     if (refused !== null) return Promise.resolve(refused);
     const call = new Call(request, timeoutMs, this.#agenda);
-    if (this.#line !== null) this.#line.write(call);
+    if (this.#line !== null) this.#line.write(call, call.startedMs);
     else this.#wait(call);
     return call.result;
   }
@@ -60,7 +60,8 @@ export class Connection {
 
   #up(wire: Wire, silence: Silence): void {
     this.#line = new Line(wire, silence);
-    for (const call of this.#waiting) this.#line.write(call);
+    const nowMs = this.#agenda.clock.monotonicMs();
+    for (const call of this.#waiting) this.#line.write(call, nowMs);
     this.#waiting.clear();
   }
 

@@ -18,9 +18,10 @@ export class Line {
     this.#silence = silence;
   }
 
-  write(call: Call): void {
+  write(call: Call, nowMs: number): void {
     call.markWritten();
     call.lineIndex = this.#calls.push(call) - 1;
+    this.#silence?.sent(nowMs);
     this.#send(call, false);
   }
 
@@ -35,7 +36,6 @@ export class Line {
   }
 
   #send(call: Call, isByText: boolean): void {
-    this.#silence?.sent();
     let answer: Promise<unknown>;
     try {
       answer = this.#sender.send(call.request, isByText);
@@ -55,16 +55,19 @@ export class Line {
   }
 
   #fail(call: Call, error: unknown, isByText: boolean): void {
-    this.#silence?.answered();
     const word = replyWord(error);
     // An ended call is not sent again: its caller has given up, and may have queued a clean-up behind it.
     if (word === 'NOSCRIPT' && !isByText && !this.#isCut && !call.hasEnded) {
+      this.#silence?.heard();
       this.#send(call, true);
       return;
     }
+    this.#silence?.answered();
     this.#remove(call);
     if (call.hasEnded) return;
-    call.end(word === null ? new CallFailure('unknown', reasonOf(error), '', error) : replyFailure(error, word));
+    call.end(
+      word === null ? new CallFailure('unknown', reasonOf(error), '', error) : replyFailure(error, word),
+    );
   }
 
   #remove(call: Call): void {

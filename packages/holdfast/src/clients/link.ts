@@ -38,7 +38,10 @@ export class Link {
     this.#driver = driver;
     this.#agenda = agenda;
     this.#events = events;
-    this.#connectAlarm = new Alarm(() => this.#fall(new Error(`no connection within ${CONNECT_MS_MAX} ms`)), false);
+    this.#connectAlarm = new Alarm(
+      () => this.#fall(new Error(`no connection within ${CONNECT_MS_MAX} ms`)),
+      false,
+    );
   }
 
   get isUp(): boolean {
@@ -99,7 +102,9 @@ export class Link {
   #rise(wire: Wire): void {
     this.#agenda.cancel(this.#connectAlarm);
     wire.hold(this.#isHeld);
-    this.#silence = new Silence(this.#agenda, () => this.#fall(new Error(`no answer for ${SILENCE_MS_MAX} ms`)));
+    this.#silence = new Silence(this.#agenda, () =>
+      this.#fall(new Error(`no answer for ${SILENCE_MS_MAX} ms`)),
+    );
     this.#events.up(wire, this.#silence);
   }
 

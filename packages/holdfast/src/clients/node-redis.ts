@@ -192,7 +192,9 @@ function socketOptionsOf(options: Options | undefined): Options {
 function keyPrefixOf(options: Options | undefined): string {
   const keyPrefix = options?.['keyPrefix'] ?? '';
   if (typeof keyPrefix === 'string') return keyPrefix;
-  throw new LockConfigError('expected a client whose keyPrefix is a string, got one whose keyPrefix is a Buffer');
+  throw new LockConfigError(
+    'expected a client whose keyPrefix is a string, got one whose keyPrefix is a Buffer',
+  );
 }
 
 function addressOf(options: Options | undefined): string {

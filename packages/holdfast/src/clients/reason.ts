@@ -24,6 +24,7 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;
   // A name with several addresses that all refuse: the reasons are inside, the outer message is empty.
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return error.errors.map(reasonOf).join('; ');
   return error.name;
 }

@@ -28,17 +28,24 @@ export class Silence {
     this.#alarm = new Alarm(() => this.#look(), false);
   }
 
-  sent(): void {
+  /** A command is written now. The time is handed in: whoever sends has just read the clock for its deadline. */
+  sent(nowMs: number): void {
     this.#unanswered += 1;
     if (this.#unanswered > 1 || this.#isStopped) return;
-    this.#sinceMs = this.#agenda.clock.monotonicMs();
+    this.#sinceMs = nowMs;
     // Left set when the answer comes: moving it for each command would cost more than one idle ring.
     if (!this.#alarm.isSet) this.#agenda.setAt(this.#alarm, this.#sinceMs + SILENCE_MS_MAX);
   }
 
+  /** A command got its answer. */
   answered(): void {
     this.#unanswered -= 1;
-    if (this.#unanswered > 0) this.#sinceMs = this.#agenda.clock.monotonicMs();
+    if (this.#unanswered > 0) this.heard();
+  }
+
+  /** Something came from the other side. */
+  heard(): void {
+    this.#sinceMs = this.#agenda.clock.monotonicMs();
   }
 
   stop(): void {

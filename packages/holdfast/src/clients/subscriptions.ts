@@ -70,7 +70,9 @@ export class Subscriptions {
     this.#line = null;
     this.#link.close();
     this.#agenda.cancel(this.#reconnectAlarm);
-    this.#failPending(new CallFailure('closed', 'the client was closed before the subscription was confirmed'));
+    this.#failPending(
+      new CallFailure('closed', 'the client was closed before the subscription was confirmed'),
+    );
     for (const channel of this.#channels.values()) channel.clear();
     this.#channels.clear();
   }
@@ -144,7 +146,7 @@ export class Subscriptions {
 
   /** Waits for the answer, unless the connection is lost first: `#down` has then settled everything. */
   #ask(line: Line, answer: Promise<unknown>, then: (error: unknown) => void): void {
-    line.silence.sent();
+    line.silence.sent(this.#agenda.clock.monotonicMs());
     const finish = (error: unknown): void => {
       line.silence.answered();
       if (this.#line === line) then(error);
@@ -179,5 +181,7 @@ export class Subscriptions {
 
 function listenFailure(error: unknown): CallFailure {
   const word = replyWord(error);
-  return word === null ? new CallFailure('unreachable', reasonOf(error), '', error) : replyFailure(error, word);
+  return word === null
+    ? new CallFailure('unreachable', reasonOf(error), '', error)
+    : replyFailure(error, word);
 }

@@ -77,7 +77,10 @@ export class Contender {
   seek(pauseMs: number): void {
     this.#last = null;
     this.#outageSinceMs = null;
-    if (pauseMs > 0) return this.#keepSeeking(pauseMs);
+    if (pauseMs > 0) {
+      this.#keepSeeking(pauseMs);
+      return;
+    }
     // The first attempt runs in its caller's async context, and most are granted: nothing else is built for them.
     this.#attempt().then(
       (result) => (this.#isGranted(result) ? this.#grant(result) : this.#keepSeeking(0)),
@@ -111,7 +114,8 @@ export class Contender {
     assert(waiter !== null, () => 'an attempt is made for a waiter');
     const { leaseMs } = waiter.options;
     // Under the same holder the same fences: a repeated grant must answer what the first one answered.
-    this.#terms = this.#mayExist && this.#terms !== null ? { ...this.#terms, leaseMs } : this.#newTerms(leaseMs);
+    this.#terms =
+      this.#mayExist && this.#terms !== null ? { ...this.#terms, leaseMs } : this.#newTerms(leaseMs);
     this.#wakeup?.reset();
     this.#isAttempting = true;
     const waitMs = Math.max(waiter.remainingMs, ATTEMPT_MS_MIN);
@@ -141,7 +145,10 @@ export class Contender {
     this.#outageSinceMs = null;
     this.#backoff = null;
     const waiter = this.#queue.head;
-    if (waiter !== null) return this.#host.granted(granted, terms, waiter);
+    if (waiter !== null) {
+      this.#host.granted(granted, terms, waiter);
+      return;
+    }
     // The grant crossed the last caller's departure.
     this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs);
     this.stopListening();
@@ -202,7 +209,10 @@ export class Contender {
   /** Starts the clocks of those who turn out to wait, and lets go those whose time is already over. */
   #settleWaits(): void {
     for (let waiter = this.#queue.head; waiter !== null; waiter = this.#queue.head) {
-      if (!waiter.isOverdue && waiter.remainingMs > 0) return this.armTimeout(waiter);
+      if (!waiter.isOverdue && waiter.remainingMs > 0) {
+        this.armTimeout(waiter);
+        return;
+      }
       waiter.reject(acquireError(this.#protocol, this.#last, waiter.elapsedMs));
     }
   }

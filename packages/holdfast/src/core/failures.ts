@@ -49,7 +49,8 @@ export function acquireError(
       return unavailable(protocol, result.servers, details);
     case 'unknown': {
       // A grant that came too late is known and already being undone: an outage, not a riddle.
-      if (result.servers.every(({ kind }) => kind === 'late')) return unavailable(protocol, result.servers, details);
+      if (result.servers.every(({ kind }) => kind === 'late'))
+        return unavailable(protocol, result.servers, details);
       const what = 'no answer; it may or may not have been granted, and is being released';
       const message = `${quoted(protocol)}: ${what} (after ${tookMs} ms; ${describeServers(result.servers)})`;
       return new LockUnknownError(message, details);

@@ -38,9 +38,12 @@ export class Heap<Item extends HeapItem> {
   /** Puts the item where its changed `dueMs` belongs, or adds it. */
   reschedule(item: Item, dueMs: number): void {
     item.dueMs = dueMs;
-    if (item.heapIndex < 0) return this.push(item);
-    this.#up(item);
-    this.#down(item);
+    if (item.heapIndex < 0) {
+      this.push(item);
+    } else {
+      this.#up(item);
+      this.#down(item);
+    }
   }
 
   #up(item: Item): void {

@@ -141,10 +141,16 @@ export class Inspector {
       findings.push({ code: 'EVICTION', message });
     }
     if (server.role !== 'master') {
-      findings.push({ code: 'REPLICA', message: `the server is a ${server.role}: locks are taken on a primary` });
+      findings.push({
+        code: 'REPLICA',
+        message: `the server is a ${server.role}: locks are taken on a primary`,
+      });
     }
     if (Number.parseInt(server.version, 10) < 7) {
-      findings.push({ code: 'VERSION', message: `the server is ${server.version}; holdfast needs Redis 7.0` });
+      findings.push({
+        code: 'VERSION',
+        message: `the server is ${server.version}; holdfast needs Redis 7.0`,
+      });
     }
     return findings;
   }

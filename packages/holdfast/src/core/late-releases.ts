@@ -60,10 +60,17 @@ export class LateReleases {
     if (this.#sending === null && !this.#alarm.isSet) void this.#send();
   }
 
-  /** Sends what is open once more and waits for that round. */
+  /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
   async flush(): Promise<void> {
-    if (this.#sending !== null) await this.#sending;
-    if (this.#open.size > 0) await this.#send();
+    if (this.#open.size === 0) return;
+    const limit = new Promise<void>((resolve) => {
+      this.#agenda.setIn(new Alarm(resolve, true), this.#options.callTimeoutMs);
+    });
+    const round = async (): Promise<void> => {
+      if (this.#sending !== null) await this.#sending;
+      if (this.#open.size > 0) await this.#send();
+    };
+    await Promise.race([round(), limit]);
   }
 
   /** Leaves everything to the leases on the server. */
@@ -95,8 +102,10 @@ export class LateReleases {
   async #release(late: LateRelease): Promise<void> {
     if (this.#open.get(late.holder) !== late) return;
     if (this.#agenda.clock.monotonicMs() >= late.untilMs) return this.#close(late, 'expired');
-    const result = await this.#topology.release(late.protocol, late.holder, this.#options.callTimeoutMs);
-    if (result.is === 'failed') return;
+    const { callTimeoutMs } = this.#options;
+    // An answer that makes no sense is no answer.
+    const result = await this.#topology.release(late.protocol, late.holder, callTimeoutMs).catch(() => null);
+    if (result === null || result.is === 'failed') return;
     this.#backoff.reset();
     this.#close(late, result.is);
   }

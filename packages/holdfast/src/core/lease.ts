@@ -86,7 +86,8 @@ export class LeaseHandle implements Lease {
     this.#assertHeld();
     const servers = result?.is === 'failed' ? result.servers : [];
     const message = `${quoted(hold.protocol)}: could not be extended; it is still held for ${Math.floor(this.remainingMs)} ms (${describeServers(servers)})`;
-    if (servers.some(({ kind }) => kind === 'unknown')) throw new LockUnknownError(message, { lock: this.name });
+    if (servers.some(({ kind }) => kind === 'unknown'))
+      throw new LockUnknownError(message, { lock: this.name });
     throw new LockUnavailableError(message, { lock: this.name, servers });
   }
 
@@ -105,7 +106,9 @@ export class LeaseHandle implements Lease {
     const { hold, state, loss } = this.#owner;
     if (loss !== null) throw loss;
     if (state === 'released') {
-      throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, { lock: this.name });
+      throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, {
+        lock: this.name,
+      });
     }
     if (this.isHeld) return;
     // Its time is over by our clock, and the timer that says so has not had its turn yet.

@@ -16,7 +16,9 @@ export function checkName(name: unknown, what = 'a lock name'): string {
   }
   if (!name.isWellFormed()) {
     // Half a surrogate pair becomes U+FFFD on the wire: two different names would be one lock.
-    throw new LockConfigError(`expected ${what} that UTF-8 can carry, got ${describe(name)} with half a surrogate`);
+    throw new LockConfigError(
+      `expected ${what} that UTF-8 can carry, got ${describe(name)} with half a surrogate`,
+    );
   }
   return name;
 }

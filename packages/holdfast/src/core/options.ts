@@ -93,7 +93,9 @@ export interface ResolvedAcquireOptions {
 
 function integerWithin(value: unknown, name: string, min: number, max: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
-    throw new LockConfigError(`expected ${name} to be an integer from ${min} to ${max}, got ${describe(value)}`);
+    throw new LockConfigError(
+      `expected ${name} to be an integer from ${min} to ${max}, got ${describe(value)}`,
+    );
   }
   return value;
 }
@@ -145,10 +147,20 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
   return {
     prefix: ofType(options.prefix ?? '', 'prefix', 'string'),
     leaseMs: checkLeaseMs(options.leaseMs ?? LEASE_MS_DEFAULT),
-    callTimeoutMs: integerWithin(options.callTimeoutMs ?? CALL_TIMEOUT_MS_DEFAULT, 'callTimeoutMs', 1, timerMsMax),
+    callTimeoutMs: integerWithin(
+      options.callTimeoutMs ?? CALL_TIMEOUT_MS_DEFAULT,
+      'callTimeoutMs',
+      1,
+      timerMsMax,
+    ),
     handovers: integerWithin(options.handovers ?? HANDOVERS_DEFAULT, 'handovers', 0, HANDOVERS_MAX),
     handoverMs: integerWithin(options.handoverMs ?? HANDOVER_MS_DEFAULT, 'handoverMs', 0, timerMsMax),
-    fenceTtlMs: integerWithin(options.fenceTtlMs ?? FENCE_TTL_MS_DEFAULT, 'fenceTtlMs', 0, 100 * LEASE_MS_MAX),
+    fenceTtlMs: integerWithin(
+      options.fenceTtlMs ?? FENCE_TTL_MS_DEFAULT,
+      'fenceTtlMs',
+      0,
+      100 * LEASE_MS_MAX,
+    ),
     outageMs: integerWithin(options.outageMs ?? OUTAGE_MS_DEFAULT, 'outageMs', 0, timerMsMax),
     shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,

@@ -114,7 +114,9 @@ export class Reentry {
     const { outageMs } = this.#session.options;
     const isOver = options.isTry || elapsedMs >= Math.min(options.waitMs, outageMs);
     // Not `unknown`: nobody but us holds it, and the next count states the truth.
-    return isOver ? acquireError(protocol, { is: 'refused', servers: result.servers, isPassing: true }, elapsedMs) : null;
+    return isOver
+      ? acquireError(protocol, { is: 'refused', servers: result.servers, isPassing: true }, elapsedMs)
+      : null;
   }
 
   #undo(child: Owner): void {

@@ -44,6 +44,10 @@ function intervalMs(hold: Hold): number {
   return hold.leaseMs / RENEWALS_PER_LEASE;
 }
 
+function retryMs(hold: Hold): number {
+  return Math.min(Math.max(hold.leaseMs * RETRY_SHARE, RETRY_MS_MIN), RETRY_MS_MAX);
+}
+
 export class Renewal {
   readonly #agenda: Agenda;
   readonly #topology: Topology;
@@ -114,12 +118,14 @@ export class Renewal {
     const result = await hold.keep(() => {
       const sentAt = instantNow(this.#agenda.clock);
       const item = { protocol: hold.protocol, holder: hold.holder, leaseMs: hold.leaseMs };
-      return this.#topology.recount(hold.protocol, item, hold.count, this.#timeoutMs([hold])).then((result) => {
-        if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
-          hold.hasStatedAtLeast(sentAt, hold.leaseMs);
-        }
-        return result;
-      });
+      return this.#topology
+        .recount(hold.protocol, item, hold.count, this.#timeoutMs([hold]))
+        .then((result) => {
+          if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
+            hold.hasStatedAtLeast(sentAt, hold.leaseMs);
+          }
+          return result;
+        });
     });
     if (hold.isLive) this.#afterKeep(hold, result);
     return result;
@@ -134,10 +140,7 @@ export class Renewal {
   #arm(): void {
     const first = this.#heap.peek();
     if (first === undefined) return;
-    this.#agenda.setAt(
-      this.#alarm,
-      Math.min(first.dueMs, this.#agenda.clock.monotonicMs() + CLOCK_CHECK_MS),
-    );
+    this.#agenda.setAt(this.#alarm, Math.min(first.dueMs, this.#agenda.clock.monotonicMs() + CLOCK_CHECK_MS));
   }
 
   #ring(): void {
@@ -187,7 +190,10 @@ export class Renewal {
     }
     const canRenew = hold.renews && hold.keeping === null;
     const earliestMs = hold.renewAtMs - intervalMs(hold) * EARLY_SHARE;
-    if (!canRenew || earliestMs > nowMs) return this.refresh(hold);
+    if (!canRenew || earliestMs > nowMs) {
+      this.refresh(hold);
+      return;
+    }
     const batch = batches.get(hold.protocol.renewal);
     if (batch === undefined) batches.set(hold.protocol.renewal, [hold]);
     else batch.push(hold);
@@ -222,13 +228,14 @@ export class Renewal {
 
   /** `gone` and time declare a loss; anything unclear is tried again while time remains. */
   #afterKeep(hold: Hold, result: KeepResult | null): void {
-    if (result?.is === 'gone') return hold.warden.holdLost(hold, 'gone');
-    if (hold.remainingMs(this.#agenda.clock) <= 0) return hold.warden.holdLost(hold, 'expired');
-    if (result?.is !== 'kept') {
-      const retryMs = Math.min(Math.max(hold.leaseMs * RETRY_SHARE, RETRY_MS_MIN), RETRY_MS_MAX);
-      hold.renewAtMs = this.#agenda.clock.monotonicMs() + retryMs;
+    if (result?.is === 'gone') {
+      hold.warden.holdLost(hold, 'gone');
+    } else if (hold.remainingMs(this.#agenda.clock) <= 0) {
+      hold.warden.holdLost(hold, 'expired');
+    } else {
+      if (result?.is !== 'kept') hold.renewAtMs = this.#agenda.clock.monotonicMs() + retryMs(hold);
+      this.refresh(hold);
     }
-    this.refresh(hold);
   }
 
   #nextIntervalMs(hold: Hold, share: number): number {

@@ -13,7 +13,7 @@
  * - `turning`: between two owners a script is under way: the lease is restarted for a caller with a fixed one, or
  *   the hold is being released. Out: `held`, `seeking`, `idle`.
  */
-import { LockClosedError, type LossReason, LockLostError, LockUnavailableError } from '../errors.ts';
+import { LockClosedError, LockLostError, LockUnavailableError, type LossReason } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { HoldTerms, Protocol, ReleaseResult } from '../topologies/topology.ts';
 import { Contender, type ContenderHost, type Granted } from './contender.ts';
@@ -61,7 +61,8 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** Resolves to the caller's ownership; to null for a try that found it taken. */
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
-    if (options.isTry && this.#phase !== 'idle' && !this.#contender.isAttempting) return this.#tryWhileTaken();
+    if (options.isTry && this.#phase !== 'idle' && !this.#contender.isAttempting)
+      return this.#tryWhileTaken();
     if (this.#queue.size >= WAITERS_MAX) {
       const message = `${quoted(this.protocol)}: ${WAITERS_MAX} callers of this process wait for it already`;
       return Promise.reject(new LockUnavailableError(message, { lock: this.protocol.name }));
@@ -148,9 +149,12 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** After a hold is over: the next callers contend, or there are none. */
   #continue(pauseUntilMs: number): void {
-    if (this.#queue.head !== null) return this.#seek(pauseUntilMs);
-    this.#contender.stopListening();
-    this.gaveUp();
+    if (this.#queue.head !== null) {
+      this.#seek(pauseUntilMs);
+    } else {
+      this.#contender.stopListening();
+      this.gaveUp();
+    }
   }
 
   /** A try that cannot be the next attempt: answered by what is known. */

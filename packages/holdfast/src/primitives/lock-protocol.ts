@@ -36,7 +36,7 @@ export class LockProtocol implements Protocol {
     return lockChannel(this.key);
   }
 
-  acquire(terms: HoldTerms, notAfterMs: number): ScriptCall {
+  acquire(terms: HoldTerms, notAfterMs: number, wantsTime: boolean): ScriptCall {
     return lockAcquire.call({
       lock: this.key,
       fence: fenceKey(this.key),
@@ -45,6 +45,7 @@ export class LockProtocol implements Protocol {
       fences: terms.fences,
       fenceTtlMs: this.#fenceTtlMs,
       notAfterMs,
+      wantsTime: wantsTime ? 1 : 0,
     });
   }
 

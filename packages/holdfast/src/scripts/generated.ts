@@ -3,6 +3,7 @@ import type { Reply, ScriptCall, ScriptText } from '../clients/client.ts';
 import { OUTCOMES } from './outcome.ts';
 import {
   type BatchScript,
+  bareInteger,
   integerAt,
   openBatch,
   openReply,
@@ -15,12 +16,16 @@ import {
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: '76364394a9a0d58fe3deec98997886183030a7e2',
+  sha: '12b4a25d0b57311c54d5ad034f39a42cc19ec2cd',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
     'local GONE = 6\n' +
     'local CONFLICT = 4\n' +
+    'local function is_lock(field, ttl_ms)\n' +
+    "  if not string.match(field[2], '^%d+$') then return false end\n" +
+    "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+    'end\n' +
     'local function notify(channel, message)\n' +
     "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
     "  if type(receivers) ~= 'number' then return 0 end\n" +
@@ -33,12 +38,13 @@ const adminForceReleaseText: ScriptText = {
     "if found == 'none' then return { GONE } end\n" +
     'local owner\n' +
     'local channel\n' +
+    "local ttl_ms = redis.call('PTTL', name)\n" +
     "if found == 'string' then\n" +
-    "  if redis.call('PTTL', name) == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
+    "  if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
     "  owner, channel = redis.call('GET', name), mutex_channel\n" +
     "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
     "  local field = redis.call('HGETALL', name)\n" +
-    "  if not tonumber(field[2]) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
+    "  if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
     '  owner, channel = field[1], lock_channel\n' +
     'else\n' +
     '  return { CONFLICT, found }\n' +
@@ -148,13 +154,17 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '64c8e5cf215cf066da56600847a791f02afcbbb7',
+  sha: 'a4a0161e07ac5a69985b2f74a501a249921d37a8',
   source:
     '#!lua flags=no-writes\n' +
     'local ABSENT = 10\n' +
     'local LOCK = 11\n' +
     'local MUTEX = 12\n' +
     'local OTHER = 13\n' +
+    'local function is_lock(field, ttl_ms)\n' +
+    "  if not string.match(field[2], '^%d+$') then return false end\n" +
+    "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+    'end\n' +
     'local name = KEYS[1]\n' +
     'local fence = KEYS[2]\n' +
     'local lock_channel = ARGV[1]\n' +
@@ -166,14 +176,14 @@ const adminInspectText: ScriptText = {
     "local found = redis.call('TYPE', name)['ok']\n" +
     "if found == 'none' then return { ABSENT } end\n" +
     "local ttl_ms = redis.call('PTTL', name)\n" +
-    "if found == 'string' then\n" +
+    "if found == 'string' and ttl_ms >= 0 then\n" +
     "  return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }\n" +
     'end\n' +
     "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
     "  local field = redis.call('HGETALL', name)\n" +
     "  local last = redis.pcall('GET', fence)\n" +
     "  if type(last) ~= 'string' then last = '' end\n" +
-    '  if tonumber(field[2]) then\n' +
+    '  if is_lock(field, ttl_ms) then\n' +
     '    return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
     '  end\n' +
     'end\n' +
@@ -304,7 +314,7 @@ export const adminScan: Script<AdminScanInput, AdminScanOutcome> = {
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '9f304151d1509df20a4c05357713e9f2b9d44d5b',
+  sha: 'de9e8f72a90866ca6d012a1b7ded4d3efeeab3ff',
   source:
     '#!lua\n' +
     'local GRANTED = 1\n' +
@@ -317,26 +327,31 @@ const lockAcquireText: ScriptText = {
     '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
     'end\n' +
     'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
-    "  local stored = tonumber(redis.call('GET', fence) or '0')\n" +
+    "  local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
     '  if not stored or stored + count > 9007199254740991 then\n' +
     "    error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
     '  end\n' +
     '  local first = math.max(stored + 1, now_us)\n' +
     "  local last = string.format('%.0f', first + count - 1)\n" +
-    '  if ttl_ms > 0 then\n' +
+    "  if ttl_ms ~= '0' then\n" +
     "    redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
     '  else\n' +
     "    redis.call('SET', fence, last)\n" +
     '  end\n' +
     '  return first\n' +
     'end\n' +
+    'local function is_lock(field, ttl_ms)\n' +
+    "  if not string.match(field[2], '^%d+$') then return false end\n" +
+    "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+    'end\n' +
     'local lock = KEYS[1]\n' +
     'local fence = KEYS[2]\n' +
     'local holder = ARGV[1]\n' +
-    'local lease_ms = tonumber(ARGV[2])\n' +
+    'local lease_ms = ARGV[2]\n' +
     'local fences = tonumber(ARGV[3])\n' +
-    'local fence_ttl_ms = tonumber(ARGV[4])\n' +
+    'local fence_ttl_ms = ARGV[4]\n' +
     'local not_after_ms = tonumber(ARGV[5])\n' +
+    'local wants_time = tonumber(ARGV[6])\n' +
     'local now_ms, now_us = server_now()\n' +
     'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
     'local first_fence\n' +
@@ -344,15 +359,17 @@ const lockAcquireText: ScriptText = {
     'if ttl_ms ~= -2 then\n' +
     "  if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
     "  local field = redis.call('HGETALL', lock)\n" +
-    "  if not tonumber(field[2]) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
-    '  if field[1] ~= holder then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
-    "  local last = tonumber(redis.call('GET', fence) or '')\n" +
-    '  if last then first_fence = last - fences + 1 end\n' +
+    '  local is_ours = field[1] == holder\n' +
+    "  if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
+    '  if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
+    "  local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
+    '  if last then first_fence = tonumber(last) - fences + 1 end\n' +
     'end\n' +
     'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
-    "if ttl_ms == -2 then redis.call('HSET', lock, holder, 1) end\n" +
+    "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
     "redis.call('PEXPIRE', lock, lease_ms)\n" +
-    'return { GRANTED, now_ms, first_fence }\n',
+    'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
+    'return first_fence\n',
 };
 
 export interface LockAcquireInput {
@@ -370,10 +387,12 @@ export interface LockAcquireInput {
   readonly fenceTtlMs: number;
   /** ms of server time: refuse when later, 0 never */
   readonly notAfterMs: number;
+  /** 1 to be told the server's time with the grant */
+  readonly wantsTime: number;
 }
 
 export type LockAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly firstFence: number }
+  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number }
   | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
@@ -391,10 +410,12 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
         String(input.fences),
         String(input.fenceTtlMs),
         String(input.notAfterMs),
+        String(input.wantsTime),
       ],
     };
   },
   decode(reply: Reply): LockAcquireOutcome {
+    if (typeof reply === 'number') return { is: 'GRANTED', firstFence: bareInteger(lockAcquireText, reply) };
     const items = openReply(lockAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
@@ -430,14 +451,14 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
 
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
-  sha: '9723a4ee8317b062f5552041b333e076f1bc504b',
+  sha: '70412b15abc24f6d2be01bbce65cb9b5cc6b6a6a',
   source:
     '#!lua flags=allow-oom\n' +
     'local COUNTED = 9\n' +
     'local GONE = 6\n' +
     'local lock = KEYS[1]\n' +
     'local holder = ARGV[1]\n' +
-    'local count = tonumber(ARGV[2])\n' +
+    'local count = ARGV[2]\n' +
     'local lease_ms = tonumber(ARGV[3])\n' +
     "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
     "redis.call('HSET', lock, holder, count)\n" +
@@ -485,7 +506,7 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '9dffde732daea641985c62442d959e9be5b56055',
+  sha: 'a545a28512358f77fed5ec276cb9667343a16f4c',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
@@ -500,7 +521,7 @@ const lockReleaseText: ScriptText = {
     'local channel = ARGV[2]\n' +
     "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
     "redis.call('DEL', lock)\n" +
-    "return { RELEASED, notify(channel, '0') }\n",
+    "return notify(channel, '0')\n",
 };
 
 export interface LockReleaseInput {
@@ -523,6 +544,7 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
     return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel] };
   },
   decode(reply: Reply): LockReleaseOutcome {
+    if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(lockReleaseText, reply) };
     const items = openReply(lockReleaseText, reply);
     switch (items[0]) {
       case OUTCOMES.RELEASED:
@@ -539,7 +561,7 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
 
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: '4f9fc948003368cffe4d2ca73d33397a146d2994',
+  sha: '1c3a1044aa9dcdd769c8cd0be449d0ba47d235d5',
   source:
     '#!lua flags=allow-oom\n' +
     'local RENEWED = 7\n' +
@@ -549,10 +571,10 @@ const lockRenewText: ScriptText = {
     'for i = 1, #KEYS do\n' +
     '  local lock = KEYS[i]\n' +
     '  local holder = ARGV[2 * i - 1]\n' +
-    '  local lease_ms = tonumber(ARGV[2 * i])\n' +
+    '  local lease_ms = ARGV[2 * i]\n' +
     "  local mine = redis.pcall('HEXISTS', lock, holder)\n" +
+    "  if mine == 1 then mine = redis.pcall('PEXPIRE', lock, lease_ms) end\n" +
     '  if mine == 1 then\n' +
-    "    redis.call('PEXPIRE', lock, lease_ms)\n" +
     '    outcomes[i] = RENEWED\n' +
     "  elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
     '    outcomes[i] = GONE\n' +
@@ -609,7 +631,7 @@ export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'ecfed7efff1233dbe53b160b3d8ce249c9c08e66',
+  sha: 'd3c8c85856c54b370559f217c3e437a03c597f05',
   source:
     '#!lua\n' +
     'local GRANTED = 1\n' +
@@ -622,14 +644,14 @@ const mutexAcquireText: ScriptText = {
     'end\n' +
     'local mutex = KEYS[1]\n' +
     'local token = ARGV[1]\n' +
-    'local lease_ms = tonumber(ARGV[2])\n' +
+    'local lease_ms = ARGV[2]\n' +
     'local not_after_ms = tonumber(ARGV[3])\n' +
     'local now_ms = server_now()\n' +
     'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-    "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return { GRANTED, now_ms } end\n" +
+    "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
     "if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end\n" +
     "redis.call('PEXPIRE', mutex, lease_ms)\n" +
-    'return { GRANTED, now_ms }\n',
+    'return now_ms\n',
 };
 
 export interface MutexAcquireInput {
@@ -659,6 +681,7 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
     };
   },
   decode(reply: Reply): MutexAcquireOutcome {
+    if (typeof reply === 'number') return { is: 'GRANTED', nowMs: bareInteger(mutexAcquireText, reply) };
     const items = openReply(mutexAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
@@ -682,7 +705,7 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'b13be512dfe4cef95a0918e83da54c386bb55815',
+  sha: 'dbc9f13ce72f25a60591c8412d27613c4c73258e',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
@@ -697,7 +720,7 @@ const mutexReleaseText: ScriptText = {
     'local channel = ARGV[2]\n' +
     "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
     "redis.call('DEL', mutex)\n" +
-    "return { RELEASED, notify(channel, '0') }\n",
+    "return notify(channel, '0')\n",
 };
 
 export interface MutexReleaseInput {
@@ -720,6 +743,7 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
     return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel] };
   },
   decode(reply: Reply): MutexReleaseOutcome {
+    if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(mutexReleaseText, reply) };
     const items = openReply(mutexReleaseText, reply);
     switch (items[0]) {
       case OUTCOMES.RELEASED:
@@ -736,7 +760,7 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
 
 const mutexRenewText: ScriptText = {
   name: 'mutex.renew',
-  sha: '17597c1660beb40e1e30198460d78f3190c154a1',
+  sha: '91850049f9f9d79da8ef7d6657af7a5a60abc31b',
   source:
     '#!lua flags=allow-oom\n' +
     'local RENEWED = 7\n' +
@@ -746,10 +770,10 @@ const mutexRenewText: ScriptText = {
     'for i = 1, #KEYS do\n' +
     '  local mutex = KEYS[i]\n' +
     '  local token = ARGV[2 * i - 1]\n' +
-    '  local lease_ms = tonumber(ARGV[2 * i])\n' +
+    '  local lease_ms = ARGV[2 * i]\n' +
     "  local owner = redis.pcall('GET', mutex)\n" +
-    '  if owner == token then\n' +
-    "    redis.call('PEXPIRE', mutex, lease_ms)\n" +
+    "  if owner == token then owner = redis.pcall('PEXPIRE', mutex, lease_ms) end\n" +
+    '  if owner == 1 then\n' +
     '    outcomes[i] = RENEWED\n' +
     "  elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then\n" +
     '    outcomes[i] = GONE\n' +

@@ -39,6 +39,11 @@ export function integerAt(script: ScriptText, items: readonly Scalar[], index: n
   return typeof item === 'number' && Number.isSafeInteger(item) ? item : refuseReply(script, items);
 }
 
+/** A reply that is one integer and nothing else. */
+export function bareInteger(script: ScriptText, reply: number): number {
+  return Number.isSafeInteger(reply) ? reply : refuseReply(script, reply);
+}
+
 export function stringAt(script: ScriptText, items: readonly Scalar[], index: number): string {
   const item = items[index];
   return typeof item === 'string' ? item : refuseReply(script, items);

@@ -3,6 +3,10 @@
  * which it may still be granted, so that a request stuck in some buffer grants nothing when it arrives after we
  * gave it up.
  */
+
+/** How old a sample may get. Clocks that agree to 1 % drift apart by a tenth of a second in that time. */
+const SAMPLE_MS_MAX = 10_000;
+
 export class ServerClock {
   #serverMs = 0;
   #heardAtMs = 0;
@@ -11,6 +15,11 @@ export class ServerClock {
   learn(serverMs: number, heardAtMs: number): void {
     this.#serverMs = serverMs;
     this.#heardAtMs = heardAtMs;
+  }
+
+  /** Whether it is time to ask again. */
+  isStale(monotonicMs: number): boolean {
+    return this.#serverMs === 0 || monotonicMs - this.#heardAtMs > SAMPLE_MS_MAX;
   }
 
   /**

@@ -1,5 +1,12 @@
 /** One server decides: a standalone Redis or Valkey, or the primary that the client itself finds. */
-import { CallFailure, type Client, type Reply, type ScriptCall, type StopListening, type Wake } from '../clients/client.ts';
+import {
+  CallFailure,
+  type Client,
+  type Reply,
+  type ScriptCall,
+  type StopListening,
+  type Wake,
+} from '../clients/client.ts';
 import type { Clock } from '../core/clock.ts';
 import { instantNow, leaseDeadline, remainingMs } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
@@ -41,13 +48,14 @@ export class SingleTopology implements Topology {
   async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
-    const call = protocol.acquire(terms, this.#serverClock.at(giveUpMs));
+    const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
+    const call = protocol.acquire(terms, this.#serverClock.at(giveUpMs), wantsTime);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedAcquire(reply);
 
     const answer = protocol.decodeAcquire(reply);
     const heardAtMs = this.#clock.monotonicMs();
-    this.#serverClock.learn(answer.nowMs, heardAtMs);
+    if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
     if (answer.is === 'HELD') return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner };
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
     if (answer.is === 'LATE') {

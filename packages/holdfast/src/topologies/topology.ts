@@ -18,7 +18,7 @@ export interface HoldTerms {
 
 /** One node's answer to an acquire. */
 export type AcquireAnswer =
-  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly firstFence?: number }
+  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence?: number }
   | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner?: string }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
@@ -49,7 +49,8 @@ export interface Protocol {
   readonly channel: string;
   readonly isFenced: boolean;
   readonly renewal: RenewalBatch;
-  acquire(terms: HoldTerms, notAfterMs: number): ScriptCall;
+  /** `notAfterMs` is the server's time after which it must not be granted, 0 when we do not know its clock. */
+  acquire(terms: HoldTerms, notAfterMs: number, wantsTime: boolean): ScriptCall;
   decodeAcquire(reply: Reply): AcquireAnswer;
   release(holder: string): ScriptCall;
   decodeRelease(reply: Reply): ReleaseAnswer;

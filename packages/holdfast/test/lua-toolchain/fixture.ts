@@ -2,7 +2,7 @@
 import { compile } from '../../../../scripts/lua/compile.ts';
 import { describeComplaint } from '../../../../scripts/lua/complaint.ts';
 
-const TAKE = `#!lua
+export const TAKE: string = `#!lua
 --- Takes the thing for one owner.
 -- @key thing string: the owner
 -- @key journal string: who took it last

@@ -41,7 +41,7 @@ test('a key has a name and a meaning', () => {
 
 test('an argument has a type', () => {
   expect(complaintsWith('thing/take.lua', 'lease_ms integer, ms', 'lease_ms number, ms')).toEqual([
-    'thing/take.lua:6: expected `@arg name type, unit: meaning`, type integer or string, found `lease_ms number, ms`',
+    'thing/take.lua:6: expected `@arg name type, unit: meaning`, type integer, digits or string, found `lease_ms number, ms`',
   ]);
 });
 
@@ -69,7 +69,7 @@ test('the rest of a reply comes last in its payload', () => {
 
 test('a tag is one that we know', () => {
   expect(complaintsWith('thing/take.lua', '@arg owner', '@param owner')).toEqual([
-    'thing/take.lua:5: expected @key, @arg, @outcome, @repeat or @include, found @param',
+    'thing/take.lua:5: expected @key, @arg, @outcome, one @bare, @repeat or @include, found @param',
   ]);
 });
 
@@ -124,3 +124,13 @@ test('an include has at most 60 lines', () => {
     'include/now.lua:1: expected at most 60 lines below the header, found 64',
   ]);
 });
+
+test.each(['HELD', 'HELD owner', 'GONE ttl_ms', 'HELD ttl_ms more'])(
+  'a bare outcome `%s` is refused',
+  (bare) => {
+    const lines = `-- @outcome HELD owner:string ttl_ms:integer\n-- @bare ${bare}`;
+    expect(complaintsWith('thing/take.lua', '-- @outcome HELD owner:string ttl_ms:integer', lines)).toEqual([
+      `thing/take.lua:9: expected \`@bare OUTCOME item\` below that outcome, with an integer of its payload, found \`${bare}\``,
+    ]);
+  },
+);

@@ -65,6 +65,17 @@ test('a function is called and not passed around', () => {
   ]);
 });
 
+test('redis.call is not given another name', () => {
+  const found = complaintsWith(
+    'thing/take.lua',
+    'note(',
+    "local send = redis.call\nsend('DEL', owner)\nnote(",
+  );
+  expect(found).toEqual([
+    'thing/take.lua:20: expected `redis.call` to be called, not passed around, found `local send = redis.call`',
+  ]);
+});
+
 test('a command without keys needs none', () => {
   expect(complaintsWith('thing/take.lua', 'note(', "redis.call('PUBLISH', owner, '0')\nnote(")).toEqual([]);
 });

@@ -2,7 +2,15 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Reply } from '../../src/clients/client.ts';
-import { adminScan, lockAcquire, lockRecount, lockRenew, mutexRenew } from '../../src/scripts/generated.ts';
+import {
+  adminScan,
+  lockAcquire,
+  lockRecount,
+  lockRenew,
+  mutexAcquire,
+  mutexRelease,
+  mutexRenew,
+} from '../../src/scripts/generated.ts';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
 import { fixtureModule, moduleWith } from './fixture.ts';
 
@@ -37,10 +45,11 @@ test('a call puts keys and arguments in the order of the header and writes integ
   const { script, keys, args } = lockAcquire.call({
     ...{ lock: 'l', fence: 'f', holder: 'h', leaseMs: 30_000, fences: 65, fenceTtlMs: 0 },
     notAfterMs: 1_700_000_000_000,
+    wantsTime: 0,
   });
   expect(script).toBe(lockAcquire.text);
   expect(keys).toEqual(['l', 'f']);
-  expect(args).toEqual(['h', '30000', '65', '0', '1700000000000']);
+  expect(args).toEqual(['h', '30000', '65', '0', '1700000000000', '0']);
 });
 
 test('a batch call lays its items end to end', () => {
@@ -69,6 +78,13 @@ test('a reply is decoded to its outcome and payload', () => {
   });
 });
 
+test('an integer alone is the outcome that the header says, with that one item', () => {
+  expect(lockAcquire.decode(7)).toEqual({ is: 'GRANTED', firstFence: 7 });
+  expect(mutexAcquire.decode(5)).toEqual({ is: 'GRANTED', nowMs: 5 });
+  expect(mutexRelease.decode(0)).toEqual({ is: 'RELEASED', receivers: 0 });
+  expect(() => lockRecount.decode(1)).toThrow('the script lock.recount answered 1');
+});
+
 test('a batch reply is decoded to one outcome an item', () => {
   const { RENEWED, GONE, FAILED } = OUTCOMES;
   expect(mutexRenew.decode([RENEWED, GONE, FAILED, RENEWED], 4)).toEqual([
@@ -83,7 +99,8 @@ test('a batch reply is decoded to one outcome an item', () => {
 test.each<[why: string, reply: Reply]>([
   ['not an array', 'OK'],
   ['nil', null],
-  ['a number', 1],
+  ['a fraction alone', 1.5],
+  ['a number alone past what a double holds', 2 ** 53],
   ['empty', []],
   ['an outcome of no script', [99]],
   ['an outcome of another script', [OUTCOMES.COUNTED]],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { complaintsWith, complaintsWithFile } from './fixture.ts';
+import { complaintsWith, complaintsWithFile, TAKE as FIXTURE_TAKE } from './fixture.ts';
 
 const LAST = 'return { GRANTED, server_now() }';
 
@@ -139,5 +139,34 @@ test('a batch gives an outcome of the header for each element', () => {
 test('a batch answers with the list of its outcomes', () => {
   expect(complaintsWith('thing/sweep.lua', 'return outcomes', 'return { RELEASED, GONE }')[0]).toBe(
     'thing/sweep.lua:19: expected the list of outcomes, begun as `{}`, found `return { RELEASED, GONE }`',
+  );
+});
+
+const BARE = '-- @outcome GRANTED now_s:integer\n-- @bare GRANTED now_s';
+
+test('a bare outcome is returned as one integer', () => {
+  const text = FIXTURE_TAKE.replace('-- @outcome GRANTED now_s:integer', BARE).replace(
+    LAST,
+    'local now_s = server_now()\nreturn now_s',
+  );
+  expect(complaintsWithFile('thing/take.lua', text)).toEqual([]);
+});
+
+test('a bare outcome that is declared is given', () => {
+  expect(complaintsWith('thing/take.lua', '-- @outcome GRANTED now_s:integer', BARE)).toEqual([
+    'thing/take.lua:8: expected a return of now_s alone, which the header declares, found none',
+  ]);
+});
+
+test('one value alone is returned only where the header has a bare outcome, and under its name', () => {
+  expect(complaintsWith('thing/take.lua', LAST, 'return lease_ms')).toContain(
+    'thing/take.lua:21: expected one table that begins with an outcome of the header, found `return lease_ms`',
+  );
+  const text = FIXTURE_TAKE.replace('-- @outcome GRANTED now_s:integer', BARE).replace(
+    LAST,
+    'return lease_ms',
+  );
+  expect(complaintsWithFile('thing/take.lua', text)).toContain(
+    'thing/take.lua:22: expected one table that begins with an outcome of the header, found `return lease_ms`',
   );
 });

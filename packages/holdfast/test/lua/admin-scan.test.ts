@@ -58,3 +58,11 @@ test('a page of thousands of keys comes whole', async () => {
   expect(cursor).toBe('0');
   expect([...keys].sort()).toEqual(names);
 });
+
+test('a server out of memory can be walked', async () => {
+  const names = await fill(3);
+  await database.whileOutOfMemory(async () => {
+    const { keys } = await scan({ count: 100 });
+    expect([...keys].sort()).toEqual(names);
+  });
+});

@@ -12,6 +12,7 @@ const INPUT: LockAcquireInput = {
   fences: 1,
   fenceTtlMs: 600_000,
   notAfterMs: 0,
+  wantsTime: 1,
 };
 
 async function acquire(changes: Partial<LockAcquireInput> = {}): Promise<LockAcquireOutcome> {
@@ -22,8 +23,9 @@ async function granted(
   changes: Partial<LockAcquireInput> = {},
 ): Promise<{ nowMs: number; firstFence: number }> {
   const outcome = await acquire(changes);
-  if (outcome.is !== 'GRANTED') throw new Error(`expected GRANTED, got ${JSON.stringify(outcome)}`);
-  return outcome;
+  if (outcome.is !== 'GRANTED' || outcome.nowMs === undefined)
+    throw new Error(`expected GRANTED, got ${JSON.stringify(outcome)}`);
+  return { nowMs: outcome.nowMs, firstFence: outcome.firstFence };
 }
 
 test('a free lock is granted with a fence made from the time', async () => {
@@ -92,9 +94,23 @@ test('a lock that is held is refused with its owner and the time left, and is no
 });
 
 test('a lock without a TTL is held for an unknown time', async () => {
-  await database.redis.hset(INPUT.lock, 'somebody:1', '1');
-  expect(await acquire()).toMatchObject({ is: 'HELD', ttlMs: -1, owner: 'somebody:1' });
+  const owner = '0b7c1d52-3f64-4a8e-9c05-7d1e2f3a4b5c:41';
+  await database.redis.hset(INPUT.lock, owner, '1');
+  expect(await acquire()).toMatchObject({ is: 'HELD', ttlMs: -1, owner });
   await database.expectNoTtl(INPUT.lock);
+});
+
+test('a hash of data with one number and no TTL is a conflict and is not touched', async () => {
+  await database.redis.hset(INPUT.lock, 'visits', '12');
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT' });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { visits: '12' } });
+});
+
+test('a grant whose time is not wanted is the first fence alone', async () => {
+  const reply = await database.run(lockAcquire.call({ ...INPUT, wantsTime: 0 }));
+  expect(reply).toBeTypeOf('number');
+  const again = await granted();
+  expect(lockAcquire.decode(reply)).toEqual({ is: 'GRANTED', firstFence: again.firstFence });
 });
 
 test('a hold whose lock has no TTL gets one', async () => {

@@ -82,7 +82,7 @@ test('a lease that cannot be set fails its mutex alone', async () => {
   const other = { ...ITEM, mutex: 'other' };
   await hold(ITEM);
   await hold(other);
-  expect(await renew({ ...ITEM, leaseMs: 9e18 }, other)).toEqual(['FAILED', 'RENEWED']);
+  expect(await renew({ ...ITEM, leaseMs: 9.3e18 }, other)).toEqual(['FAILED', 'RENEWED']);
   await database.expectTtl(ITEM.mutex, 5_000);
   await database.expectTtl(other.mutex, 30_000);
 });

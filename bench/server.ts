@@ -1,0 +1,75 @@
+/** A redis-server of our own for one run: a free loopback port, no persistence, gone when we are. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const START_MS_MAX = 5_000;
+
+export interface BenchServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === 'string') throw new Error('expected a port');
+  return address.port;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function untilUp(server: ChildProcess, port: number): Promise<void> {
+  for (const startedMs = performance.now(); performance.now() - startedMs < START_MS_MAX; ) {
+    if (server.exitCode !== null) throw new Error(`redis-server ended with ${server.exitCode}`);
+    if (await answers(port)) return;
+    await sleep(20);
+  }
+  throw new Error(`redis-server did not answer on port ${port} within ${START_MS_MAX} ms`);
+}
+
+export async function startServer(): Promise<BenchServer> {
+  const port = await freePort();
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'));
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    dir,
+  ];
+  const server = spawn('redis-server', args, { stdio: 'ignore' });
+  const killServer = (): void => void server.kill('SIGKILL');
+  process.once('exit', killServer);
+  await untilUp(server, port);
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      process.off('exit', killServer);
+      const ended = once(server, 'exit');
+      server.kill('SIGTERM');
+      await ended;
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

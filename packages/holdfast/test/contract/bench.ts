@@ -1,0 +1,137 @@
+/**
+ * What one test works with: names that no other test has, sessions and clients that end with it, and a look at
+ * what it leaves behind. Tests with a bench each can run at the same time on one server.
+ */
+import { Redis } from 'ioredis';
+import { Locks, type LocksOptions } from '../../src/index.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { Caller } from './callers.ts';
+import { fenceCounter, type Kind } from './kinds.ts';
+import type { Row } from './matrix.ts';
+
+/** A free server and the way to it. */
+export interface Ground {
+  readonly row: Row;
+  readonly port: number;
+  /** An onlooker's connection, in the caller's database: not one of the clients under test. */
+  readonly redis: Redis;
+}
+
+export interface Ear {
+  /** Everything heard so far, in order. */
+  heard(): Promise<string[]>;
+}
+
+export class Bench {
+  readonly redis: Redis;
+  readonly port: number;
+  readonly #row: Row;
+  readonly #id: string;
+  readonly #sessions: Locks[] = [];
+  readonly #callers: Caller[] = [];
+  readonly #ears: Redis[] = [];
+  readonly #foreignKeys = new Set<string>();
+
+  constructor({ row, port, redis }: Ground, id: string) {
+    this.#row = row;
+    this.#id = id;
+    this.port = port;
+    this.redis = redis;
+  }
+
+  /** A lock name of this test. */
+  name(label = 'it'): string {
+    return `${this.#id}:${label}`;
+  }
+
+  /** The Redis key of a lock name. */
+  key(name: string): string {
+    return (this.#row.keyPrefix ?? '') + (this.#row.options?.prefix ?? '') + name;
+  }
+
+  /** The Redis key of a lock name that the test itself will write to; removed at the end. */
+  foreignKey(name: string): string {
+    const key = this.key(name);
+    this.#foreignKeys.add(key);
+    return key;
+  }
+
+  async caller(): Promise<Caller> {
+    const { connect, db = 0, keyPrefix = '' } = this.#row;
+    const caller = await connect({ port: this.port, db, keyPrefix });
+    this.#callers.push(caller);
+    return caller;
+  }
+
+  /** A session as of a process of its own: with a client of its own. */
+  async locks(options: LocksOptions = {}): Promise<Locks> {
+    return this.locksOn(await this.caller(), options);
+  }
+
+  locksOn(caller: Caller, options: LocksOptions = {}): Locks {
+    const locks = new Locks(caller.client, { ...this.#row.options, ...options });
+    this.#sessions.push(locks);
+    return locks;
+  }
+
+  /** Every key of this test. */
+  async keys(): Promise<string[]> {
+    return (await this.redis.keys(`*${this.#id}:*`)).sort();
+  }
+
+  /** How many connections listen for the release of that name. */
+  async listeners(kind: Kind, name: string): Promise<number> {
+    const [, count] = await this.redis.pubsub('NUMSUB', kind.channel(this.key(name)));
+    return Number(count);
+  }
+
+  /** Resolves when that many sessions wait for the name. */
+  async untilWaiting(kind: Kind, name: string, sessions = 1): Promise<void> {
+    await waitFor(async () => (await this.listeners(kind, name)) === sessions, {
+      what: `${sessions} sessions to wait for ${name}`,
+    });
+  }
+
+  /** Resolves when nobody owns the name any more. */
+  async untilFree(name: string, limitMs = 5_000): Promise<void> {
+    const key = this.key(name);
+    await waitFor(async () => (await this.redis.exists(key)) === 0, { what: `${key} to be free`, limitMs });
+  }
+
+  /** Hears a channel from now on. */
+  async hear(channel: string): Promise<Ear> {
+    const redis = new Redis({ host: '127.0.0.1', port: this.port });
+    this.#ears.push(redis);
+    const messages: string[] = [];
+    redis.on('message', (_channel: string, message: string) => messages.push(message));
+    await redis.subscribe(channel);
+    return {
+      heard: async () => {
+        // Messages of one channel come in order: once this one is here, so is everything before it.
+        await this.redis.publish(channel, 'the end');
+        await waitFor(() => messages.at(-1) === 'the end');
+        return messages.splice(0).slice(0, -1);
+      },
+    };
+  }
+
+  /** Ends everything of this test. */
+  async clear(): Promise<void> {
+    await Promise.all(this.#sessions.map((locks) => locks.close()));
+    await Promise.all([...this.#callers.map((caller) => caller.close()), ...this.#ears.map((ear) => ear.quit())]);
+    if (this.#foreignKeys.size > 0) await this.redis.del(...this.#foreignKeys);
+  }
+
+  /** What is left of this test on the server although everything has ended, in words. */
+  async leaks(): Promise<string[]> {
+    const look = async (): Promise<string[]> => {
+      // The counters of fences outlive their locks by design.
+      const keys = (await this.keys()).filter((key) => !key.startsWith(fenceCounter('').slice(0, -2)));
+      const channels = (await this.redis.pubsub('CHANNELS', `*${this.#id}:*`)) as string[];
+      return [...keys.map((key) => `the key ${key}`), ...channels.map((channel) => `a listener to ${channel}`)];
+    };
+    // Closed sockets are noticed by the server a moment later.
+    await waitFor(async () => (await look()).length === 0).catch(() => {});
+    return look();
+  }
+}

@@ -1,0 +1,50 @@
+/** The clients that callers bring, each as an application would make it. */
+import { Redis as Ioredis6 } from 'ioredis';
+import { Redis as Ioredis5 } from 'ioredis-5';
+import { createClient as createNodeRedis6 } from 'redis';
+import { createClient as createNodeRedis5 } from 'redis-5';
+import type { RedisClient } from '../../src/index.ts';
+
+export interface CallerOptions {
+  readonly port: number;
+  readonly db: number;
+  readonly keyPrefix: string;
+}
+
+/** A connected client of somebody's application. */
+export interface Caller {
+  readonly client: RedisClient;
+  /** A command of the application's own: the client is still good for what it was made for. */
+  ping(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+export type Connect = (options: CallerOptions) => Promise<Caller>;
+
+const HOST = '127.0.0.1';
+
+export async function ioredis6({ port, db, keyPrefix }: CallerOptions): Promise<Caller> {
+  const client = new Ioredis6({ host: HOST, port, db, keyPrefix, lazyConnect: true });
+  await client.connect();
+  return { client, ping: () => client.ping(), close: () => client.quit() };
+}
+
+export async function ioredis5({ port, db, keyPrefix }: CallerOptions): Promise<Caller> {
+  const client = new Ioredis5({ host: HOST, port, db, keyPrefix, lazyConnect: true });
+  await client.connect();
+  return { client, ping: () => client.ping(), close: () => client.quit() };
+}
+
+export async function nodeRedis6({ port, db }: CallerOptions): Promise<Caller> {
+  const client = createNodeRedis6({ socket: { host: HOST, port }, database: db });
+  client.on('error', () => {});
+  await client.connect();
+  return { client, ping: () => client.ping(), close: () => client.close() };
+}
+
+export async function nodeRedis5({ port, db }: CallerOptions): Promise<Caller> {
+  const client = createNodeRedis5({ socket: { host: HOST, port }, database: db });
+  client.on('error', () => {});
+  await client.connect();
+  return { client, ping: () => client.ping(), close: () => client.close() };
+}

@@ -1,0 +1,29 @@
+/** What the contract is run on. A new client or setting is a row here, not a suite. */
+import type { LocksOptions } from '../../src/index.ts';
+import { type Connect, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
+
+export interface Row {
+  readonly title: string;
+  readonly connect: Connect;
+  /** The database that the caller's client is in. @default 0 */
+  readonly db?: number;
+  /** The caller's own, set on its client. @default '' */
+  readonly keyPrefix?: string;
+  /** Given to every `Locks`, unless the rule says otherwise. */
+  readonly options?: LocksOptions;
+}
+
+export const MATRIX: readonly Row[] = [
+  { title: 'ioredis 5.4.0', connect: ioredis5 },
+  { title: 'ioredis 6', connect: ioredis6 },
+  { title: 'node-redis 5.0.0', connect: nodeRedis5 },
+  { title: 'node-redis 6', connect: nodeRedis6 },
+  { title: 'ioredis 6 in database 3', connect: ioredis6, db: 3 },
+  { title: 'node-redis 6 in database 3', connect: nodeRedis6, db: 3 },
+  { title: 'ioredis 6 with a keyPrefix', connect: ioredis6, keyPrefix: 'app:' },
+  { title: 'node-redis 6 with a prefix', connect: nodeRedis6, options: { prefix: 'locks:' } },
+  { title: 'ioredis 5.4.0 with both prefixes', connect: ioredis5, keyPrefix: 'app:', options: { prefix: '[l]*' } },
+  { title: 'ioredis 6 on a shared connection', connect: ioredis6, options: { shareConnection: true } },
+  { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
+  { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 } },
+];

@@ -1,0 +1,62 @@
+/** Ways of looking at what happens. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+
+const LOOK_EVERY_MS = 10;
+
+/** What a promise rejects with. One that resolves is an error. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  const [outcome] = await Promise.allSettled([promise]);
+  if (outcome.status === 'rejected') return outcome.reason;
+  throw new Error(`expected a rejection, got ${JSON.stringify(outcome.value)}`);
+}
+
+/** Looks again and again for that long, once at least; every look must pass. */
+export async function during(periodMs: number, look: () => unknown): Promise<void> {
+  const endMs = performance.now() + periodMs;
+  do {
+    await look();
+    await sleep(LOOK_EVERY_MS);
+  } while (performance.now() < endMs);
+}
+
+/** Resolves when the signal has aborted, with its reason. The limit is the test's own. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  if (signal.aborted) return Promise.resolve(signal.reason);
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+  });
+}
+
+/** A gate that somebody opens later. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+export function gate(): Gate {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** Counts who is inside and fails when two are. */
+export class Room {
+  #inside = 0;
+  #visits = 0;
+
+  get visits(): number {
+    return this.#visits;
+  }
+
+  async visit(stay: () => Promise<unknown>): Promise<void> {
+    this.#inside += 1;
+    this.#visits += 1;
+    expect(this.#inside).toBe(1);
+    await stay();
+    expect(this.#inside).toBe(1);
+    this.#inside -= 1;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The server grants, and the answer is lost with its connection. Whatever the caller hears next must be true: the
+ * lock under the same holder with the same fence, or an error and soon no key.
+ */
+import { describe, expect, test } from 'vitest';
+import {
+  CHANNELS,
+  type LateReleaseMessage,
+  LockUnavailableError,
+  LockUnknownError,
+} from '../../src/index.ts';
+import type { FaultProxy } from '../support/fault-proxy.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  held,
+  LOCK,
+  listeners,
+  MATRIX,
+  rejection,
+  SUBJECTS,
+  type Subject,
+  useBench,
+} from './acquire-support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+
+/** Long against everything that happens here: a key that is gone was removed, not expired. */
+const LEASE_MS = 60_000;
+
+const requests = (proxy: FaultProxy, { acquires }: Subject): readonly (readonly string[])[] =>
+  proxy.history.filter(acquires).filter(([verb]) => /^evalsha$/i.test(verb ?? ''));
+
+/** Who asked, in a request to acquire. */
+const holderIn = (args: readonly string[]): string => args[3 + Number(args[2])] ?? '';
+
+async function expectOneGrant(
+  subject: Subject,
+  name: string,
+  args: readonly string[],
+  fence: unknown,
+): Promise<void> {
+  const state = await held(redis.port, subject, name);
+  expect(state).toMatchObject({ owner: holderIn(args), count: 1 });
+  expect(state?.ttlMs).toBeGreaterThan(LEASE_MS / 2);
+  if (subject.kind === 'lock') expect(fence).toBe(state?.fence);
+}
+
+describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost', ({ client, subject }) => {
+  test('acquire and tryAcquire end up with one grant under one holder', async () => {
+    for (const verb of ['acquire', 'tryAcquire'] as const) {
+      const proxy = await bench.proxy(redis.port);
+      const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+      const name = bench.name();
+      const cut = proxy.cutAfterRequest(subject.acquires);
+      const lease = await subject.of(locks, name)[verb]();
+      await expectOneGrant(subject, name, await cut, lease && 'fence' in lease ? lease.fence : undefined);
+      expect(lease?.isHeld).toBe(true);
+      expect(await lease?.release()).toBe(true);
+      expect(await held(redis.port, subject, name)).toBeNull();
+      // The first may have travelled as text, because the server did not know the script.
+      expect(new Set(proxy.history.filter(subject.acquires).map(holderIn)).size).toBe(1);
+    }
+  });
+
+  test('several lost replies in a row still make one grant', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const cut = proxy.cutAfterRequest(subject.acquires, 4);
+    const lease = await subject.of(locks, name).acquire();
+    await expectOneGrant(subject, name, await cut, 'fence' in lease ? lease.fence : undefined);
+    expect(await lease.release()).toBe(true);
+    expect(proxy.connectionsMade).toBeGreaterThanOrEqual(5);
+  });
+
+  test('a request that is cut before the server sees it is sent again', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const cut = proxy.cutBeforeRequest(subject.acquires);
+    const lease = await subject.of(locks, name).tryAcquire();
+    await expectOneGrant(subject, name, await cut, lease && 'fence' in lease ? lease.fence : undefined);
+    expect(await lease?.release()).toBe(true);
+  });
+
+  test('a server that stays away gets the release as soon as it is back', async () => {
+    for (const isKnown of [true, false]) {
+      const proxy = await bench.proxy(redis.port);
+      const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, outageMs: 300 });
+      const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+      if (isKnown) expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+      const names = [bench.name(), bench.name()];
+      for (const [i, verb] of (['acquire', 'tryAcquire'] as const).entries()) {
+        const name = names[i] ?? '';
+        const cut = proxy.cutAfterRequest(subject.acquires).then(() => proxy.refuse());
+        const error = await rejection(subject.of(locks, name)[verb]());
+        await cut;
+        expect(error instanceof LockUnavailableError || error instanceof LockUnknownError).toBe(true);
+        expect(error).toMatchObject({ lock: name });
+        expect(await held(redis.port, subject, name)).not.toBeNull();
+        await proxy.accept();
+        await waitFor(() => late.some(({ lock }) => lock === name), { what: `the late release of ${name}` });
+        expect(late.find(({ lock }) => lock === name)).toEqual({
+          lock: name,
+          kind: subject.kind,
+          outcome: 'released',
+        });
+        expect(await held(redis.port, subject, name)).toBeNull();
+      }
+      await locks.destroy();
+    }
+  });
+});
+
+test('a reply that is dropped on a connection that stays open leaves no key once its silence is noticed', async () => {
+  const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+  // Side by side: noticing takes five seconds.
+  const runs = MATRIX.map(async ({ client, subject }) => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 500 });
+    const name = bench.name();
+    expect(await (await subject.of(locks, `warm-up:${name}`).acquire()).release()).toBe(true);
+    const dropped = proxy.dropReply(subject.acquires);
+    const failed = rejection(subject.of(locks, name).tryAcquire());
+    await dropped;
+    expect(await held(redis.port, subject, name)).not.toBeNull();
+    expect(await failed).toBeInstanceOf(LockUnknownError);
+    await waitFor(() => late.some(({ lock }) => lock === name), {
+      limitMs: 20_000,
+      what: 'the late release',
+    });
+    expect(late.filter(({ lock }) => lock === name)).toEqual([
+      { lock: name, kind: subject.kind, outcome: 'released' },
+    ]);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+  await Promise.all(runs);
+});
+
+describe.each(SUBJECTS)('a shared client that sends commands again, $kind', (subject) => {
+  test('runs an acquire twice and holds it once, with the fence of the first time', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
+    // The script is known from here on, so that each later request is one EVALSHA.
+    expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+    for (const verb of ['acquire', 'tryAcquire'] as const) {
+      proxy.clearHistory();
+      const name = bench.name();
+      let fenceAtCut: number | undefined;
+      const cut = proxy.cutAfterRequest(subject.acquires).then(async (args) => {
+        fenceAtCut = (await held(redis.port, subject, name))?.fence;
+        return args;
+      });
+      const lease = await subject.of(locks, name)[verb]();
+      const args = await cut;
+      await expectOneGrant(subject, name, args, lease && 'fence' in lease ? lease.fence : undefined);
+      expect((await held(redis.port, subject, name))?.fence).toBe(fenceAtCut);
+      expect(requests(proxy, subject)).toEqual([args, args]);
+      expect(await lease?.release()).toBe(true);
+    }
+  });
+
+  test('a release that the client sends again does not touch the next owner', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
+    const other = await bench.session(redis.port, { leaseMs: LEASE_MS });
+    const name = bench.name();
+    const first = await subject.of(locks, name).acquire();
+    const waiting = subject.of(other, name).acquire();
+    await waitFor(() => listeners(redis.port, subject, name), { what: 'the other session to wait' });
+    const cut = proxy.cutAfterRequest(subject.releases);
+    const released = first.release();
+    const args = await cut;
+    const next = await waiting;
+    // The second answer is about nothing of ours any more: gone is as true as released.
+    expect(typeof (await released)).toBe('boolean');
+    expect(proxy.history.filter(subject.releases).filter(([verb]) => /^evalsha$/i.test(verb ?? ''))).toEqual([
+      args,
+      args,
+    ]);
+    expect(next.isHeld).toBe(true);
+    expect((await held(redis.port, subject, name))?.owner).not.toBe(holderIn(args));
+    expect(await next.release()).toBe(true);
+  });
+});
+
+test('a lock that is entered again after a lost reply counts once', async () => {
+  const proxy = await bench.proxy(redis.port);
+  const locks = await bench.session(proxy.port, { leaseMs: LEASE_MS });
+  const name = bench.name();
+  const cut = proxy.cutAfterRequest(LOCK.acquires);
+  await locks.lock(name).using(async () => {
+    await cut;
+    await locks.lock(name).using(async () => {
+      expect((await held(redis.port, LOCK, name))?.count).toBe(2);
+    });
+    expect((await held(redis.port, LOCK, name))?.count).toBe(1);
+  });
+});

@@ -1,0 +1,233 @@
+/**
+ * A request to acquire that is stuck in some buffer while its caller gives up. When it reaches the server at last
+ * it must grant nothing: nobody is there to hold it, and nobody would release it for a whole lease.
+ */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import {
+  CHANNELS,
+  type Clock,
+  type LateReleaseMessage,
+  type Locks,
+  LockUnavailableError,
+  LockUnknownError,
+} from '../../src/index.ts';
+import { type CommandCounts, commandCounts } from '../support/commands.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { held, MATRIX, rejection, SUBJECTS, type Subject, useBench } from './acquire-support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+
+const LEASE_MS = 60_000;
+const CALL_TIMEOUT_MS = 300;
+const OPTIONS = { leaseMs: LEASE_MS, callTimeoutMs: CALL_TIMEOUT_MS };
+
+/** From here the session knows the server's time and scripts, and the server knows its connection. */
+async function warmUp(locks: Locks, subject: Subject): Promise<void> {
+  expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+}
+
+/** Waits for real time to pass, where that is the fault itself. */
+async function elapse(durationMs: number): Promise<void> {
+  const untilMs = performance.now() + durationMs;
+  await waitFor(() => performance.now() >= untilMs, { limitMs: durationMs + 5_000 });
+}
+
+async function expectNothingWritten(counts: CommandCounts): Promise<void> {
+  const { hset = 0, set = 0 } = await counts.delta();
+  expect({ hset, set }).toEqual({ hset: 0, set: 0 });
+}
+
+describe.each(MATRIX)('$client, $subject.kind: an acquire that comes late', ({ client, subject }) => {
+  test('grants nothing when a frozen server wakes after its caller gave up', async () => {
+    const locks = await bench.session(redis.port, { client, ...OPTIONS });
+    await warmUp(locks, subject);
+    const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+    const counts = await commandCounts(redis);
+    const name = bench.name();
+    const startMs = performance.now();
+    redis.freeze();
+    const error = await rejection(subject.of(locks, name).tryAcquire());
+    expect(error).toBeInstanceOf(LockUnknownError);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(CALL_TIMEOUT_MS - 1);
+    await elapse(20);
+    redis.resume();
+    await waitFor(() => late.length > 0, { what: 'the clean-up to be answered' });
+    expect(late).toEqual([{ lock: name, kind: subject.kind, outcome: 'gone' }]);
+    await expectNothingWritten(counts);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+
+  test('grants nothing when the network delivers it after its caller gave up', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, ...OPTIONS });
+    await warmUp(locks, subject);
+    const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+    const counts = await commandCounts(redis);
+    const name = bench.name();
+    proxy.freeze();
+    expect(await rejection(subject.of(locks, name).tryAcquire())).toBeInstanceOf(LockUnknownError);
+    await elapse(20);
+    proxy.clearHistory();
+    proxy.thaw();
+    await waitFor(() => late.length > 0, { what: 'the clean-up to be answered' });
+    // It did arrive.
+    expect(proxy.history.filter(subject.acquires)).toHaveLength(1);
+    await expectNothingWritten(counts);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+
+  test('grants nothing when its connection has been replaced meanwhile', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, ...OPTIONS });
+    await warmUp(locks, subject);
+    const counts = await commandCounts(redis);
+    const name = bench.name();
+    proxy.clearHistory();
+    redis.freeze();
+    const failed = rejection(subject.of(locks, name).tryAcquire());
+    await waitFor(() => proxy.history.some(subject.acquires), { what: 'the request to be under way' });
+    // The server has the request in its buffer; the connection it came on is gone.
+    proxy.cutAll();
+    const error = await failed;
+    expect(error instanceof LockUnknownError || error instanceof LockUnavailableError).toBe(true);
+    await elapse(20);
+    redis.resume();
+    const again = await subject.of(locks, bench.name()).acquire();
+    expect(await again.release()).toBe(true);
+    // One write is that of the second name.
+    const { hset = 0, set = 0 } = await counts.delta();
+    expect(subject.kind === 'lock' ? hset : set).toBe(1);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+
+  test('is cleaned up by the release behind it when the server has never told its time', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, ...OPTIONS });
+    const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+    const name = bench.name();
+    // A connection without an acquire on it: inspecting teaches no time.
+    expect(await locks.inspect(name)).toBeNull();
+    proxy.freeze();
+    expect(await rejection(subject.of(locks, name).tryAcquire())).toBeInstanceOf(LockUnknownError);
+    proxy.thaw();
+    await waitFor(() => late.length > 0, { what: 'the clean-up to be answered' });
+    expect(late[0]).toMatchObject({ lock: name });
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+
+  test('a wait that ends while the server is frozen leaves nothing for when it wakes', async () => {
+    const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 2_000 });
+    await warmUp(locks, subject);
+    const counts = await commandCounts(redis);
+    const name = bench.name();
+    redis.freeze();
+    const error = await rejection(subject.of(locks, name).acquire({ waitMs: 300 }));
+    expect(error instanceof LockUnknownError || error instanceof LockUnavailableError).toBe(true);
+    await elapse(20);
+    redis.resume();
+    await waitFor(async () => (await locks.inspect(name)) === null, { what: 'the name to be free' });
+    await expectNothingWritten(counts);
+  });
+});
+
+describe.each(SUBJECTS)('a request that outlives its connection, $kind', (subject) => {
+  /** A relay in the middle still carries what was sent before the client's side of it was cut. */
+  async function stranded(delayMs: number) {
+    const inner = await bench.proxy(redis.port);
+    const outer = await bench.proxy(inner.port);
+    const locks = await bench.session(outer.port, { leaseMs: LEASE_MS, callTimeoutMs: 5_000 });
+    await warmUp(locks, subject);
+    inner.clearHistory();
+    outer.clearHistory();
+    const name = bench.name();
+    inner.delay(delayMs);
+    const controller = new AbortController();
+    const acquiring = subject.of(locks, name).acquire({ signal: controller.signal });
+    await waitFor(() => outer.history.some(subject.acquires), { what: 'the request to be under way' });
+    inner.delay(0);
+    outer.cutAll();
+    const arrived = (): boolean => inner.history.filter(subject.acquires).length >= 2;
+    return { name, acquiring, controller, arrived, inner };
+  }
+
+  test('grants nothing after its hold was acquired by a second request and released', async () => {
+    const { name, acquiring, arrived } = await stranded(800);
+    expect(await (await acquiring).release()).toBe(true);
+    await waitFor(arrived, { what: 'the stranded request to arrive' });
+    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
+      limitMs: 10_000,
+      what: 'the key to be gone, long before its lease',
+    });
+  });
+
+  test('grants nothing after its caller gave up and was cleaned up', async () => {
+    const { name, acquiring, controller, inner } = await stranded(800);
+    controller.abort();
+    await rejection(acquiring);
+    await waitFor(() => inner.history.filter(subject.acquires).length >= 1, { what: 'a request to arrive' });
+    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
+      limitMs: 10_000,
+      what: 'the key to be gone, long before its lease',
+    });
+  });
+});
+
+describe.each(SUBJECTS)('the queue of a shared client, $kind', (subject) => {
+  test('an acquire is refused at once while the client has no connection, and never sent', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { ...OPTIONS, shareConnection: true });
+    await warmUp(locks, subject);
+    proxy.clearHistory();
+    proxy.refuse();
+    proxy.cutAll();
+    const name = bench.name();
+    await waitFor(() => proxy.connections === 0);
+    const error = await rejection(subject.of(locks, name).tryAcquire());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    await proxy.accept();
+    await waitFor(() => proxy.connections > 0, { limitMs: 15_000, what: 'the client to be back' });
+    // Whatever it had queued comes before this.
+    await waitFor(() => locks.inspect(name).then(() => true));
+    expect(proxy.history.filter(subject.acquires)).toEqual([]);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+
+  test('an acquire that the client sends again after its caller gave up grants nothing', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { ...OPTIONS, shareConnection: true });
+    await warmUp(locks, subject);
+    const counts = await commandCounts(redis);
+    const name = bench.name();
+    const cut = proxy.cutBeforeRequest(subject.acquires).then(() => proxy.refuse());
+    expect(await rejection(subject.of(locks, name).tryAcquire())).toBeInstanceOf(LockUnknownError);
+    await cut;
+    await elapse(20);
+    proxy.clearHistory();
+    await proxy.accept();
+    await waitFor(() => proxy.history.some(subject.acquires), {
+      limitMs: 15_000,
+      what: 'the client to send it again',
+    });
+    await waitFor(() => locks.inspect(name).then((found) => found === null));
+    await expectNothingWritten(counts);
+  });
+});
+
+test('a try after the machine has slept succeeds, although the server is further on than its last sign', async () => {
+  let sleptMs = 0;
+  // The monotonic clock stands still while a machine sleeps.
+  const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() - sleptMs };
+  for (const subject of SUBJECTS) {
+    const locks = await bench.session(redis.port, { ...OPTIONS, clock });
+    await warmUp(locks, subject);
+    await elapse(3 * CALL_TIMEOUT_MS);
+    sleptMs += 3 * CALL_TIMEOUT_MS - 50;
+    const lease = await subject.of(locks, bench.name()).tryAcquire();
+    expect(await lease?.release()).toBe(true);
+  }
+});

@@ -1,0 +1,175 @@
+/**
+ * When a lease ends by the rules, when its owner was told, and for how long the event loop stood still in between.
+ * All times are of this process's monotonic clock.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { expect } from 'vitest';
+import {
+  type AcquireOptions,
+  type Lease,
+  LockLostError,
+  type LossReason,
+  type RenewTrace,
+} from '../../src/index.ts';
+import type { KeepResult } from '../../src/topologies/topology.ts';
+import { type WaitOptions, waitFor } from '../support/wait-for.ts';
+import type { Bench } from './acquire-support.ts';
+
+/** How much earlier than the server an owner must stop believing: written down again, not taken from the source. */
+export function driftMs(leaseMs: number): number {
+  return leaseMs * 0.01 + 2;
+}
+
+/**
+ * How late a timer may ring on an event loop that turns. Below the drift of a lease of a second, so that a loss
+ * told within it is told before the server can let anybody else in.
+ */
+const TIMER_SLACK_MS = 9;
+
+const TICK_MS = 2;
+/** A loop that turns meets its ticks within this. */
+const STALL_MS_MIN = 4;
+
+/** Notes when the event loop of this process stood still: on a busy machine it does, and no timer can help it. */
+class LoopWatch {
+  readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
+  #tickMs = performance.now();
+
+  constructor() {
+    setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  /** How much of that time the loop did not turn. */
+  stalledMs(fromMs: number, toMs: number): number {
+    const open = { fromMs: this.#tickMs, toMs: performance.now() };
+    let stalledMs = 0;
+    for (const stall of [...this.#stalls, open]) {
+      stalledMs += Math.max(0, Math.min(stall.toMs, toMs) - Math.max(stall.fromMs, fromMs));
+    }
+    return stalledMs;
+  }
+
+  #tick(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#tickMs > STALL_MS_MIN) this.#stalls.push({ fromMs: this.#tickMs, toMs: nowMs });
+    this.#tickMs = nowMs;
+  }
+}
+
+const loop = new LoopWatch();
+
+export interface AnyLock {
+  readonly name: string;
+  acquire(options: AcquireOptions): Promise<Lease>;
+}
+
+interface Told {
+  readonly atMs: number;
+  readonly reason: LossReason;
+  readonly error: LockLostError;
+  /** Of the time between the deadline and the word, how much the loop did not turn. */
+  readonly stalledMs: number;
+}
+
+/** A lease with a record of what the rules say about it: its deadline, and whether it was claimed past that. */
+export class WatchedLease {
+  readonly lease: Lease;
+  readonly leaseMs: number;
+  /** Renewals that got through. */
+  renewals = 0;
+  #told: Told | null = null;
+  #heldAtMs = 0;
+  /** When the last request that the server granted was sent, or a few microseconds later. */
+  #sentMs: number;
+  readonly #sampling: NodeJS.Timeout;
+
+  constructor(lease: Lease, leaseMs: number, sentMs: number) {
+    this.lease = lease;
+    this.leaseMs = leaseMs;
+    this.#sentMs = sentMs;
+    this.#sampling = setInterval(() => this.#sample(), TICK_MS).unref();
+    lease.signal.addEventListener('abort', () => this.#hear());
+  }
+
+  /** When it must not be claimed any more unless another renewal gets through. */
+  get deadlineMs(): number {
+    return this.#sentMs + this.leaseMs - driftMs(this.leaseMs);
+  }
+
+  get told(): Told | null {
+    return this.#told;
+  }
+
+  /** A request that states the lease got through. It counts if the lease was not over by then. */
+  stated(sentMs: number): void {
+    if (this.#told !== null || performance.now() >= this.deadlineMs) return;
+    this.#sentMs = sentMs;
+    this.renewals += 1;
+  }
+
+  /** Waits for the loss, and for as long as it takes to see that nobody claimed the lease past its deadline. */
+  async lost(options: WaitOptions = {}): Promise<Told> {
+    return await waitFor(() => this.#told, { what: `${this.lease.name} to be lost`, ...options });
+  }
+
+  /** The rule: told by the deadline, by our own clock, and never claimed after it. */
+  expectToldInTime(label: string): void {
+    const { atMs, stalledMs } = this.#told ?? { atMs: Number.POSITIVE_INFINITY, stalledMs: 0 };
+    expect(atMs - stalledMs - this.deadlineMs, `${label}: told so late`).toBeLessThan(TIMER_SLACK_MS);
+    expect(this.#heldAtMs - this.deadlineMs, `${label}: claimed past its deadline`).toBeLessThanOrEqual(0);
+    expect(this.lease.isHeld, `${label}: claimed although lost`).toBe(false);
+    expect(this.lease.remainingMs, label).toBe(0);
+    expect(this.#told?.error, label).toBeInstanceOf(LockLostError);
+  }
+
+  /** And not before: a lease that nobody took is kept to its end. */
+  expectNotToldEarly(label: string): void {
+    // Half a millisecond for the time between our reading of the clock and the one that counts.
+    expect(this.#told?.atMs, `${label}: told too early`).toBeGreaterThan(this.deadlineMs - 0.5);
+  }
+
+  stop(): void {
+    clearInterval(this.#sampling);
+  }
+
+  #sample(): void {
+    const nowMs = performance.now();
+    if (this.lease.isHeld) this.#heldAtMs = nowMs;
+  }
+
+  #hear(): void {
+    const atMs = performance.now();
+    // The signal's reason is typed as anything; the rule says what it is, and `expectToldInTime` checks it.
+    const error = this.lease.signal.reason as LockLostError;
+    this.#told = { atMs, error, reason: error.reason, stalledMs: loop.stalledMs(this.deadlineMs, atMs) };
+  }
+}
+
+/** Acquires a lock that nobody holds, and watches over the lease to the end of the test. */
+export async function acquireWatched(
+  bench: Bench,
+  lock: AnyLock,
+  options: AcquireOptions & { readonly leaseMs: number },
+): Promise<WatchedLease> {
+  const acquiring = lock.acquire(options);
+  // The request of a lone caller is written before `acquire` returns, so this is later than t0 and hardly so.
+  const sentMs = performance.now();
+  const watched = new WatchedLease(await acquiring, options.leaseMs, sentMs);
+  const sent = new WeakMap<object, number>();
+  const begin = (message: unknown): void => {
+    sent.set(message as RenewTrace, performance.now());
+  };
+  const end = (message: unknown): void => {
+    const { locks, result } = message as RenewTrace;
+    const outcome = (result as readonly KeepResult[] | undefined)?.[locks.indexOf(lock.name)];
+    if (outcome?.is === 'kept') watched.stated(sent.get(message as RenewTrace) ?? 0);
+  };
+  subscribe('tracing:holdfast:renew:start', begin);
+  subscribe('tracing:holdfast:renew:asyncStart', end);
+  bench.onEnd(() => {
+    unsubscribe('tracing:holdfast:renew:start', begin);
+    unsubscribe('tracing:holdfast:renew:asyncStart', end);
+    watched.stop();
+  });
+  return watched;
+}

@@ -1,0 +1,56 @@
+/** The clients that a child can be told to use, behind the few plain commands that its sections need. */
+import type { RedisClient } from '../../../src/index.ts';
+
+export const CLIENT_KINDS = ['ioredis', 'ioredis-5', 'redis', 'redis-5'] as const;
+
+export type ClientKind = (typeof CLIENT_KINDS)[number];
+
+export interface Store {
+  /** What `Locks` is given. It makes connections of its own from it. */
+  readonly client: RedisClient;
+  readonly connect: () => Promise<unknown>;
+  readonly read: (key: string) => Promise<number>;
+  /** Sets a number and appends to a log: both or neither, also when this process is killed on the way. */
+  readonly write: (key: string, value: number, log: string, entry: string) => Promise<void>;
+  readonly end: () => void;
+}
+
+/** Nothing is connected yet. Only the package that is asked for is loaded: a child should start quickly. */
+export function openStore(kind: ClientKind, port: number): Promise<Store> {
+  return kind.startsWith('ioredis') ? openIoredis(kind, port) : openNodeRedis(kind, port);
+}
+
+async function openIoredis(kind: ClientKind, port: number): Promise<Store> {
+  const { Redis } = kind === 'ioredis-5' ? await import('ioredis-5') : await import('ioredis');
+  const client = new Redis({ host: '127.0.0.1', port, lazyConnect: true });
+  return {
+    client,
+    connect: () => client.connect(),
+    read: async (key) => Number(await client.get(key)),
+    write: async (key, value, log, entry) => {
+      const replies = await client.multi().set(key, value).rpush(log, entry).exec();
+      for (const [error] of replies ?? []) if (error !== null) throw error;
+    },
+    end: () => client.disconnect(),
+  };
+}
+
+async function openNodeRedis(kind: ClientKind, port: number): Promise<Store> {
+  // The two versions differ in types that we do not use.
+  const { createClient } = (
+    kind === 'redis-5' ? await import('redis-5') : await import('redis')
+  ) as typeof import('redis');
+  const client = createClient({ socket: { host: '127.0.0.1', port } });
+  client.on('error', () => {});
+  return {
+    client,
+    connect: () => client.connect(),
+    read: async (key) => Number(await client.get(key)),
+    write: async (key, value, log, entry) => {
+      await client.multi().set(key, String(value)).rPush(log, entry).exec();
+    },
+    end: () => {
+      if (client.isOpen) client.destroy();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { driftMs, earlierOf, instantNow, laterOf, leaseDeadline, remainingMs } from '../../src/core/instant.ts';
+import { LEASE_MS_MAX } from '../../src/core/options.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const leaseMs = fc.integer({ min: 1, max: LEASE_MS_MAX });
+const shiftMs = fc.integer({ min: 0, max: 10_000_000 });
+
+describe('a deadline', () => {
+  test('is the sending time and the lease, less one per cent and two milliseconds', () => {
+    const clock = new FakeClock({ monotonicMs: 5_000, wallMs: 77_000 });
+    expect(driftMs(1_000)).toBe(12);
+    expect(leaseDeadline(instantNow(clock), 1_000)).toEqual({ monotonicMs: 5_988, wallMs: 77_988 });
+    expect(leaseDeadline(instantNow(clock), 30_000)).toEqual({ monotonicMs: 34_698, wallMs: 106_698 });
+  });
+
+  test('lies before the end of the lease on the server, whatever the lease', () => {
+    fc.assert(
+      fc.property(leaseMs, (lease) => {
+        const sentAt = instantNow(new FakeClock());
+        const deadline = leaseDeadline(sentAt, lease);
+        expect(deadline.monotonicMs).toBeLessThanOrEqual(sentAt.monotonicMs + lease * 0.99 - 1.9);
+        expect(deadline.wallMs - sentAt.wallMs).toBeCloseTo(deadline.monotonicMs - sentAt.monotonicMs, 3);
+      }),
+    );
+  });
+
+  test('has passed as soon as either clock says so', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1_000, max: 1_000_000 }), shiftMs, shiftMs, (lease, awakeMs, asleepMs) => {
+        const clock = new FakeClock();
+        const deadline = leaseDeadline(instantNow(clock), lease);
+        const wholeMs = remainingMs(deadline, clock);
+        clock.advanceSync(awakeMs);
+        clock.suspend(asleepMs);
+        expect(remainingMs(deadline, clock)).toBeCloseTo(wholeMs - awakeMs - asleepMs, 3);
+      }),
+    );
+  });
+
+  test('comes no later when somebody sets the wall clock back', () => {
+    const clock = new FakeClock();
+    const deadline = leaseDeadline(instantNow(clock), 1_000);
+    clock.jumpWall(-3_600_000);
+    clock.advanceSync(500);
+    expect(remainingMs(deadline, clock)).toBe(488);
+  });
+
+  test('of two, the earlier and the later are taken on each clock by itself', () => {
+    const [a, b] = [
+      { monotonicMs: 1, wallMs: 20 },
+      { monotonicMs: 2, wallMs: 10 },
+    ];
+    expect(earlierOf(a, b)).toEqual({ monotonicMs: 1, wallMs: 10 });
+    expect(laterOf(a, b)).toEqual({ monotonicMs: 2, wallMs: 20 });
+  });
+});
