@@ -23,13 +23,22 @@ export interface IoredisClient {
   disconnect(reconnect?: boolean): void;
 }
 
+/** Its socket. */
+interface Stream {
+  readonly writable: boolean;
+  ref(): unknown;
+  unref(): unknown;
+  cork(): void;
+  uncork(): void;
+}
+
 /** What we use of it. */
 interface Ioredis {
   readonly status: string;
   readonly options: Readonly<Record<string, unknown>>;
   readonly condition?: { readonly select?: unknown } | null;
   readonly prevCondition?: { readonly select?: unknown } | null;
-  readonly stream?: { readonly writable: boolean; ref(): unknown; unref(): unknown };
+  readonly stream?: Stream;
   duplicate(override: object): Ioredis;
   connect(): Promise<unknown>;
   disconnect(): void;
@@ -90,6 +99,7 @@ class IoredisWire implements Wire {
   readonly #client: Ioredis;
   readonly #db: number;
   #isHeld = true;
+  #isCorked = false;
 
   constructor(caller: Ioredis, db: number, events: WireEvents) {
     this.#client = caller.duplicate(OPTIONS);
@@ -113,7 +123,8 @@ class IoredisWire implements Wire {
     await Promise.all([named, selected]);
   }
 
-  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+  send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown> {
+    if (isBusy && !this.#isCorked) this.#cork();
     return send(this.#client, call, isByText);
   }
 
@@ -133,6 +144,18 @@ class IoredisWire implements Wire {
 
   drop(): void {
     this.#client.disconnect();
+  }
+
+  /** The client makes a system call for each command. What this tick writes goes out at its end, in one. */
+  #cork(): void {
+    const { stream } = this.#client;
+    if (stream === undefined) return;
+    this.#isCorked = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      stream.uncork();
+    });
   }
 }
 
@@ -177,11 +200,16 @@ class IoredisDriver implements Driver {
   share(): SharedWire {
     const { options } = this.#client;
     if (this.keyPrefix !== '') {
-      const text = 'expected a client without keyPrefix for shareConnection, because ioredis would prefix keys';
-      throw new LockConfigError(`${text} but not channels; got the keyPrefix ${JSON.stringify(this.keyPrefix)}`);
+      const text =
+        'expected a client without keyPrefix for shareConnection, because ioredis would prefix keys';
+      throw new LockConfigError(
+        `${text} but not channels; got the keyPrefix ${JSON.stringify(this.keyPrefix)}`,
+      );
     }
     if (options['stringNumbers'] === true) {
-      throw new LockConfigError('expected a client without stringNumbers for shareConnection, got stringNumbers: true');
+      throw new LockConfigError(
+        'expected a client without stringNumbers for shareConnection, got stringNumbers: true',
+      );
     }
     return new SharedIoredis(this.#client);
   }
@@ -208,7 +236,9 @@ function selectedDb({ condition, prevCondition, options }: Ioredis): number {
 function keyPrefixOf(options: Readonly<Record<string, unknown>>): string {
   const keyPrefix = options['keyPrefix'] ?? '';
   if (typeof keyPrefix === 'string') return keyPrefix;
-  throw new LockConfigError('expected a client whose keyPrefix is a string, got one whose keyPrefix is a Buffer');
+  throw new LockConfigError(
+    'expected a client whose keyPrefix is a string, got one whose keyPrefix is a Buffer',
+  );
 }
 
 function addressOf(options: Readonly<Record<string, unknown>>): string {

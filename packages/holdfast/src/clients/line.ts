@@ -38,7 +38,7 @@ export class Line {
   #send(call: Call, isByText: boolean): void {
     let answer: Promise<unknown>;
     try {
-      answer = this.#sender.send(call.request, isByText);
+      answer = this.#sender.send(call.request, isByText, this.#calls.length > 1);
     } catch (error) {
       this.#fail(call, error, isByText);
       return;

@@ -44,10 +44,6 @@ export class Link {
     );
   }
 
-  get isUp(): boolean {
-    return this.#silence !== null;
-  }
-
   /** Connects unless it is connecting or up. */
   open(): void {
     if (this.#wire !== null) return;

@@ -6,8 +6,11 @@ import type { ScriptCall } from './client.ts';
 
 /** Where a script can be sent. */
 export interface Sender {
-  /** Hands the script to the client: by its hash, or by its text. The promise may settle at any time, or never. */
-  send(call: ScriptCall, isByText: boolean): Promise<unknown>;
+  /**
+   * Hands the script to the client: by its hash, or by its text. The promise may settle at any time, or never.
+   * When the line is busy, others are on their way, and a burst may travel as one packet; a lone call never waits.
+   */
+  send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown>;
 }
 
 /** One connection of our own. It connects once; a lost one is thrown away and another is made. */

@@ -36,6 +36,7 @@ export class Agenda {
   #timerDueMs = 0;
   #holders = 0;
   #isRinging = false;
+  #isRetired = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -67,11 +68,17 @@ export class Agenda {
     if (!alarm.isSet) return;
     this.#heap.remove(alarm);
     if (alarm.holdsProcess) this.#hold(-1);
+    if (this.#isRetired) this.#dropIdleTimer();
   }
 
-  /** Drops every alarm and the timer. */
-  clear(): void {
-    for (let alarm = this.#heap.peek(); alarm !== undefined; alarm = this.#heap.peek()) this.cancel(alarm);
+  /** No new work is coming: what is set still rings, because somebody may be waiting for it; then the timer goes. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#dropIdleTimer();
+  }
+
+  #dropIdleTimer(): void {
+    if (!this.#isRetired || this.#heap.size > 0) return;
     this.#timer?.cancel();
     this.#timer = null;
   }

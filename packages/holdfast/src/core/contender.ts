@@ -75,6 +75,7 @@ export class Contender {
 
   /** Seeks the lock until somebody has it or nobody wants it. Without a pause the first attempt is sent at once. */
   seek(pauseMs: number): void {
+    this.#session.begin();
     this.#last = null;
     this.#outageSinceMs = null;
     if (pauseMs > 0) {
@@ -147,12 +148,13 @@ export class Contender {
     const waiter = this.#queue.head;
     if (waiter !== null) {
       this.#host.granted(granted, terms, waiter);
-      return;
+    } else {
+      // The grant crossed the last caller's departure.
+      this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs);
+      this.stopListening();
+      this.#host.gaveUp();
     }
-    // The grant crossed the last caller's departure.
-    this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs);
-    this.stopListening();
-    this.#host.gaveUp();
+    this.#session.finish();
   }
 
   async #sleepWhileHeld(ttlMs: number): Promise<void> {
@@ -240,6 +242,7 @@ export class Contender {
     this.#mayExist = false;
     this.stopListening();
     this.#host.gaveUp();
+    this.#session.finish();
   }
 
   /** Something that cannot happen did: every caller hears it rather than waiting for ever. */

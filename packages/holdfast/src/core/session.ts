@@ -24,7 +24,8 @@ export class Session {
   readonly #turnstiles: Record<Kind, Map<string, Turnstile>> = { lock: new Map(), mutex: new Map() };
   #holdNumber = 0;
   #holds = 0;
-  #releasing = 0;
+  /** Contenders that are out and releases without an answer yet: what `close` waits for. */
+  #inFlight = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
   #closing: Promise<void> | null = null;
   #onFree: (() => void) | null = null;
@@ -80,14 +81,12 @@ export class Session {
   forgetTurnstile(turnstile: Turnstile, notBeforeMs: number): void {
     const { kind, key } = turnstile.protocol;
     const turnstiles = this.#turnstiles[kind];
-    if (notBeforeMs === 0 || notBeforeMs <= this.agenda.clock.monotonicMs()) {
-      turnstiles.delete(key);
-      return;
-    }
-    const alarm = new Alarm(() => {
+    const forget = (): void => {
+      // By then the name may have another turnstile, or this one another caller.
       if (turnstile.isIdle && turnstiles.get(key) === turnstile) turnstiles.delete(key);
-    }, false);
-    this.agenda.setAt(alarm, notBeforeMs);
+    };
+    if (notBeforeMs <= this.agenda.clock.monotonicMs()) forget();
+    else this.agenda.setAt(new Alarm(forget, false), notBeforeMs);
   }
 
   watchHold(hold: Hold): void {
@@ -108,16 +107,25 @@ export class Session {
 
   /** Releases in Redis; what cannot be confirmed goes on in the background. */
   async releaseHold(hold: Hold): Promise<ReleaseResult> {
-    this.#releasing += 1;
+    this.begin();
     const result = await this.topology.release(hold.protocol, hold.holder, this.options.callTimeoutMs);
-    this.#releasing -= 1;
     if (result.is === 'failed') this.lateReleases.add(hold.protocol, hold.holder, hold.leaseMs);
-    this.#checkFree();
+    this.finish();
     return result;
   }
 
+  /** Something is under way that may leave a lock behind if the connection is closed now. */
+  begin(): void {
+    this.#inFlight += 1;
+  }
+
+  finish(): void {
+    this.#inFlight -= 1;
+    this.#checkFree();
+  }
+
   #checkFree(): void {
-    if (this.#holds === 0 && this.#releasing === 0) this.#onFree?.();
+    if (this.#holds === 0 && this.#inFlight === 0) this.#onFree?.();
   }
 
   /** Sleeps, keeping the process alive. */
@@ -137,7 +145,8 @@ export class Session {
     for (const turnstile of this.#allTurnstiles()) turnstile.turnAway();
     if (this.#holds > 0 && graceMs > 0) await this.#untilFree(graceMs);
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
-    if (this.#releasing > 0) await this.#untilFree(this.options.callTimeoutMs);
+    // A grant that crosses the closing must be released too.
+    if (this.#inFlight > 0) await this.#untilFree(this.options.callTimeoutMs);
     await this.lateReleases.flush();
     await this.destroy();
   }
@@ -152,7 +161,8 @@ export class Session {
     this.renewal.stop();
     forgetAtExit(this);
     await this.topology.close();
-    this.agenda.clear();
+    this.agenda.retire();
+    this.#onFree?.();
   }
 
   /** The event loop has run dry with leases held: nobody will release them any more, so we do. */

@@ -110,11 +110,11 @@ export class Turnstile implements HoldWarden, ContenderHost {
     if (this.#hold === hold) this.#hold = null;
     if (mustContinue) this.#phase = 'turning';
     // The owner hears of it before anything is sent that could let somebody else in.
-    if (told[0] !== undefined) telemetry.lost(hold, told[0].fence, reason);
     for (const owner of told) {
       owner.siblings?.end();
       owner.tellLoss();
     }
+    if (told[0] !== undefined) telemetry.lost(hold, told[0].fence, reason);
     // Not when it is certainly not ours. Otherwise a renewal whose answer was lost may have kept it on the server.
     if (reason !== 'gone' && reason !== 'revoked') {
       this.#session.lateReleases.add(this.protocol, hold.holder, hold.leaseMs);

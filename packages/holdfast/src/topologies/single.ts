@@ -53,7 +53,8 @@ export class SingleTopology implements Topology {
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedAcquire(reply);
 
-    const answer = protocol.decodeAcquire(reply);
+    const answer = this.#read(reply, () => protocol.decodeAcquire(reply));
+    if (answer instanceof CallFailure) return this.#failedAcquire(answer);
     const heardAtMs = this.#clock.monotonicMs();
     if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
     if (answer.is === 'HELD') return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner };
@@ -77,7 +78,8 @@ export class SingleTopology implements Topology {
       if (isConflictWord(reply.word)) return { is: 'gone' };
       return { is: 'failed', servers: [this.#failureOf(reply)] };
     }
-    const answer = protocol.decodeRelease(reply);
+    const answer = this.#read(reply, () => protocol.decodeRelease(reply));
+    if (answer instanceof CallFailure) return { is: 'failed', servers: [this.#failureOf(answer)] };
     return answer.is === 'RELEASED' ? { is: 'released', receivers: answer.receivers } : { is: 'gone' };
   }
 
@@ -85,18 +87,22 @@ export class SingleTopology implements Topology {
     const call = protocol.recount(item.holder, count, item.leaseMs);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedKeep(reply);
-    return protocol.decodeRecount(reply) ? KEPT : GONE;
+    const isOurs = this.#read(reply, () => protocol.decodeRecount(reply));
+    if (isOurs instanceof CallFailure) return this.#failedKeep(isOurs);
+    return isOurs ? KEPT : GONE;
   }
 
   async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
     const renewal = items[0]?.protocol.renewal;
     if (renewal === undefined) return [];
     const reply = this.#note(await this.#client.run(renewal.call(items), timeoutMs));
-    if (reply instanceof CallFailure) {
-      const failed = this.#failedKeep(reply);
+    const answers =
+      reply instanceof CallFailure ? reply : this.#read(reply, () => renewal.decode(reply, items.length));
+    if (answers instanceof CallFailure) {
+      const failed = this.#failedKeep(answers);
       return items.map(() => failed);
     }
-    return renewal.decode(reply, items.length).map((answer) => this.#keepResult(answer));
+    return answers.map((answer) => this.#keepResult(answer));
   }
 
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
@@ -114,6 +120,15 @@ export class SingleTopology implements Topology {
   #note(reply: Reply | CallFailure): Reply | CallFailure {
     if (!(reply instanceof CallFailure) || reply.kind === 'reply') this.#hasAnswered = true;
     return reply;
+  }
+
+  /** A reply that makes no sense (a proxy, a client that maps replies) is no answer: it may have happened. */
+  #read<Answer>(reply: Reply, decode: () => Answer): Answer | CallFailure {
+    try {
+      return decode();
+    } catch (error) {
+      return new CallFailure('unknown', `a reply we cannot read: ${JSON.stringify(reply)}`, '', error);
+    }
   }
 
   #failedAcquire(failure: CallFailure): AcquireResult {

@@ -135,48 +135,6 @@ describe.each(MATRIX)('$client, $subject.kind: an acquire that comes late', ({ c
   });
 });
 
-describe.each(SUBJECTS)('a request that outlives its connection, $kind', (subject) => {
-  /** A relay in the middle still carries what was sent before the client's side of it was cut. */
-  async function stranded(delayMs: number) {
-    const inner = await bench.proxy(redis.port);
-    const outer = await bench.proxy(inner.port);
-    const locks = await bench.session(outer.port, { leaseMs: LEASE_MS, callTimeoutMs: 5_000 });
-    await warmUp(locks, subject);
-    inner.clearHistory();
-    outer.clearHistory();
-    const name = bench.name();
-    inner.delay(delayMs);
-    const controller = new AbortController();
-    const acquiring = subject.of(locks, name).acquire({ signal: controller.signal });
-    await waitFor(() => outer.history.some(subject.acquires), { what: 'the request to be under way' });
-    inner.delay(0);
-    outer.cutAll();
-    const arrived = (): boolean => inner.history.filter(subject.acquires).length >= 2;
-    return { name, acquiring, controller, arrived, inner };
-  }
-
-  test('grants nothing after its hold was acquired by a second request and released', async () => {
-    const { name, acquiring, arrived } = await stranded(800);
-    expect(await (await acquiring).release()).toBe(true);
-    await waitFor(arrived, { what: 'the stranded request to arrive' });
-    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
-      limitMs: 10_000,
-      what: 'the key to be gone, long before its lease',
-    });
-  });
-
-  test('grants nothing after its caller gave up and was cleaned up', async () => {
-    const { name, acquiring, controller, inner } = await stranded(800);
-    controller.abort();
-    await rejection(acquiring);
-    await waitFor(() => inner.history.filter(subject.acquires).length >= 1, { what: 'a request to arrive' });
-    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
-      limitMs: 10_000,
-      what: 'the key to be gone, long before its lease',
-    });
-  });
-});
-
 describe.each(SUBJECTS)('the queue of a shared client, $kind', (subject) => {
   test('an acquire is refused at once while the client has no connection, and never sent', async () => {
     const proxy = await bench.proxy(redis.port);
@@ -185,15 +143,19 @@ describe.each(SUBJECTS)('the queue of a shared client, $kind', (subject) => {
     proxy.clearHistory();
     proxy.refuse();
     proxy.cutAll();
+    const isRefused = async (name: string): Promise<boolean> =>
+      (await rejection(subject.of(locks, name).tryAcquire())) instanceof LockUnavailableError;
+    // Until the client itself has noticed, a call is written to its dead connection and ends as unknown.
+    await waitFor(() => isRefused('probe'), { what: 'the client to notice' });
     const name = bench.name();
-    await waitFor(() => proxy.connections === 0);
-    const error = await rejection(subject.of(locks, name).tryAcquire());
-    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(await isRefused(name)).toBe(true);
     await proxy.accept();
-    await waitFor(() => proxy.connections > 0, { limitMs: 15_000, what: 'the client to be back' });
-    // Whatever it had queued comes before this.
-    await waitFor(() => locks.inspect(name).then(() => true));
-    expect(proxy.history.filter(subject.acquires)).toEqual([]);
+    await waitFor(() => locks.inspect(name).then(() => true), {
+      limitMs: 15_000,
+      what: 'the client to be back',
+    });
+    // Whatever it had queued has come before that.
+    expect(proxy.history.filter(subject.acquires).filter((args) => args.includes(name))).toEqual([]);
     expect(await held(redis.port, subject, name)).toBeNull();
   });
 
@@ -222,11 +184,11 @@ test('a try after the machine has slept succeeds, although the server is further
   let sleptMs = 0;
   // The monotonic clock stands still while a machine sleeps.
   const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() - sleptMs };
+  const locks = await bench.session(redis.port, { ...OPTIONS, clock });
+  for (const subject of SUBJECTS) await warmUp(locks, subject);
+  await elapse(3 * CALL_TIMEOUT_MS);
+  sleptMs += 3 * CALL_TIMEOUT_MS - 50;
   for (const subject of SUBJECTS) {
-    const locks = await bench.session(redis.port, { ...OPTIONS, clock });
-    await warmUp(locks, subject);
-    await elapse(3 * CALL_TIMEOUT_MS);
-    sleptMs += 3 * CALL_TIMEOUT_MS - 50;
     const lease = await subject.of(locks, bench.name()).tryAcquire();
     expect(await lease?.release()).toBe(true);
   }

@@ -148,6 +148,9 @@ const TASKS = {
   listeners: async (): Promise<void> => {
     process.on('uncaughtException', ({ message }) => say({ is: 'uncaught', text: message }));
     const [lost, ...others] = await Promise.all(['a', 'b', 'c'].map((letter) => hold(`${order.name}:${letter}`)));
+    subscribe(CHANNELS.lost, () => {
+      throw new Error('the subscriber fails');
+    });
     lost?.signal.addEventListener('abort', () => {
       throw new Error('the listener fails');
     });

@@ -4,7 +4,12 @@ import { Agenda, Alarm } from '../../src/core/agenda.ts';
 import { TIMER_MS_MAX } from '../../src/core/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-function setup(): { clock: FakeClock; agenda: Agenda; rung: string[]; alarm(name: string, holds?: boolean): Alarm } {
+function setup(): {
+  clock: FakeClock;
+  agenda: Agenda;
+  rung: string[];
+  alarm(name: string, holds?: boolean): Alarm;
+} {
   const clock = new FakeClock();
   const rung: string[] = [];
   const startedMs = clock.monotonicMs();
@@ -29,18 +34,21 @@ describe('an agenda', () => {
 
   test('never rings early, and less than a millisecond late when its times are fractions', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.double({ min: 0, max: 500, noNaN: true }), { maxLength: 40 }), async (delays) => {
-        const clock = new FakeClock();
-        const agenda = new Agenda(clock);
-        const lateness: number[] = [];
-        for (const delayMs of delays) {
-          const dueMs = clock.monotonicMs() + delayMs;
-          agenda.setAt(new Alarm(() => lateness.push(clock.monotonicMs() - dueMs), false), dueMs);
-        }
-        await clock.advance(501);
-        expect(lateness).toHaveLength(delays.length);
-        expect(lateness.every((lateMs) => lateMs >= 0 && lateMs < 1)).toBe(true);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.double({ min: 0, max: 500, noNaN: true }), { maxLength: 40 }),
+        async (delays) => {
+          const clock = new FakeClock();
+          const agenda = new Agenda(clock);
+          const lateness: number[] = [];
+          for (const delayMs of delays) {
+            const dueMs = clock.monotonicMs() + delayMs;
+            agenda.setAt(new Alarm(() => lateness.push(clock.monotonicMs() - dueMs), false), dueMs);
+          }
+          await clock.advance(501);
+          expect(lateness).toHaveLength(delays.length);
+          expect(lateness.every((lateMs) => lateMs >= 0 && lateMs < 1)).toBe(true);
+        },
+      ),
       { numRuns: 50 },
     );
   });
@@ -125,16 +133,27 @@ describe('an agenda', () => {
     expect([clock.pendingTimers, clock.refdTimers]).toEqual([1, 0]);
   });
 
-  test('that is cleared drops every alarm and its timer, and can be used again', async () => {
+  test('that is retired still rings what is set, and drops its timer with the last alarm', async () => {
     const { clock, agenda, rung, alarm } = setup();
-    agenda.setIn(alarm('a', true), 5);
-    agenda.setIn(alarm('b'), 6);
-    agenda.clear();
+    const [awaited, dropped] = [alarm('awaited', true), alarm('dropped')];
+    agenda.setIn(awaited, 5);
+    agenda.setIn(dropped, 50);
+    agenda.retire();
+    expect(clock.pendingTimers).toBe(1);
+    await clock.advance(5);
+    expect(rung).toEqual(['awaited at 5']);
+    agenda.cancel(dropped);
     expect([agenda.size, clock.pendingTimers]).toEqual([0, 0]);
-    agenda.setIn(alarm('c'), 7);
-    expect(clock.refdTimers).toBe(0);
-    await clock.advance(10);
-    expect(rung).toEqual(['c at 7']);
+  });
+
+  test('that is retired with nothing set has no timer', () => {
+    const { clock, agenda, alarm } = setup();
+    const only = alarm('only', true);
+    agenda.setIn(only, 5);
+    agenda.cancel(only);
+    expect(clock.pendingTimers).toBe(1);
+    agenda.retire();
+    expect(clock.pendingTimers).toBe(0);
   });
 
   test('leaves its timer alone when alarms come and go behind the earliest', () => {

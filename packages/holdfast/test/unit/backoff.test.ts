@@ -15,7 +15,7 @@ describe('a back-off', () => {
         for (const stepMs of steps) {
           const delayMs = backoff.nextMs();
           expect(delayMs).toBeGreaterThanOrEqual(stepMs / 2);
-          expect(delayMs).toBeLessThan(stepMs);
+          expect(delayMs).toBeLessThanOrEqual(stepMs);
         }
       }),
     );

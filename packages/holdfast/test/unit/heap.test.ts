@@ -55,7 +55,7 @@ describe('a heap', () => {
         }
         expect(drained).toEqual(expected);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 

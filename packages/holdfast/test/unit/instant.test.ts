@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { driftMs, earlierOf, instantNow, laterOf, leaseDeadline, remainingMs } from '../../src/core/instant.ts';
+import {
+  driftMs,
+  earlierOf,
+  instantNow,
+  laterOf,
+  leaseDeadline,
+  remainingMs,
+} from '../../src/core/instant.ts';
 import { LEASE_MS_MAX } from '../../src/core/options.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -28,14 +35,19 @@ describe('a deadline', () => {
 
   test('has passed as soon as either clock says so', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1_000, max: 1_000_000 }), shiftMs, shiftMs, (lease, awakeMs, asleepMs) => {
-        const clock = new FakeClock();
-        const deadline = leaseDeadline(instantNow(clock), lease);
-        const wholeMs = remainingMs(deadline, clock);
-        clock.advanceSync(awakeMs);
-        clock.suspend(asleepMs);
-        expect(remainingMs(deadline, clock)).toBeCloseTo(wholeMs - awakeMs - asleepMs, 3);
-      }),
+      fc.property(
+        fc.integer({ min: 1_000, max: 1_000_000 }),
+        shiftMs,
+        shiftMs,
+        (lease, awakeMs, asleepMs) => {
+          const clock = new FakeClock();
+          const deadline = leaseDeadline(instantNow(clock), lease);
+          const wholeMs = remainingMs(deadline, clock);
+          clock.advanceSync(awakeMs);
+          clock.suspend(asleepMs);
+          expect(remainingMs(deadline, clock)).toBeCloseTo(wholeMs - awakeMs - asleepMs, 3);
+        },
+      ),
     );
   });
 

@@ -51,9 +51,12 @@ describe('a name', () => {
     expect(() => checkName('x'.repeat(1025))).toThrow('of at most 1024 bytes, got 1025 bytes beginning "xxx');
   });
 
-  test.each(['\ud800', 'a\udc00', 'a\ud834b', '\udd1e\ud834'])('with half a surrogate is refused: %j', (name) => {
-    expect(() => checkName(name)).toThrow(/UTF-8 can carry, got .* with half a surrogate/);
-  });
+  test.each(['\ud800', 'a\udc00', 'a\ud834b', '\udd1e\ud834'])(
+    'with half a surrogate is refused: %j',
+    (name) => {
+      expect(() => checkName(name)).toThrow(/UTF-8 can carry, got .* with half a surrogate/);
+    },
+  );
 
   test.each([
     ['', '""'],
@@ -64,7 +67,7 @@ describe('a name', () => {
     [['a'], 'an array of 1'],
     [() => 'a', 'a function'],
     [7n, 'the bigint 7'],
-  ])('that is %j is refused', (name, got) => {
+  ])('that is %s is refused', (name, got) => {
     expect(() => checkName(name)).toThrow(`expected a lock name to be a non-empty string, got ${got}`);
   });
 });

@@ -59,7 +59,11 @@ export const fails = (text: string, afterMs = 0): Fate => ({
 });
 
 /** The server answers something else than its script can. */
-export const says = (reply: Reply, afterMs = 0): Fate => ({ effectMs: null, answerMs: afterMs, instead: reply });
+export const says = (reply: Reply, afterMs = 0): Fate => ({
+  effectMs: null,
+  answerMs: afterMs,
+  instead: reply,
+});
 
 /** One call as it was sent. */
 export interface SentCall {
@@ -184,9 +188,9 @@ export class ScriptedClient implements Client {
     const { effectMs, answerMs, instead } = fate;
     let reply: Reply = null;
     if (effectMs !== null) this.#after(effectMs, () => (reply = execute()));
-    if (answerMs !== null && answerMs <= timeoutMs) return this.#after(answerMs, () => end(instead ?? reply));
     const isWritten = !(instead instanceof CallFailure && instead.kind === 'unreachable');
-    this.#after(timeoutMs, () => end(noAnswer(isWritten, timeoutMs)));
+    if (answerMs !== null && answerMs <= timeoutMs) this.#after(answerMs, () => end(instead ?? reply));
+    else this.#after(timeoutMs, () => end(noAnswer(isWritten, timeoutMs)));
   }
 
   #fateOf(call: SentCall): Fate {

@@ -1,0 +1,145 @@
+/** What a rule of the suite works with: the caller's client, the seam made from it, and scripts to run. */
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach } from 'vitest';
+import { adaptClient } from '../../src/clients/adapt.ts';
+import { CallFailure, type Client, type Reply, type ScriptCall, type ScriptText } from '../../src/clients/client.ts';
+import { Agenda } from '../../src/core/agenda.ts';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask, askAll, asStrings } from '../support/raw-redis.ts';
+import { type RedisServer, useRedis } from '../support/redis-server.ts';
+import type { Caller, CallerOptions, Flavour } from './flavours.ts';
+
+/** One line of the matrix. */
+export interface Row {
+  readonly title: string;
+  readonly flavour: Flavour;
+  readonly database?: number;
+  readonly keyPrefix?: string;
+  readonly isShared?: boolean;
+}
+
+export interface Adapted {
+  readonly client: Client;
+  readonly caller: Caller;
+  readonly agenda: Agenda;
+}
+
+export interface AdaptChoices extends Partial<CallerOptions> {
+  readonly clock?: Clock;
+  readonly isShared?: boolean;
+  /** Whether the caller has connected its own client. @default only when it is shared */
+  readonly isConnected?: boolean;
+}
+
+/** Long enough that only a broken client reaches it. */
+export const AMPLE_MS = 10_000;
+
+export class Harness {
+  readonly row: Row;
+  readonly redis: RedisServer;
+  #proxy: FaultProxy | null = null;
+  #adapted: Adapted[] = [];
+
+  /** Registers the hooks of the suite: call it inside `describe`. */
+  constructor(row: Row) {
+    this.row = row;
+    this.redis = useRedis();
+    useLeakCheck(this.redis, { ignoreKeys: [/^list/] });
+    beforeEach(async () => {
+      if (!this.redis.isRunning) await this.redis.restart();
+      await ask(this.redis.port, ['SCRIPT', 'FLUSH']);
+      this.#proxy = await startProxy(this.redis.port);
+    });
+    afterEach(async () => {
+      for (const { client, caller } of this.#adapted) {
+        await client.close();
+        await caller.end();
+      }
+      this.#adapted = [];
+      await this.#proxy?.stop();
+      this.#proxy = null;
+    });
+  }
+
+  /** Between the clients and the server, new for each test. */
+  get proxy(): FaultProxy {
+    if (this.#proxy === null) throw new Error('the proxy is there inside a test only');
+    return this.#proxy;
+  }
+
+  /** A client through the proxy, closed after the test. */
+  async adapt(choices: AdaptChoices = {}): Promise<Adapted> {
+    const { clock = systemClock, isShared = this.row.isShared ?? false, ...options } = choices;
+    const caller = this.row.flavour.make({
+      port: this.proxy.port,
+      database: this.row.database,
+      keyPrefix: this.row.keyPrefix,
+      ...options,
+    });
+    if (choices.isConnected ?? isShared) await caller.connect();
+    const agenda = new Agenda(clock);
+    const client = adaptClient(caller.client, { agenda, random: systemRandom, shareConnection: isShared });
+    const adapted = { client, caller, agenda };
+    this.#adapted.push(adapted);
+    return adapted;
+  }
+
+  /** The connections that are ours, as the server sees them. */
+  async ownConnections(): Promise<string[]> {
+    const list = String(await ask(this.redis.port, ['CLIENT', 'LIST']));
+    return list.split('\n').filter((line) => line.includes(' name=holdfast '));
+  }
+
+  async subscribers(channel: string): Promise<number> {
+    const reply = await ask(this.redis.port, ['PUBSUB', 'NUMSUB', channel]);
+    return Array.isArray(reply) ? Number(reply[1]) : -1;
+  }
+
+  publish(channel: string, message: string): Promise<unknown> {
+    return ask(this.redis.port, ['PUBLISH', channel, message]);
+  }
+
+  /** What `APPEND` has gathered, in the database of this row. */
+  async appended(key = 'list'): Promise<string[]> {
+    const questions = [
+      ['SELECT', String(this.row.database ?? 0)],
+      ['LRANGE', key, '0', '-1'],
+    ];
+    const [, reply = null] = await askAll(this.redis.port, questions);
+    return asStrings(reply);
+  }
+}
+
+export function scriptText(name: string, source: string): ScriptText {
+  return { name, source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** Puts its argument at the end of a list that lives no longer than the test. */
+export const APPEND: ScriptText = scriptText(
+  'append',
+  `redis.call('RPUSH', KEYS[1], ARGV[1]) redis.call('PEXPIRE', KEYS[1], 60000) return 1`,
+);
+
+export const ECHO: ScriptText = scriptText('echo', 'return ARGV[1]');
+
+export function append(value: string, key = 'list'): ScriptCall {
+  return { script: APPEND, keys: [key], args: [value] };
+}
+
+export function echo(value: string): ScriptCall {
+  return { script: ECHO, keys: [], args: [value] };
+}
+
+/** A script of its own that returns what the Lua expression says. */
+export function returning(expression: string): ScriptCall {
+  return { script: scriptText('returning', `return ${expression}`), keys: [], args: [] };
+}
+
+/** The failure of a call that must have failed. */
+export function failureOf(result: Reply | CallFailure | (() => void)): CallFailure {
+  if (result instanceof CallFailure) return result;
+  throw new Error(`expected a failure, got ${typeof result === 'function' ? 'a subscription' : JSON.stringify(result)}`);
+}

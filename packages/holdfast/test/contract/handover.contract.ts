@@ -1,0 +1,161 @@
+/** How a hold passes between callers of one session: in order, within bounds, with nothing lost on the way. */
+import { describe, expect } from 'vitest';
+import type { Locks } from '../../src/index.ts';
+import type { Bench } from './bench.ts';
+import type { ContractTest } from './harness.ts';
+import type { Kind } from './kinds.ts';
+import { during, Room } from './observe.ts';
+
+/** So long that only the number of hand-overs bounds a hold. */
+const NO_TIME_BOUND_MS = 60_000;
+
+/** Lets this many callers in at once; gives the owner in Redis that each of them found, in turn. */
+async function ownersOf(
+  kind: Kind,
+  bench: Bench,
+  locks: Locks,
+  callers: number,
+  stayMs = 0,
+): Promise<(string | null)[]> {
+  const name = bench.name();
+  const owners: (string | null)[] = [];
+  const first = await kind.of(locks, name).acquire();
+  const visits = Array.from({ length: callers }, () =>
+    kind.of(locks, name).using(async () => {
+      owners.push(await kind.owner(bench.redis, bench.key(name)));
+      if (stayMs > 0) await during(stayMs, () => {});
+    }),
+  );
+  await first.release();
+  await Promise.all(visits);
+  return owners;
+}
+
+function longestRun(owners: readonly unknown[]): number {
+  let longest = 0;
+  let run = 0;
+  for (const [index, owner] of owners.entries()) {
+    run = index > 0 && owner === owners[index - 1] ? run + 1 : 1;
+    longest = Math.max(longest, run);
+  }
+  return longest;
+}
+
+export function handoverContract(test: ContractTest, kind: Kind): void {
+  describe(`handing over a ${kind.name}`, () => {
+    test('callers of one session are served one at a time, in the order they came', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 64 });
+      const lock = kind.of(locks, bench.name());
+      const room = new Room();
+      const served: number[] = [];
+      let tickets = 0;
+      const caller = async (): Promise<void> => {
+        for (let turn = 0; turn < 5; turn += 1) {
+          tickets += 1;
+          const ticket = tickets;
+          await lock.using(() =>
+            room.visit(async () => {
+              served.push(ticket);
+            }),
+          );
+        }
+      };
+      await Promise.all(Array.from({ length: 50 }, caller));
+      expect(room.visits).toBe(250);
+      expect(served).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
+    });
+
+    test('a hold is handed over at most `handovers` times', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 3, handoverMs: NO_TIME_BOUND_MS });
+      const owners = await ownersOf(kind, bench, locks, 12);
+      expect(owners).toHaveLength(12);
+      expect(owners).not.toContain(null);
+      // The one whom the hold was granted to and three more.
+      expect(longestRun(owners)).toBe(4);
+    });
+
+    test('a hold is not handed over once it is `handoverMs` old', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 64, handoverMs: 20 });
+      const owners = await ownersOf(kind, bench, locks, 4, 40);
+      expect(new Set(owners).size).toBe(4);
+    });
+
+    test('with handovers 0 every owner is one in Redis', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 0, handoverMs: NO_TIME_BOUND_MS });
+      const owners = await ownersOf(kind, bench, locks, 6);
+      expect(new Set(owners).size).toBe(6);
+    });
+
+    test('another session gets its turns while this one keeps contending', async ({ bench }) => {
+      const options = { handovers: 8, handoverMs: 20 };
+      const [busy, other] = await Promise.all([bench.locks(options), bench.locks(options)]);
+      const name = bench.name();
+      let isOver = false;
+      let busyTurns = 0;
+      const contend = async (): Promise<void> => {
+        while (!isOver) {
+          await kind.of(busy, name).using(async () => {
+            busyTurns += 1;
+            await bench.redis.ping();
+          });
+        }
+      };
+      const crowd = Promise.all(Array.from({ length: 10 }, contend));
+      for (let turn = 0; turn < 5; turn += 1) {
+        const lease = await kind.of(other, name).acquire({ waitMs: 15_000 });
+        await lease.release();
+      }
+      isOver = true;
+      await crowd;
+      expect(busyTurns).toBeGreaterThan(0);
+    });
+
+    test('a caller with a fixed lease gets the whole of it', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
+      const name = bench.name();
+      const lock = kind.of(locks, name);
+      const first = await lock.acquire({ leaseMs: 5_000 });
+      const fixed = lock.acquire({ leaseMs: 20_000, renew: false });
+      const short = lock.acquire({ leaseMs: 3_000, renew: false });
+      await first.release();
+      for (const [acquiring, leaseMs] of [[fixed, 20_000], [short, 3_000]] as const) {
+        const lease = await acquiring;
+        const { remainingMs } = lease;
+        const ttlMs = await bench.redis.pttl(bench.key(name));
+        expect(ttlMs).toBeLessThanOrEqual(leaseMs);
+        expect(ttlMs).toBeGreaterThan(leaseMs - 2_500);
+        expect(remainingMs).toBeLessThanOrEqual(leaseMs * 0.99 - 2);
+        expect(remainingMs).toBeGreaterThan(leaseMs - 2_500);
+        await lease.release();
+      }
+    });
+
+    test('a caller with a longer lease than the one before keeps it', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
+      const name = bench.name();
+      const lock = kind.of(locks, name);
+      const first = await lock.acquire({ leaseMs: 400 });
+      const next = lock.acquire({ leaseMs: 5_000 });
+      await first.release();
+      const lease = await next;
+      await during(700, () => expect(lease.isHeld).toBe(true));
+      expect(await bench.redis.pttl(bench.key(name))).toBeGreaterThan(400);
+      expect(await lease.release()).toBe(true);
+    });
+
+    test('an owner that has handed over has nothing left to give back', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 64 });
+      const name = bench.name();
+      const lock = kind.of(locks, name);
+      const first = await lock.acquire();
+      const next = lock.acquire();
+      expect(await first.release()).toBe(true);
+      const lease = await next;
+      expect(first).toMatchObject({ isHeld: false, remainingMs: 0 });
+      expect(await first.release()).toBe(false);
+      expect(lease.isHeld).toBe(true);
+      expect(await bench.redis.exists(bench.key(name))).toBe(1);
+      expect(first.signal.aborted).toBe(false);
+    });
+  });
+}

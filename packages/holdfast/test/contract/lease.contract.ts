@@ -1,0 +1,171 @@
+/** How long a lease lasts: renewed, fixed, extended, or lost. */
+import { describe, expect } from 'vitest';
+import { LockLostError, LockNotHeldError } from '../../src/index.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { Bench } from './bench.ts';
+import type { ContractTest } from './harness.ts';
+import { fenceOf, type Kind } from './kinds.ts';
+import { aborted, during, failureOf } from './observe.ts';
+
+const LONG_MS = 30_000;
+/** Renewed every 800 ms, so a loss that only time could tell comes much later than one that a renewal finds. */
+const LOSS_LEASE_MS = 2_400;
+
+export function leaseContract(test: ContractTest, kind: Kind): void {
+  describe(`the lease of a ${kind.name}`, () => {
+    test('renewal keeps a lease beyond its length, and nobody else gets in', async ({ bench }) => {
+      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+      const name = bench.name();
+      const lease = await kind.of(first, name).acquire({ leaseMs: 400 });
+      await during(1_500, async () => {
+        expect(await kind.of(second, name).tryAcquire()).toBeNull();
+        expect(lease.isHeld).toBe(true);
+        expect(lease.remainingMs).toBeLessThan(400);
+      });
+      expect(lease.signal.aborted).toBe(false);
+      expect(await lease.release()).toBe(true);
+    });
+
+    test('a fixed lease ends by the clock of its owner, not later', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const leaseMs = 300;
+      const lease = await kind.of(locks, name).acquire({ leaseMs, renew: false });
+      // The lease began before this moment, so it is over by its length from here.
+      const overMs = performance.now() + leaseMs;
+      const { signal } = lease;
+      await waitFor(() => {
+        const { isHeld } = lease;
+        return isHeld ? performance.now() >= overMs && 'held too long' : 'over';
+      }).then((how) => expect(how).toBe('over'));
+      const reason = await aborted(signal);
+      expect(reason).toBeInstanceOf(LockLostError);
+      expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'expired' });
+      expect(lease.remainingMs).toBe(0);
+      await bench.untilFree(name);
+    });
+
+    test('an extension makes a lease longer', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const lease = await kind.of(locks, name).acquire({ leaseMs: 2_000, renew: false });
+      await lease.extend(10_000);
+      await expectLength(bench, name, lease, 10_000);
+    });
+
+    test('an extension makes a lease shorter', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS, renew: false });
+      await lease.extend(5_000);
+      await expectLength(bench, name, lease, 5_000);
+      await lease.extend(200);
+      expect(await aborted(lease.signal)).toMatchObject({ reason: 'expired' });
+      await bench.untilFree(name);
+    });
+
+    test('renewals go on with the length of the extension', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
+      await lease.extend(450);
+      await during(700, async () => {
+        expect(lease.isHeld).toBe(true);
+        expect(await bench.redis.pttl(bench.key(name))).toBeLessThanOrEqual(450);
+      });
+    });
+
+    test('an extension of a released lease is a mistake, of a lost one a loss', async ({ bench }) => {
+      const locks = await bench.locks();
+      const released = await kind.of(locks, bench.name('released')).acquire();
+      await released.release();
+      const error = await failureOf(released.extend(1_000));
+      expect(error).toBeInstanceOf(LockNotHeldError);
+      expect(error).toMatchObject({ code: 'ELOCKNOTHELD', lock: bench.name('released') });
+      const name = bench.name('deleted');
+      const deleted = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
+      await bench.redis.del(bench.key(name));
+      const loss = await failureOf(deleted.extend(1_000));
+      expect(loss).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
+      expect(deleted).toMatchObject({ isHeld: false, signal: { aborted: true, reason: loss } });
+      expect(await failureOf(deleted.extend(1_000))).toBe(loss);
+      expect(await bench.redis.exists(bench.key(name))).toBe(0);
+    });
+  });
+
+  lossContract(test, kind);
+}
+
+async function expectLength(
+  bench: Bench,
+  name: string,
+  lease: { readonly remainingMs: number },
+  leaseMs: number,
+): Promise<void> {
+  const { remainingMs } = lease;
+  const ttlMs = await bench.redis.pttl(bench.key(name));
+  expect(remainingMs).toBeLessThanOrEqual(leaseMs * 0.99 - 2);
+  expect(remainingMs).toBeGreaterThan(leaseMs - 4_000);
+  expect(ttlMs).toBeLessThanOrEqual(leaseMs);
+  expect(ttlMs).toBeGreaterThan(leaseMs - 4_000);
+}
+
+function lossContract(test: ContractTest, kind: Kind): void {
+  const losses: Readonly<Record<string, (bench: Bench, key: string) => Promise<unknown>>> = {
+    'is deleted': (bench, key) => bench.redis.del(key),
+    'is taken by somebody else': async (bench, key) => {
+      await bench.redis.del(key);
+      await kind.seize(bench.redis, key, LONG_MS);
+    },
+    'becomes something else': (bench, key) => bench.redis.multi().del(key).rpush(key, 'data').exec(),
+  };
+
+  describe(`losing a ${kind.name}`, () => {
+    for (const [title, lose] of Object.entries(losses)) {
+      test(`an owner whose key ${title} is told by its next renewal`, async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
+        const key = bench.foreignKey(name);
+        const lease = await kind.of(locks, name).acquire({ leaseMs: LOSS_LEASE_MS });
+        await lose(bench, key);
+        const bytes = await bench.redis.dumpBuffer(key);
+        const lostMs = performance.now();
+        const reason = await aborted(lease.signal);
+        expect(performance.now() - lostMs).toBeLessThan((LOSS_LEASE_MS * 2) / 3);
+        expect(reason).toBeInstanceOf(LockLostError);
+        expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone', fence: fenceOf(lease) });
+        expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 });
+        expect(await lease.release()).toBe(false);
+        expect(await bench.redis.dumpBuffer(key)).toEqual(bytes);
+      });
+    }
+
+    test('callers that wait behind a lost lease go on', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const lease = await kind.of(locks, name).acquire({ leaseMs: 600 });
+      const waiting = kind.of(locks, name).acquire({ leaseMs: LONG_MS });
+      await bench.redis.del(bench.key(name));
+      expect((await waiting).isHeld).toBe(true);
+      expect(lease.isHeld).toBe(false);
+      expect(await lease.release()).toBe(false);
+      expect((await waiting).isHeld).toBe(true);
+      expect(await bench.redis.exists(bench.key(name))).toBe(1);
+    });
+
+    test('a listener of a loss runs in nobody else’s call chain', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name('held');
+      const lost = await kind.of(locks, bench.name('lost')).acquire({ leaseMs: 700, renew: false });
+      const entered = new Promise<unknown>((resolve) => {
+        // In the chain of the owner below this would be a re-entry: a second owner beside it.
+        lost.signal.addEventListener('abort', () => resolve(kind.of(locks, name).tryAcquire()));
+      });
+      await kind.of(locks, name).using(async () => {
+        // Makes the session set its timers from inside this call chain.
+        await using _busy = await kind.of(locks, bench.name('busy')).acquire({ leaseMs: 300 });
+        expect(await entered).toBeNull();
+      });
+    });
+  });
+}

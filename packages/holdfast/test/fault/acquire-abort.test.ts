@@ -1,0 +1,167 @@
+/** A caller that changes its mind, at every moment there is, leaves nothing behind. */
+import { describe, expect, test } from 'vitest';
+import { LockAbortedError, type Locks } from '../../src/index.ts';
+import { command } from '../support/fault-proxy.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { held, listeners, MATRIX, rejection, type Subject, useBench } from './acquire-support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+
+const LEASE_MS = 60_000;
+const REASON = new Error('changed my mind');
+
+async function warmUp(locks: Locks, subject: Subject): Promise<void> {
+  expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+}
+
+const free = (subject: Subject, name: string): Promise<boolean> =>
+  waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the key to be gone' });
+
+const silent = (subject: Subject, name: string): Promise<boolean> =>
+  waitFor(async () => (await listeners(redis.port, subject, name)) === 0, { what: 'nobody to listen' });
+
+function expectAborted(error: unknown, name: string): void {
+  expect(error).toBeInstanceOf(LockAbortedError);
+  expect(error).toMatchObject({ code: 'ELOCKABORTED', lock: name, cause: REASON });
+}
+
+describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) => {
+  test('before anything was sent sends nothing and tells the reason', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client });
+    const name = bench.name();
+    const signal = AbortSignal.abort(REASON);
+    let hasRun = false;
+    const body = (): void => {
+      hasRun = true;
+    };
+    expectAborted(await rejection(subject.of(locks, name).acquire({ signal })), name);
+    expectAborted(await rejection(subject.of(locks, name).tryAcquire({ signal })), name);
+    expectAborted(await rejection(subject.of(locks, name).using(body, { signal })), name);
+    expect(hasRun).toBe(false);
+    expect(proxy.history).toEqual([]);
+  });
+
+  test('while it waits ends the wait at once, and nothing is granted to it later', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const controller = new AbortController();
+    let hasRun = false;
+    const body = (): void => {
+      hasRun = true;
+    };
+    const waiting = rejection(subject.of(locks, name).using(body, { signal: controller.signal }));
+    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+    controller.abort(REASON);
+    expectAborted(await waiting, name);
+    await silent(subject, name);
+    proxy.clearHistory();
+    expect(await lease.release()).toBe(true);
+    expect(await held(redis.port, subject, name)).toBeNull();
+    expect(await subject.of(owner, name).using(() => 'free')).toBe('free');
+    expect(proxy.history.filter(subject.acquires)).toEqual([]);
+    expect(hasRun).toBe(false);
+  });
+
+  test('while its attempt is under way does not wait for the answer, and a grant that crosses it is released', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    await warmUp(locks, subject);
+    for (const verb of ['acquire', 'tryAcquire'] as const) {
+      const name = bench.name();
+      const controller = new AbortController();
+      const slow = proxy.delayReply(subject.acquires, 300);
+      const acquiring = rejection(subject.of(locks, name)[verb]({ signal: controller.signal }));
+      await slow;
+      const startMs = performance.now();
+      controller.abort(REASON);
+      expectAborted(await acquiring, name);
+      expect(performance.now() - startMs).toBeLessThan(250);
+      expect(await held(redis.port, subject, name)).not.toBeNull();
+      await free(subject, name);
+    }
+  });
+
+  test('while its attempt is under way leaves the grant to the next caller of the process', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    await warmUp(locks, subject);
+    const name = bench.name();
+    const controller = new AbortController();
+    const slow = proxy.delayReply(subject.acquires, 300);
+    proxy.clearHistory();
+    const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    const second = subject.of(locks, name).acquire();
+    const third = subject.of(locks, name).acquire();
+    await slow;
+    controller.abort(REASON);
+    expectAborted(await first, name);
+    const lease = await second;
+    expect(lease.isHeld).toBe(true);
+    // One request served it: that of the caller who left.
+    expect(proxy.history.filter(subject.acquires)).toHaveLength(1);
+    expect(await lease.release()).toBe(true);
+    expect(await (await third).release()).toBe(true);
+    await free(subject, name);
+  });
+
+  test('of the first in the queue lets the next one wait on, and be served', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const controller = new AbortController();
+    const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    const second = subject.of(locks, name).acquire();
+    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiters to listen' });
+    controller.abort(REASON);
+    expectAborted(await first, name);
+    expect(await lease.release()).toBe(true);
+    expect(await (await second).release()).toBe(true);
+    await silent(subject, name);
+  });
+
+  test('while the subscription is under way leaves no subscription', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const controller = new AbortController();
+    const slow = proxy.delayReply(command('SUBSCRIBE'), 300);
+    const waiting = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    await slow;
+    expect(await listeners(redis.port, subject, name)).toBe(1);
+    const startMs = performance.now();
+    controller.abort(REASON);
+    expectAborted(await waiting, name);
+    expect(performance.now() - startMs).toBeLessThan(250);
+    await silent(subject, name);
+    expect(await lease.release()).toBe(true);
+  });
+
+  test('while the body runs does not end the lease, and the lock is released when the body ends', async () => {
+    const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const running = subject.of(locks, name).using(
+      async (lease) => {
+        controller.abort(REASON);
+        expect(lease.isHeld).toBe(true);
+        expect(lease.signal.aborted).toBe(false);
+        signal.throwIfAborted();
+      },
+      { signal },
+    );
+    expect(await rejection(running)).toBe(REASON);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+});

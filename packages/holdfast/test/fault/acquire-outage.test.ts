@@ -1,0 +1,170 @@
+/** Contention and outage are two different endings of a wait, and neither lets the body run afterwards. */
+import { describe, expect, test } from 'vitest';
+import { LockTimeoutError, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
+import { freePort } from '../support/free-port.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  FOREIGN_OWNER,
+  held,
+  listeners,
+  MATRIX,
+  rejection,
+  SUBJECTS,
+  type Subject,
+  useBench,
+} from './acquire-support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+
+const LEASE_MS = 60_000;
+
+function expectOutage(error: unknown, name: string): void {
+  expect(error).toBeInstanceOf(LockUnavailableError);
+  expect(error).toMatchObject({ code: 'ELOCKUNAVAILABLE', lock: name });
+  // Each server that failed is told, with its own words.
+  expect(error).toMatchObject({ servers: [{ server: expect.stringContaining('127.0.0.1') }] });
+}
+
+const waited = (subject: Subject, name: string): Promise<unknown> =>
+  waitFor(() => listeners(redis.port, subject, name), { what: 'somebody to wait' });
+
+describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, subject }) => {
+  test('while somebody else holds the lock is a timeout that says who, and the body never runs', async () => {
+    const locks = await bench.session(redis.port, { client });
+    const name = bench.name();
+    await subject.take(redis.port, name, LEASE_MS);
+    let hasRun = false;
+    const body = (): void => {
+      hasRun = true;
+    };
+    const startMs = performance.now();
+    const error = await rejection(subject.of(locks, name).using(body, { waitMs: 300 }));
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(299);
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    const owner = subject.kind === 'lock' ? FOREIGN_OWNER : undefined;
+    expect(error).toMatchObject({ code: 'ELOCKTIMEOUT', lock: name, holder: { owner } });
+    await waitFor(async () => (await listeners(redis.port, subject, name)) === 0, {
+      what: 'nobody to listen',
+    });
+    expect(await locks.forceRelease(name)).toBe(FOREIGN_OWNER);
+    // Everything that the release could have set in motion comes before the answer to this.
+    expect(await subject.of(locks, name).using(() => 'free')).toBe('free');
+    expect(hasRun).toBe(false);
+  });
+
+  test('with no time to wait is one attempt', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client });
+    const name = bench.name();
+    await subject.take(redis.port, name, LEASE_MS);
+    expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+    proxy.clearHistory();
+    const error = await rejection(subject.of(locks, name).acquire({ waitMs: 0 }));
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(proxy.history.filter(subject.acquires)).toHaveLength(1);
+    expect(await locks.forceRelease(name)).toBe(FOREIGN_OWNER);
+  });
+
+  test('during an outage is an outage, also when somebody held the lock before it', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client });
+    const [free, taken] = [bench.name(), bench.name()];
+    await subject.take(redis.port, taken, LEASE_MS);
+    let hasRun = false;
+    const body = (): void => {
+      hasRun = true;
+    };
+    const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 1_500 }));
+    await waited(subject, taken);
+    proxy.refuse();
+    proxy.cutAll();
+    const late = rejection(subject.of(locks, free).using(body, { waitMs: 500 }));
+    expectOutage(await late, free);
+    expectOutage(await waiting, taken);
+    expect(hasRun).toBe(false);
+    await proxy.accept();
+    expect(await locks.forceRelease(taken)).toBe(FOREIGN_OWNER);
+    expect(hasRun).toBe(false);
+  });
+
+  test('is over at once for a server that was never reached, and says what the system said', async () => {
+    const port = await freePort();
+    const locks = await bench.session(port, { client });
+    const name = bench.name();
+    for (const verb of ['acquire', 'tryAcquire'] as const) {
+      const startMs = performance.now();
+      const error = await rejection(subject.of(locks, name)[verb]());
+      expectOutage(error, name);
+      expect(performance.now() - startMs).toBeLessThan(2_000);
+      expect(error).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
+      expect(error).toMatchObject({
+        servers: [{ text: expect.stringContaining(`ECONNREFUSED 127.0.0.1:${port}`) }],
+      });
+    }
+  });
+
+  test('by an outage longer than waiters sit out ends for all of them', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, outageMs: 400, callTimeoutMs: 300 });
+    const name = bench.name();
+    await subject.take(redis.port, name, 700);
+    const waiting = Array.from({ length: 5 }, () => rejection(subject.of(locks, name).acquire()));
+    await waited(subject, name);
+    proxy.refuse();
+    proxy.cutAll();
+    for (const error of await Promise.all(waiting)) expectOutage(error, name);
+    await proxy.accept();
+    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
+      what: 'the foreign lease to end',
+    });
+  });
+});
+
+describe.each(SUBJECTS)('an outage shorter than waiters sit out, $kind', (subject) => {
+  test('of the network is waited out, and every waiter is served', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { outageMs: 20_000 });
+    const name = bench.name();
+    await subject.take(redis.port, name, LEASE_MS);
+    const served: number[] = [];
+    const waiting = [0, 1, 2].map((index) => subject.of(locks, name).using(() => served.push(index)));
+    await waited(subject, name);
+    proxy.refuse();
+    proxy.cutAll();
+    const other = await bench.session(redis.port);
+    expect(await other.forceRelease(name)).toBe(FOREIGN_OWNER);
+    await proxy.accept();
+    await Promise.all(waiting);
+    expect(served).toEqual([0, 1, 2]);
+  });
+
+  test('of a server that dies and comes back empty is waited out, and every waiter is served', async () => {
+    const locks = await bench.session(redis.port, { outageMs: 20_000 });
+    const name = bench.name();
+    await subject.take(redis.port, name, LEASE_MS);
+    const served: number[] = [];
+    const waiting = [0, 1, 2].map((index) => subject.of(locks, name).using(() => served.push(index)));
+    await waited(subject, name);
+    await redis.kill();
+    const late = subject.of(locks, name).using(() => served.push(3));
+    await redis.restart();
+    await Promise.all([...waiting, late]);
+    expect(served).toEqual([0, 1, 2, 3]);
+  });
+
+  test('of a frozen server is waited out, and nobody is told that somebody else holds it', async () => {
+    const locks = await bench.session(redis.port, { callTimeoutMs: 200 });
+    const name = bench.name();
+    expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
+    redis.freeze();
+    const patient = subject.of(locks, name).using(() => 'served');
+    const hasty = await rejection(subject.of(locks, name).acquire({ waitMs: 400 }));
+    expect(hasty instanceof LockUnavailableError || hasty instanceof LockUnknownError).toBe(true);
+    redis.resume();
+    expect(await patient).toBe('served');
+  });
+});

@@ -1,0 +1,132 @@
+/** Ways to use locks after which nothing is held, nobody waits, and nothing should keep the process. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockError, type LockErrorCode, type Locks } from '../../../src/index.ts';
+
+/** `others` contend with `locks` as another process would. */
+type Step = (locks: Locks, others: Locks) => Promise<unknown>;
+
+const WAITERS = 1_000;
+/** Renewed at a third of it. */
+const SHORT_LEASE_MS = 300;
+
+export type StepName = keyof typeof STEPS;
+
+export const STEPS = {
+  acquire: async (locks) => {
+    const lease = await locks.lock('plain').acquire();
+    check(await lease.release(), 'it is ours to release');
+  },
+  mutex: async (locks) => {
+    const lease = await locks.mutex('mutex').acquire();
+    check(await lease.release(), 'it is ours to release');
+  },
+  using: (locks) => locks.lock('used').using(() => locks.lock('used').using(() => undefined)),
+  dispose: async (locks) => {
+    await using lease = await locks.lock('disposed').acquire();
+    check(lease.isHeld, 'it is held');
+  },
+  renew: async (locks) => {
+    const lease = await locks.lock('renewed').acquire({ leaseMs: SHORT_LEASE_MS });
+    await sleep(2 * SHORT_LEASE_MS);
+    check(await lease.release(), 'it has been renewed');
+  },
+  expire: async (locks) => {
+    const lease = await locks.lock('expired').acquire({ leaseMs: 50, renew: false });
+    // A timer of ours, because a lease alone does not keep a process.
+    while (lease.isHeld) await sleep(5);
+    check(!(await lease.release()), 'it is not ours any more');
+  },
+  wait: async (locks, others) => {
+    const before = await others.lock('awaited').acquire();
+    const waiting = locks.lock('awaited').acquire();
+    await awaited(others, 'awaited');
+    await before.release();
+    const lease = await waiting;
+    check(await lease.release(), 'it is ours to release');
+  },
+  tryHeld: async (locks, others) => {
+    await using _held = await others.lock('tried').acquire();
+    check((await locks.lock('tried').tryAcquire()) === null, 'somebody else holds it');
+  },
+  timeOut: async (locks, others) => {
+    await using _held = await others.lock('timed').acquire();
+    await refused('ELOCKTIMEOUT', locks.lock('timed').acquire({ waitMs: 50 }));
+  },
+  abortInFlight: async (locks) => {
+    const { signal, abort } = aborter();
+    const waiting = locks.lock('crossed').acquire({ signal });
+    abort();
+    await refused('ELOCKABORTED', waiting);
+  },
+  abortThousand: async (locks, others) => {
+    await using _held = await others.lock('aborted').acquire();
+    const { signal, abort } = aborter();
+    const waiting = times(WAITERS, () => refused('ELOCKABORTED', locks.lock('aborted').acquire({ signal })));
+    await awaited(others, 'aborted');
+    abort();
+    await Promise.all(waiting);
+  },
+  serveThousand: async (locks, others) => {
+    const held = await others.lock('served').acquire();
+    const { signal } = aborter();
+    const served = times(WAITERS, () =>
+      locks.lock('served').using(() => undefined, { signal, waitMs: 60_000 }),
+    );
+    await held.release();
+    await Promise.all(served);
+  },
+  admin: async (locks, others) => {
+    const lease = await others.lock('seen').acquire();
+    check((await locks.inspect('seen'))?.kind === 'lock', 'it is seen');
+    const names: string[] = [];
+    for await (const { name } of locks.list()) names.push(name);
+    check(names.includes('seen'), 'it is listed');
+    await locks.check();
+    check((await locks.forceRelease('seen')) !== null, 'it is taken away');
+    check(!(await lease.release()), 'it is not theirs any more');
+  },
+  fail: (locks) => refused('ELOCKUNAVAILABLE', locks.lock('unreachable').acquire()),
+  close: async (locks, others) => {
+    await locks.close();
+    await others.close();
+  },
+  destroy: async (locks, others) => {
+    await locks.destroy();
+    await others.destroy();
+  },
+  /** Waits for a lock that the test holds. */
+  waitForTest: async (locks) => {
+    const lease = await locks.lock('of the test').acquire();
+    check(await lease.release(), 'it is ours to release');
+  },
+} satisfies Record<string, Step>;
+
+function check(isTrue: boolean, what: string): void {
+  if (!isTrue) throw new Error(`expected that ${what}`);
+}
+
+function times<Result>(count: number, make: () => Result): Result[] {
+  return Array.from({ length: count }, make);
+}
+
+function aborter(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
+
+async function refused(code: LockErrorCode, acquiring: Promise<unknown>): Promise<void> {
+  const error = await acquiring.then(
+    () => 'a lease',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof LockError) || error.code !== code) throw new Error(`expected ${code}, got ${error}`);
+}
+
+/** Until somebody listens for its release. */
+async function awaited(locks: Locks, name: string): Promise<void> {
+  for (;;) {
+    const found = await locks.inspect(name);
+    if (found?.kind === 'lock' && found.waiters > 0) return;
+    await sleep(5);
+  }
+}

@@ -1,0 +1,128 @@
+/** A process that has no lease and waits for none ends by itself, at once; one that waits does not. */
+
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { type Child, startChild, useChildren } from '../support/child.ts';
+import { freePort } from '../support/free-port.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask, askAll } from '../support/raw-redis.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { LeaverLine, LeaverTask } from './children/leaver.ts';
+import type { StepName } from './children/steps.ts';
+import { CLIENT_KINDS, type ClientKind } from './children/store.ts';
+import type { TroubleLine } from './children/talk.ts';
+
+/** A few milliseconds on a quiet machine. A forgotten timer or socket keeps a process for much longer than this. */
+const LEAVE_MS_MAX = 1_000;
+const LIMIT_MS = 60_000;
+/** A process that nothing holds is gone within milliseconds. */
+const STAY_MS = 1_000;
+
+const redis = useRedis();
+useLeakCheck(redis);
+useChildren();
+
+type Leaver = Child<LeaverLine & TroubleLine>;
+
+function startLeaver(client: ClientKind, steps: readonly StepName[], more: Partial<LeaverTask> = {}): Leaver {
+  const prefix = `${client}:`;
+  const task = { port: redis.port, client, prefix, steps, connects: true, shareConnection: false, ...more };
+  return startChild('test/process/children/leaver.ts', [JSON.stringify(task satisfies LeaverTask)]);
+}
+
+/** How each ended, one line for each client: all alike when all is well. */
+async function endings(leavers: readonly Leaver[]): Promise<string[]> {
+  return Promise.all(leavers.map(ending));
+}
+
+async function ending(child: Leaver, index: number): Promise<string> {
+  const who = CLIENT_KINDS[index];
+  const overrun = AbortSignal.timeout(LIMIT_MS);
+  const exit = await Promise.race([child.exited, once(overrun, 'abort').then(() => null)]);
+  if (exit === null) return `${who} did not leave: ${JSON.stringify(child.lines)}`;
+  const trouble = child.lines.flatMap(({ trouble = [] }) => trouble);
+  if (exit.code !== 0 || trouble.length > 0)
+    return `${who} ended with ${exit.code}: ${trouble} ${child.stderr}`;
+  const { leftAfterMs = Number.NaN } = child.lines.at(-1) ?? {};
+  return leftAfterMs < LEAVE_MS_MAX ? `${who} left` : `${who} left after ${leftAfterMs} ms`;
+}
+
+const ALL_LEFT = CLIENT_KINDS.map((client) => `${client} left`);
+
+describe('a process that is done with its locks leaves at once', { timeout: LIMIT_MS + 30_000 }, () => {
+  const habits: readonly (readonly [string, readonly StepName[], Partial<LeaverTask>?])[] = [
+    ['after an acquire and a release', ['acquire']],
+    ['after them and close', ['acquire', 'close']],
+    ['after them and destroy', ['acquire', 'destroy']],
+    ['with a client that it never connected', ['acquire', 'wait'], { connects: false }],
+    ['after every way to hold', ['mutex', 'using', 'dispose', 'renew', 'expire', 'admin']],
+    [
+      'after every way to wait',
+      ['wait', 'tryHeld', 'timeOut', 'abortInFlight', 'abortThousand', 'serveThousand'],
+    ],
+    ['after both on a shared connection', ['acquire', 'wait', 'abortInFlight'], { shareConnection: true }],
+    ['after everything and close', ['renew', 'wait', 'abortInFlight', 'close']],
+  ];
+  test.each(habits)('%s', async (_, steps, more) => {
+    expect(await endings(CLIENT_KINDS.map((client) => startLeaver(client, steps, more)))).toEqual(ALL_LEFT);
+  });
+
+  test('after a failure to reach a server that is not there', async () => {
+    const nowhere = { port: await freePort(), connects: false };
+    expect(await endings(CLIENT_KINDS.map((client) => startLeaver(client, ['fail'], nowhere)))).toEqual(
+      ALL_LEFT,
+    );
+  });
+
+  test('after a failure to hear from a server that says nothing', async () => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => {
+      sockets.add(socket.on('error', () => {}));
+    });
+    silent.listen({ port: await freePort(), host: '127.0.0.1' });
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const there = { port, connects: false };
+    try {
+      expect(await endings(CLIENT_KINDS.map((client) => startLeaver(client, ['fail'], there)))).toEqual(
+        ALL_LEFT,
+      );
+      expect(sockets.size).toBeGreaterThanOrEqual(CLIENT_KINDS.length);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    }
+  });
+});
+
+describe('a process that waits for a lock', { timeout: LIMIT_MS + 30_000 }, () => {
+  test('stays until it has had its turn', async () => {
+    const names = CLIENT_KINDS.map((client) => `${client}:of the test`);
+    const channels = names.map((name) => `redisson_lock__channel:{${name}}`);
+    await askAll(
+      redis.port,
+      names.flatMap((name) => [
+        ['HSET', name, '01234567-89ab-4cde-8f01-23456789abcd:1', '1'],
+        ['PEXPIRE', name, '120000'],
+      ]),
+    );
+    const waiters = CLIENT_KINDS.map((client) => startLeaver(client, ['waitForTest'], { connects: false }));
+    const heard = waitFor(
+      async () => !String(await ask(redis.port, ['PUBSUB', 'NUMSUB', ...channels])).includes(',0'),
+      { limitMs: LIMIT_MS, what: 'every process to listen' },
+    );
+    await heard;
+    const leftTooSoon = await Promise.race([
+      ...waiters.map(({ exited }, index) => exited.then(() => CLIENT_KINDS[index])),
+      sleep(STAY_MS),
+    ]);
+    expect(leftTooSoon).toBeUndefined();
+
+    await askAll(redis.port, [['DEL', ...names], ...channels.map((channel) => ['PUBLISH', channel, '0'])]);
+    expect(await endings(waiters)).toEqual(ALL_LEFT);
+  });
+});

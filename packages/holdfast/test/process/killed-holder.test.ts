@@ -1,0 +1,81 @@
+/** A holder that is killed cannot release: whoever waits gets the lock when the lease is over, and not before. */
+import { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { type Inspection, type Lease, Locks } from '../../src/index.ts';
+import { startChild, useChildren } from '../support/child.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { ClientKind } from './children/store.ts';
+import type { TakerLine, TakerTask } from './children/taker.ts';
+
+const LEASE_MS = 1_500;
+/** How much later than the end of the lease a waiter may get in: its timer, two round trips, a busy machine. */
+const LATE_MS_MAX = 3_000;
+/** The server counts in whole milliseconds, at both ends. */
+const ROUNDING_MS = 2;
+
+const redis = useRedis();
+useLeakCheck(redis);
+useChildren();
+
+const remainingMs = async (name: string): Promise<number> => Number(await ask(redis.port, ['PTTL', name]));
+
+async function startTaker(guard: TakerTask['guard'], client: ClientKind, name: string) {
+  const task: TakerTask = { port: redis.port, client, guard, name, leaseMs: LEASE_MS };
+  const child = startChild<TakerLine>('test/process/children/taker.ts', [JSON.stringify(task)]);
+  const { fence = 0 } = await child.next((line) => line.fence !== undefined);
+  return { child, fence };
+}
+
+/** Until it has been renewed: what remains has grown. */
+async function renewed(name: string): Promise<void> {
+  let leastMs = LEASE_MS;
+  await waitFor(
+    async () => {
+      const leftMs = await remainingMs(name);
+      const isRenewed = leftMs > leastMs;
+      leastMs = Math.min(leastMs, leftMs);
+      return isRenewed;
+    },
+    { what: `a renewal of ${name}` },
+  );
+}
+
+const isAwaited = (found: Inspection | null): boolean =>
+  found !== null && found.kind !== 'other' && found.waiters > 0;
+
+describe('a holder that is killed in its section', { timeout: 60_000 }, () => {
+  const rows: readonly (readonly [TakerTask['guard'], ClientKind])[] = [
+    ['lock', 'ioredis'],
+    ['mutex', 'redis'],
+  ];
+  test.each(rows)('keeps its %s until its lease is over, and no longer (%s)', async (guard, client) => {
+    const name = `killed:${guard}`;
+    const holder = await startTaker(guard, client, name);
+    await renewed(name);
+    const redisClient = new Redis(redis.port, { lazyConnect: true });
+    await using locks = new Locks(redisClient);
+    let grantedMs = 0;
+    const exclusive = guard === 'lock' ? locks.lock(name) : locks.mutex(name);
+    const granted = exclusive.acquire().then((lease: Lease & { readonly fence?: number }) => {
+      grantedMs = performance.now();
+      return lease;
+    });
+    await waitFor(async () => isAwaited(await locks.inspect(name)), { what: 'the waiter to listen' });
+
+    await holder.child.kill('SIGKILL');
+    // Nothing renews it any more, so this is what is left for good.
+    const askedMs = performance.now();
+    const leftMs = await remainingMs(name);
+    const answeredMs = performance.now();
+    expect(leftMs).toBeGreaterThan(0);
+    const lease = await granted;
+
+    expect(grantedMs).toBeGreaterThanOrEqual(askedMs + leftMs - ROUNDING_MS);
+    expect(grantedMs).toBeLessThan(answeredMs + leftMs + LATE_MS_MAX);
+    if (guard === 'lock') expect(lease.fence).toBeGreaterThan(holder.fence);
+    expect(await lease.release()).toBe(true);
+  });
+});

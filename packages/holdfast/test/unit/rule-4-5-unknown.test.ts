@@ -1,0 +1,267 @@
+/** Safety rules 4 and 5: requests state the target, and a request without an answer may have happened. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { LockUnavailableError, LockUnknownError } from '../../src/errors.ts';
+import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
+import {
+  answers,
+  fails,
+  hangs,
+  losesAnswer,
+  refuses,
+  type SentCall,
+  takesEffectLate,
+} from './support/scripted-client.ts';
+import { failure, Stage, type StageProcess } from './support/stage.ts';
+
+let lateReleases: LateReleaseMessage['outcome'][] = [];
+const note = (message: unknown): void => {
+  lateReleases.push((message as LateReleaseMessage).outcome);
+};
+beforeEach(() => {
+  lateReleases = [];
+  subscribe(CHANNELS.lateRelease, note);
+});
+afterEach(() => {
+  unsubscribe(CHANNELS.lateRelease, note);
+});
+
+const holders = (calls: readonly SentCall[]): string[] => [
+  ...new Set(calls.map(({ args }) => args[0] ?? '')),
+];
+
+/** A process that has heard from its server before, and so knows its clock. */
+async function setup(): Promise<{ stage: Stage; process: StageProcess }> {
+  const stage = new Stage();
+  const process = stage.process();
+  await (await process.lock('first').acquire()).release();
+  process.client.calls.length = 0;
+  stage.server.grants.length = 0;
+  return { stage, process };
+}
+
+describe('rule 4: a request states the target', () => {
+  test('so that an acquire whose answer was lost is repeated by the same hold and gets the same fence', async () => {
+    const { stage, process } = await setup();
+    process.client.next('lock.acquire', losesAnswer(5), losesAnswer(5));
+    const lease = await stage.until(process.lock('a').acquire());
+    const attempts = process.client.sent('lock.acquire');
+    expect([attempts.length, holders(attempts).length]).toEqual([3, 1]);
+    expect(stage.server.grants.map(({ firstFence }) => firstFence)).toEqual([lease.fence]);
+    expect(lateReleases).toEqual([]);
+  });
+
+  test('so that a repeated acquire asks for as many fences as the first, whoever came meanwhile', async () => {
+    const { stage, process } = await setup();
+    const lock = process.lock('a');
+    process.client.next('lock.acquire', losesAnswer(5));
+    const first = lock.acquire();
+    const others = [lock.acquire(), lock.acquire()];
+    const lease = await stage.until(first);
+    expect(process.client.sent('lock.acquire').map(({ args }) => args[2])).toEqual(['1', '1']);
+    expect(lease.fence).toBe(stage.server.grants[0]?.firstFence);
+    await lease.release();
+    const fences = [lease.fence];
+    for (const other of others) {
+      const next = await stage.until(other);
+      fences.push(next.fence);
+      await next.release();
+    }
+    expect(new Set(fences).size).toBe(3);
+    expect(fences.toSorted((a, b) => a - b)).toEqual(fences);
+  });
+
+  test('so that a release whose answer was lost is repeated and finds it gone', async () => {
+    const { stage, process } = await setup();
+    const lease = await process.lock('a').acquire();
+    process.client.next('lock.release', losesAnswer(5));
+    const error = await stage.until(failure(lease.release()));
+    expect(error).toBeInstanceOf(LockUnknownError);
+    expect((error as Error).message).toMatch(/^lock "a": no answer to the release; it is being repeated/);
+    await stage.clock.settle();
+    expect(lateReleases).toEqual(['gone']);
+  });
+
+  test('so that entering again states the count, however often the answer is lost', async () => {
+    const { stage, process } = await setup();
+    const lock = process.lock('a');
+    const lease = await lock.acquire();
+    process.client.next('lock.recount', losesAnswer(5), losesAnswer(5));
+    const inner = await stage.until(lock.acquire({ within: lease }));
+    expect(process.client.sent('lock.recount').map(({ args }) => args[1])).toEqual(['2', '2', '2']);
+    expect(stage.server.count('a')).toBe(2);
+    expect([await inner.release(), stage.server.count('a')]).toEqual([true, 1]);
+  });
+
+  test('and a holder is never used for two acquisitions', async () => {
+    const { process } = await setup();
+    for (let i = 0; i < 5; i += 1) {
+      await (await process.lock('a').acquire()).release();
+      await (await process.mutex('m').acquire()).release();
+    }
+    expect(holders(process.client.sent('lock.acquire'))).toHaveLength(5);
+    expect(holders(process.client.sent('mutex.acquire'))).toHaveLength(5);
+  });
+});
+
+describe('rule 5: unknown is not failed', () => {
+  test('an acquire without an answer is given back when its caller leaves', async () => {
+    const { stage, process } = await setup();
+    const controller = new AbortController();
+    process.client.next('lock.acquire', losesAnswer());
+    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    await stage.clock.advance(100);
+    expect(stage.server.keys).toEqual(['a']);
+    controller.abort();
+    expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
+    await stage.clock.advance(2_000);
+    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+  });
+
+  test('a try whose answer is lost asks again while its time lasts, then says that it may have happened', async () => {
+    const { stage, process } = await setup();
+    process.client.from('lock.acquire', losesAnswer());
+    const startedMs = stage.clock.monotonicMs();
+    const error = (await stage.until(failure(process.lock('a').tryAcquire()))) as LockUnknownError;
+    expect(error).toBeInstanceOf(LockUnknownError);
+    expect(error.message).toMatch(/^lock "a": no answer; it may or may not have been granted.*2000 ms/);
+    expect(stage.clock.monotonicMs() - startedMs).toBe(2_000);
+    await stage.clock.settle();
+    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+  });
+
+  test('a try whose first answer is lost gets what it was granted', async () => {
+    const { stage, process } = await setup();
+    process.client.next('lock.acquire', losesAnswer(10));
+    const lease = await stage.until(process.lock('a').tryAcquire());
+    expect(lease?.isHeld).toBe(true);
+    expect(stage.server.grants).toHaveLength(1);
+  });
+
+  test('the clean-up is sent again until it is answered', async () => {
+    const { stage, process } = await setup();
+    const lease = await process.lock('a').acquire({ leaseMs: 30_000 });
+    process.client.from('lock.release', hangs());
+    const error = await stage.until(failure(lease.release()));
+    expect(error).toMatchObject({ code: 'ELOCKUNKNOWN' });
+    await stage.clock.advance(9_000);
+    const repeats = process.client.sent('lock.release').length;
+    expect(repeats).toBeGreaterThanOrEqual(4);
+    expect(stage.server.keys).toEqual(['a']);
+    process.client.heal();
+    await stage.clock.advance(3_000);
+    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+    const total = process.client.sent('lock.release').length;
+    await stage.clock.advance(60_000);
+    expect(process.client.sent('lock.release').length).toBe(total);
+  });
+
+  test('or until the lease has certainly run out on the server', async () => {
+    const { stage, process } = await setup();
+    const lease = await process.lock('a').acquire({ leaseMs: 5_000 });
+    process.client.from('lock.release', refuses());
+    const error = await failure(lease.release());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect((error as Error).message).toMatch(/^lock "a": could not be released yet; it is being repeated/);
+    await stage.clock.advance(5_000);
+    expect(lateReleases).toEqual([]);
+    await stage.clock.advance(5_000);
+    expect(lateReleases).toEqual(['expired']);
+    const repeats = process.client.sent('lock.release').length;
+    await stage.clock.advance(60_000);
+    expect(process.client.sent('lock.release').length).toBe(repeats);
+    expect([process.agenda.size, process.session.lateReleases.size]).toEqual([0, 0]);
+  });
+
+  test('the clean-up does not hold the process', async () => {
+    const { stage, process } = await setup();
+    const lease = await process.lock('a').acquire({ leaseMs: 5_000 });
+    process.client.from('lock.release', refuses());
+    await failure(lease.release());
+    await stage.clock.advance(1_000);
+    expect(process.session.lateReleases.size).toBe(1);
+    expect(stage.clock.refdTimers).toBe(0);
+  });
+
+  test('a request that reaches the server after its caller gave up is granted nothing', async () => {
+    const { stage, process } = await setup();
+    process.client.next('lock.acquire', takesEffectLate(2_100, null));
+    const error = await stage.until(failure(process.lock('a').acquire({ waitMs: 100 })));
+    expect(error).toMatchObject({ code: 'ELOCKUNKNOWN' });
+    await stage.clock.advance(2_000);
+    expect([stage.server.keys, stage.server.grants]).toEqual([[], []]);
+  });
+
+  test('the latest time of a grant is the server clock at the end of the call, and never later', async () => {
+    const { stage, process } = await setup();
+    await stage.clock.advance(5_000);
+    const nowMs = stage.server.timeMs;
+    await process.lock('a').acquire({ waitMs: 700 });
+    const notAfterMs = Number(process.client.sent('lock.acquire')[0]?.args[4]);
+    expect(notAfterMs).toBeLessThanOrEqual(nowMs + 700);
+    expect(notAfterMs).toBeGreaterThan(nowMs + 698);
+  });
+
+  test('an acquire that was certainly not sent leaves nothing to clean up', async () => {
+    const { stage, process } = await setup();
+    process.client.from('lock.acquire', refuses());
+    const error = (await stage.until(
+      failure(process.lock('a').acquire({ waitMs: 500 })),
+    )) as LockUnavailableError;
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(error.servers).toEqual([{ server: 'scripted', kind: 'unreachable', text: 'no connection' }]);
+    await stage.clock.advance(60_000);
+    expect(process.client.sent('lock.release')).toEqual([]);
+  });
+
+  test('an error reply is no riddle: it has not happened', async () => {
+    const { stage, process } = await setup();
+    process.client.next(
+      'lock.acquire',
+      fails("NOPERM this user has no permissions to run the 'evalsha' command"),
+    );
+    const error = await failure(process.lock('a').acquire());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect((error as Error).message).toContain('NOPERM');
+    await stage.clock.advance(10_000);
+    expect(process.client.sent('lock.release')).toEqual([]);
+  });
+
+  test('a loss by time is followed by a release: a renewal without an answer may have kept it', async () => {
+    const { stage, process } = await setup();
+    process.client.from('lock.renew', losesAnswer());
+    const lease = await process.lock('a').acquire({ leaseMs: 1_000 });
+    const { signal } = lease;
+    await stage.clock.advance(987);
+    expect(stage.server.ttlMs('a')).toBeGreaterThan(300);
+    expect(process.client.sent('lock.release')).toEqual([]);
+    await stage.clock.advance(2);
+    expect([signal.aborted, stage.server.keys]).toEqual([true, []]);
+  });
+
+  test('a grant that crosses the departure of the last caller is given back at once', async () => {
+    const { stage, process } = await setup();
+    const controller = new AbortController();
+    process.client.next('lock.acquire', answers(100));
+    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    await stage.clock.advance(70);
+    controller.abort();
+    expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
+    await stage.clock.advance(30);
+    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+  });
+
+  test('a grant that crosses the departure of its caller goes to the next one in this process', async () => {
+    const { stage, process } = await setup();
+    const controller = new AbortController();
+    process.client.next('lock.acquire', answers(100));
+    const lock = process.lock('a');
+    const error = failure(lock.acquire({ signal: controller.signal }));
+    const second = lock.acquire();
+    await stage.clock.advance(70);
+    controller.abort();
+    expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
+    const lease = await stage.until(second);
+    expect([lease.isHeld, process.client.sent('lock.acquire').length]).toEqual([true, 1]);
+  });
+});
