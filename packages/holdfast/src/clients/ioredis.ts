@@ -1,7 +1,7 @@
 /** ioredis 5.4 to 6, and clients of the same shape. */
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
-import { replyWord } from './reason.ts';
+import { ignoreRefusal } from './reason.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
@@ -245,10 +245,4 @@ function addressOf(options: Readonly<Record<string, unknown>>): string {
   const { path, sentinels, name, host, port } = options;
   if (Array.isArray(sentinels)) return `by sentinel ${String(name)}`;
   return typeof path === 'string' ? path : `${String(host ?? 'localhost')}:${String(port ?? 6379)}`;
-}
-
-/** A name is a courtesy: a user without the right to it, or a proxy that does not know it, does without. */
-function ignoreRefusal(error: unknown): void {
-  const word = replyWord(error);
-  if (word !== 'NOPERM' && word !== 'ERR') throw error;
 }

@@ -1,6 +1,7 @@
 /** node-redis 5 to 6. */
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
+import { ignoreRefusal } from './reason.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
@@ -98,10 +99,14 @@ class NodeRedisWire implements Wire {
     this.#client.on('error', events.lost);
   }
 
+  /**
+   * Version 5 has no handshake when it has nothing to say, and calls itself connected when only the kernel has
+   * answered. The name is awaited, so that a call to a server that is stuck is never written.
+   */
   async connect(): Promise<void> {
     await this.#client.connect();
-    // A name is a courtesy: a user without the right to it does without.
-    this.#client.sendCommand(['CLIENT', 'SETNAME', CONNECTION_NAME], COMMAND_OPTIONS).catch(() => {});
+    const naming = ['CLIENT', 'SETNAME', CONNECTION_NAME];
+    await this.#client.sendCommand(naming, COMMAND_OPTIONS).catch(ignoreRefusal);
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {

@@ -28,3 +28,12 @@ export function reasonOf(error: unknown): string {
     return error.errors.map(reasonOf).join('; ');
   return error.name;
 }
+
+/**
+ * For a command that is a courtesy, such as naming the connection: a user without the right to it, or a proxy that
+ * does not know it, does without. Anything else it says is about the connection.
+ */
+export function ignoreRefusal(error: unknown): void {
+  const word = replyWord(error);
+  if (word !== 'NOPERM' && word !== 'ERR') throw error;
+}

@@ -52,9 +52,10 @@ export class LeaseHandle implements Lease {
     owner.lease = this;
   }
 
-  /** The owner behind a lease that a caller hands back to us. */
-  static ownerOf(lease: unknown): Owner | undefined {
-    return typeof lease === 'object' && lease !== null && #owner in lease ? lease.#owner : undefined;
+  /** The owner behind a lease that a caller hands back to us, if it is one of this session. */
+  static ownerOf(lease: unknown, session: Session): Owner | undefined {
+    if (typeof lease !== 'object' || lease === null || !(#owner in lease)) return undefined;
+    return lease.#session === session ? lease.#owner : undefined;
   }
 
   get name(): string {

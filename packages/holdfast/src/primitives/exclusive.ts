@@ -61,7 +61,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     options: AcquireOptions,
   ): Promise<Result> {
     const lease = await this.acquire(options);
-    const owner = LeaseHandle.ownerOf(lease) as Owner;
+    const owner = LeaseHandle.ownerOf(lease, this.#session) as Owner;
     const [outcome] = await Promise.allSettled([runAs(this.#session, owner, async () => body(lease))]);
     // A body may release early. No answer to the release says nothing about the time before it.
     const wasOurs = owner.state === 'released' || (await lease.release().catch(() => true));
@@ -121,11 +121,12 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
 
   #ownerAbove({ within }: ResolvedAcquireOptions): Owner | null {
     if (within === undefined) return ownerInScope(this.#session, this.#protocol);
-    const owner = LeaseHandle.ownerOf(within);
+    const owner = LeaseHandle.ownerOf(within, this.#session);
     const { kind, key } = owner?.hold.protocol ?? {};
     if (owner === undefined || kind !== this.#protocol.kind || key !== this.#protocol.key) {
       const got = owner === undefined ? describe(within) : `a lease of ${quoted(owner.hold.protocol)}`;
-      throw new LockConfigError(`expected within to be a lease of ${quoted(this.#protocol)}, got ${got}`);
+      const expected = `a lease of ${quoted(this.#protocol)} from this Locks`;
+      throw new LockConfigError(`expected within to be ${expected}, got ${got}`);
     }
     if (owner.state !== 'released') return owner;
     const message = `${quoted(this.#protocol)}: the lease given as within has been released`;

@@ -56,7 +56,8 @@ function listenersOf(client: Emitter): Record<string, number> {
 /** The one option on which the type of a client depends. */
 type OwnOptions = Omit<RedisOptions, 'replyMapping'>;
 
-const LAZY = { lazyConnect: true };
+/** And gone at once when the test ends it: by default it keeps a timer for two seconds. */
+const LAZY = { lazyConnect: true, disconnectTimeout: 0 };
 
 function ioredis(name: string, Redis: typeof Ioredis6): Flavour {
   const make = (options: CallerOptions): Caller => {

@@ -1,8 +1,7 @@
 /** What a rule of the suite works with: the caller's client, the seam made from it, and scripts to run. */
-import { createHash } from 'node:crypto';
 import { afterEach, beforeEach } from 'vitest';
 import { adaptClient } from '../../src/clients/adapt.ts';
-import { CallFailure, type Client, type Reply, type ScriptCall, type ScriptText } from '../../src/clients/client.ts';
+import { CallFailure, type Client, type Reply } from '../../src/clients/client.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
@@ -113,33 +112,10 @@ export class Harness {
   }
 }
 
-export function scriptText(name: string, source: string): ScriptText {
-  return { name, source, sha: createHash('sha1').update(source).digest('hex') };
-}
-
-/** Puts its argument at the end of a list that lives no longer than the test. */
-export const APPEND: ScriptText = scriptText(
-  'append',
-  `redis.call('RPUSH', KEYS[1], ARGV[1]) redis.call('PEXPIRE', KEYS[1], 60000) return 1`,
-);
-
-export const ECHO: ScriptText = scriptText('echo', 'return ARGV[1]');
-
-export function append(value: string, key = 'list'): ScriptCall {
-  return { script: APPEND, keys: [key], args: [value] };
-}
-
-export function echo(value: string): ScriptCall {
-  return { script: ECHO, keys: [], args: [value] };
-}
-
-/** A script of its own that returns what the Lua expression says. */
-export function returning(expression: string): ScriptCall {
-  return { script: scriptText('returning', `return ${expression}`), keys: [], args: [] };
-}
-
 /** The failure of a call that must have failed. */
 export function failureOf(result: Reply | CallFailure | (() => void)): CallFailure {
   if (result instanceof CallFailure) return result;
-  throw new Error(`expected a failure, got ${typeof result === 'function' ? 'a subscription' : JSON.stringify(result)}`);
+  throw new Error(
+    `expected a failure, got ${typeof result === 'function' ? 'a subscription' : JSON.stringify(result)}`,
+  );
 }

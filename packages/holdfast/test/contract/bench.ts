@@ -4,6 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
+import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Caller } from './callers.ts';
 import { fenceCounter, type Kind } from './kinds.ts';
@@ -30,6 +31,7 @@ export class Bench {
   readonly #sessions: Locks[] = [];
   readonly #callers: Caller[] = [];
   readonly #ears: Redis[] = [];
+  readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
   constructor({ row, port, redis }: Ground, id: string) {
@@ -56,21 +58,34 @@ export class Bench {
     return key;
   }
 
-  async caller(): Promise<Caller> {
+  async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
-    const caller = await connect({ port: this.port, db, keyPrefix });
+    const caller = await connect({ port, db, keyPrefix });
     this.#callers.push(caller);
     return caller;
   }
 
-  /** A session as of a process of its own: with a client of its own. */
+  /** A session as of a process of its own: with a client of its own. It has reached the server already. */
   async locks(options: LocksOptions = {}): Promise<Locks> {
-    return this.locksOn(await this.caller(), options);
+    return this.#reached(this.locksOn(await this.caller(), options));
+  }
+
+  /** A session whose way to the server can be disturbed. */
+  async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
+    const proxy = await startProxy(this.port);
+    this.#proxies.push(proxy);
+    return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };
   }
 
   locksOn(caller: Caller, options: LocksOptions = {}): Locks {
     const locks = new Locks(caller.client, { ...this.#row.options, ...options });
     this.#sessions.push(locks);
+    return locks;
+  }
+
+  async #reached(locks: Locks): Promise<Locks> {
+    // On a busy machine connecting takes longer than the shortest waits.
+    await locks.inspect(this.name('nothing'));
     return locks;
   }
 
@@ -118,7 +133,11 @@ export class Bench {
   /** Ends everything of this test. */
   async clear(): Promise<void> {
     await Promise.all(this.#sessions.map((locks) => locks.close()));
-    await Promise.all([...this.#callers.map((caller) => caller.close()), ...this.#ears.map((ear) => ear.quit())]);
+    await Promise.all([
+      ...this.#callers.map((caller) => caller.close()),
+      ...this.#ears.map((ear) => ear.quit()),
+    ]);
+    await Promise.all(this.#proxies.map((proxy) => proxy.stop()));
     if (this.#foreignKeys.size > 0) await this.redis.del(...this.#foreignKeys);
   }
 
@@ -128,7 +147,10 @@ export class Bench {
       // The counters of fences outlive their locks by design.
       const keys = (await this.keys()).filter((key) => !key.startsWith(fenceCounter('').slice(0, -2)));
       const channels = (await this.redis.pubsub('CHANNELS', `*${this.#id}:*`)) as string[];
-      return [...keys.map((key) => `the key ${key}`), ...channels.map((channel) => `a listener to ${channel}`)];
+      return [
+        ...keys.map((key) => `the key ${key}`),
+        ...channels.map((channel) => `a listener to ${channel}`),
+      ];
     };
     // Closed sockets are noticed by the server a moment later.
     await waitFor(async () => (await look()).length === 0).catch(() => {});

@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest';
 import type { Bench } from './bench.ts';
 import type { ContractTest } from './harness.ts';
-import { fenceCounter, type Kind, KINDS, LOCK, MUTEX } from './kinds.ts';
+import { fenceCounter, KINDS, type Kind, LOCK, MUTEX } from './kinds.ts';
 
 const LEASE_MS = 5_000;
 /** How much of a TTL may have passed by the time we look. */

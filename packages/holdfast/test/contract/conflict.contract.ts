@@ -13,6 +13,7 @@ const ALIEN_TO_BOTH: Readonly<Record<string, Plant>> = {
   'a set': (bench, key) => bench.redis.sadd(key, 'a', 'b'),
   'a sorted set': (bench, key) => bench.redis.zadd(key, 1, 'a'),
   'a hash of data': (bench, key) => bench.redis.hset(key, 'city', 'Turku'),
+  'a hash of one number': (bench, key) => bench.redis.hset(key, 'visits', '7'),
 };
 
 const ALIEN: Readonly<Record<Kind['name'], Readonly<Record<string, Plant>>>> = {
@@ -45,7 +46,12 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
         const body = (): void => {
           runs += 1;
         };
-        for (const attempt of [lock.acquire(), lock.tryAcquire(), lock.using(body), lock.acquire({ waitMs: 5_000 })]) {
+        for (const attempt of [
+          lock.acquire(),
+          lock.tryAcquire(),
+          lock.using(body),
+          lock.acquire({ waitMs: 5_000 }),
+        ]) {
           const error = await failureOf(attempt);
           expect(error).toBeInstanceOf(LockConflictError);
           expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: name });

@@ -36,7 +36,6 @@ export function contextContract(test: ContractTest, kind: Kind): void {
     }) => {
       const locks = await bench.locks();
       const lock = kind.of(locks, bench.name());
-      let waiting: Promise<Lease | null> | undefined;
       const outside = async (): Promise<Lease | null> => {
         const lease = await lock.acquire();
         // In the chain of whoever released it this would be a re-entry.
@@ -48,7 +47,7 @@ export function contextContract(test: ContractTest, kind: Kind): void {
         await lease.release();
       });
       const holder = await lock.acquire();
-      waiting = outside();
+      const waiting = outside();
       await lock
         .using(async () => {}, { waitMs: 1 })
         .catch((error: unknown) => expect(error).toMatchObject({ code: 'ELOCKTIMEOUT' }));

@@ -118,7 +118,10 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
       const fixed = lock.acquire({ leaseMs: 20_000, renew: false });
       const short = lock.acquire({ leaseMs: 3_000, renew: false });
       await first.release();
-      for (const [acquiring, leaseMs] of [[fixed, 20_000], [short, 3_000]] as const) {
+      for (const [acquiring, leaseMs] of [
+        [fixed, 20_000],
+        [short, 3_000],
+      ] as const) {
         const lease = await acquiring;
         const { remainingMs } = lease;
         const ttlMs = await bench.redis.pttl(bench.key(name));

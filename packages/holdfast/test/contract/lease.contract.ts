@@ -133,7 +133,12 @@ function lossContract(test: ContractTest, kind: Kind): void {
         const reason = await aborted(lease.signal);
         expect(performance.now() - lostMs).toBeLessThan((LOSS_LEASE_MS * 2) / 3);
         expect(reason).toBeInstanceOf(LockLostError);
-        expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone', fence: fenceOf(lease) });
+        expect(reason).toMatchObject({
+          code: 'ELOCKLOST',
+          lock: name,
+          reason: 'gone',
+          fence: fenceOf(lease),
+        });
         expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 });
         expect(await lease.release()).toBe(false);
         expect(await bench.redis.dumpBuffer(key)).toEqual(bytes);

@@ -22,7 +22,12 @@ export const MATRIX: readonly Row[] = [
   { title: 'node-redis 6 in database 3', connect: nodeRedis6, db: 3 },
   { title: 'ioredis 6 with a keyPrefix', connect: ioredis6, keyPrefix: 'app:' },
   { title: 'node-redis 6 with a prefix', connect: nodeRedis6, options: { prefix: 'locks:' } },
-  { title: 'ioredis 5.4.0 with both prefixes', connect: ioredis5, keyPrefix: 'app:', options: { prefix: '[l]*' } },
+  {
+    title: 'ioredis 5.4.0 with both prefixes',
+    connect: ioredis5,
+    keyPrefix: 'app:',
+    options: { prefix: '[l]*' },
+  },
   { title: 'ioredis 6 on a shared connection', connect: ioredis6, options: { shareConnection: true } },
   { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
   { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 } },

@@ -35,7 +35,9 @@ export function mutexContract(test: ContractTest): void {
       expect(await bench.redis.exists(bench.key(name))).toBe(0);
     });
 
-    test('other mutexes, locks of other names and other sessions are none of its business', async ({ bench }) => {
+    test('other mutexes, locks of other names and other sessions are none of its business', async ({
+      bench,
+    }) => {
       const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
       const name = bench.name();
       await locks.mutex(name).using(async () => {

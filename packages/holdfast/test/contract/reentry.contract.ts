@@ -167,7 +167,11 @@ export function reentryContract(test: ContractTest): void {
               expect(await failureOf(lock.tryAcquire())).toBeInstanceOf(LockLostError);
             }),
           );
-          expect(inner).toMatchObject({ code: 'ELOCKLOST', reason: 'gone', outcome: { status: 'fulfilled' } });
+          expect(inner).toMatchObject({
+            code: 'ELOCKLOST',
+            reason: 'gone',
+            outcome: { status: 'fulfilled' },
+          });
           throw inner;
         },
         { leaseMs: 600 },
@@ -189,7 +193,11 @@ export function reentryContract(test: ContractTest): void {
       expect(await locks.lock(name).tryAcquire({ within: outer })).toBeNull();
       const innermost = await locks.lock(name).tryAcquire({ within: inner });
       expect(await holdCount(bench, name)).toBe(3);
-      for (const [lease, left] of [[innermost, 2], [inner, 1], [outer, 0]] as const) {
+      for (const [lease, left] of [
+        [innermost, 2],
+        [inner, 1],
+        [outer, 0],
+      ] as const) {
         expect(await lease?.release()).toBe(true);
         expect(await holdCount(bench, name)).toBe(left);
       }

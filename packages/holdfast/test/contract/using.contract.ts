@@ -41,7 +41,9 @@ export function usingContract(test: ContractTest, kind: Kind): void {
       const body = (): void => {
         runs += 1;
       };
-      expect(await failureOf(kind.of(second, name).using(body, { waitMs: 300 }))).toBeInstanceOf(LockTimeoutError);
+      expect(await failureOf(kind.of(second, name).using(body, { waitMs: 300 }))).toBeInstanceOf(
+        LockTimeoutError,
+      );
       expect(runs).toBe(0);
     });
 

@@ -1,14 +1,16 @@
-/** A folder in which the snippets and the examples are compiled and run, with the packages that a reader has. */
+/**
+ * A folder in which snippets and examples are compiled and run as a reader would: with the Redis clients installed,
+ * and with holdfast, compiled from its present source, as a package beside them.
+ */
 import { spawn } from 'node:child_process';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { guardProcess, makeGuardedFolder } from '../support/reaper.ts';
 import { ROOT } from './pages.ts';
 
-/** Starting Node and the compiler takes a second, on a busy machine several. */
+const COMPILE_LIMIT_MS = 60_000;
 const RUN_LIMIT_MS = 30_000;
-const DEFAULT_PORT = pathToFileURL(join(import.meta.dirname, 'fixtures/default-port.ts')).href;
+const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
 
 export interface Ran {
   readonly code: number | null;
@@ -20,43 +22,61 @@ export class Workshop {
   readonly #folder = makeGuardedFolder('holdfast-docs-');
 
   constructor() {
-    symlinkSync(join(ROOT, 'node_modules'), join(this.#folder, 'node_modules'));
-    this.write('package.json', JSON.stringify({ type: 'module' }));
+    this.#installPackages();
+    writeFileSync(join(this.#folder, 'package.json'), JSON.stringify({ type: 'module' }));
     const compilerOptions = {
+      noEmit: false,
       rootDir: '/',
-      // `holdfast` is what is being worked on, not what was built last.
+      outDir: join(this.#folder, 'out'),
+      // For the compiler too `holdfast` is what is being worked on, not what was built last.
       paths: { holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')] },
-      // As strict as a reader's own project is likely to be, and no stricter.
+      // As strict as a reader's own project is likely to be.
       noPropertyAccessFromIndexSignature: false,
       noUnusedLocals: false,
       allowJs: true,
       checkJs: true,
     };
-    const include = ['*.ts', '*.js', join(ROOT, 'examples/**/*.ts')];
+    const include = ['*.ts', '*.js', join(ROOT, 'examples/**/*.ts'), PRELOAD];
     const config = { extends: join(ROOT, 'tsconfig.base.json'), include, compilerOptions };
-    this.write('tsconfig.json', JSON.stringify(config));
+    writeFileSync(join(this.#folder, 'tsconfig.json'), JSON.stringify(config));
   }
 
-  /** Gives the path of the file. */
+  /** Gives the full path of the file. */
   write(name: string, text: string): string {
     const path = join(this.#folder, name);
     writeFileSync(path, text);
     return path;
   }
 
+  /** Compiles all that was written, and the examples. What it says is what is wrong. */
   compile(): Promise<Ran> {
-    return this.#run([join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', this.#folder], {});
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    return this.#run([tsc, '-p', this.#folder], {}, COMPILE_LIMIT_MS);
   }
 
-  /** Runs a file; Redis at its default port is the one at this port. */
-  run(file: string, redisPort: number, args: readonly string[] = []): Promise<Ran> {
-    return this.#run(['--import', 'tsx', '--import', DEFAULT_PORT, file, ...args], {
-      HOLDFAST_DOCS_PORT: `${redisPort}`,
-      TSX_TSCONFIG_PATH: join(this.#folder, 'tsconfig.json'),
-    });
+  /** Runs a file that was compiled. For it, Redis at its default port is the one at this port. */
+  run(file: string, redisPort: number): Promise<Ran> {
+    const args = ['--import', this.#compiled(PRELOAD), this.#compiled(file)];
+    return this.#run(args, { HOLDFAST_DOCS_PORT: `${redisPort}` }, RUN_LIMIT_MS);
   }
 
-  #run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
+  #compiled(file: string): string {
+    return join(this.#folder, 'out', file.replace(/\.ts$/, '.js'));
+  }
+
+  #installPackages(): void {
+    const packages = join(this.#folder, 'node_modules');
+    mkdirSync(packages);
+    for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+      if (name !== 'holdfast') symlinkSync(join(ROOT, 'node_modules', name), join(packages, name));
+    }
+    const own = this.#compiled(join(ROOT, 'packages/holdfast'));
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports: './src/index.js' }));
+    symlinkSync(own, join(packages, 'holdfast'));
+  }
+
+  #run(args: readonly string[], env: Readonly<Record<string, string>>, limitMs: number): Promise<Ran> {
     const child = spawn(process.execPath, args, {
       cwd: this.#folder,
       env: { ...process.env, ...env },
@@ -70,9 +90,9 @@ export class Workshop {
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
     const killer = setTimeout(() => {
-      output += `\nkilled: it was still running after ${RUN_LIMIT_MS} ms\n`;
+      output += `\nkilled: it was still running after ${limitMs} ms\n`;
       child.kill('SIGKILL');
-    }, RUN_LIMIT_MS);
+    }, limitMs);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => {

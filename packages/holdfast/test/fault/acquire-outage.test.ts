@@ -80,6 +80,11 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
     };
     const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 1_500 }));
     await waited(subject, taken);
+    const attempts = (): number =>
+      proxy.history.filter(subject.acquires).filter((args) => args.includes(taken)).length;
+    // The one after the subscription has been answered too when a script sent behind it has.
+    await waitFor(() => attempts() >= 2, { what: 'the attempt behind the subscription' });
+    await locks.inspect(taken);
     proxy.refuse();
     proxy.cutAll();
     const late = rejection(subject.of(locks, free).using(body, { waitMs: 500 }));

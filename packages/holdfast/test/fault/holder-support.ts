@@ -7,13 +7,17 @@ import { expect } from 'vitest';
 import {
   type AcquireOptions,
   type Lease,
+  type Lock,
   LockLostError,
+  type Locks,
   type LossReason,
+  type Mutex,
   type RenewTrace,
 } from '../../src/index.ts';
 import type { KeepResult } from '../../src/topologies/topology.ts';
-import { type WaitOptions, waitFor } from '../support/wait-for.ts';
-import type { Bench } from './acquire-support.ts';
+import type { FaultProxy } from '../support/fault-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Bench, type ClientKind, MATRIX, type Subject } from './acquire-support.ts';
 
 /** How much earlier than the server an owner must stop believing: written down again, not taken from the source. */
 export function driftMs(leaseMs: number): number {
@@ -58,9 +62,29 @@ class LoopWatch {
 
 const loop = new LoopWatch();
 
-export interface AnyLock {
-  readonly name: string;
-  acquire(options: AcquireOptions): Promise<Lease>;
+/** One kind of lock on one client, with a session and a proxy to itself. */
+export interface Row {
+  readonly client: ClientKind;
+  readonly subject: Subject;
+  readonly label: string;
+  readonly proxy: FaultProxy;
+  readonly locks: Locks;
+  readonly lock: Lock | Mutex;
+}
+
+/**
+ * Every kind on every client. All are made before any is used: making a client of node-redis keeps the event loop
+ * from turning for longer than a short lease can bear.
+ */
+export async function openRows(bench: Bench, port: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { client, subject } of MATRIX) {
+    const proxy = await bench.proxy(port);
+    const locks = await bench.session(proxy.port, { client });
+    const lock = subject.of(locks, bench.name());
+    rows.push({ client, subject, label: `${subject.kind} on ${client}`, proxy, locks, lock });
+  }
+  return rows;
 }
 
 interface Told {
@@ -107,9 +131,8 @@ export class WatchedLease {
     this.renewals += 1;
   }
 
-  /** Waits for the loss, and for as long as it takes to see that nobody claimed the lease past its deadline. */
-  async lost(options: WaitOptions = {}): Promise<Told> {
-    return await waitFor(() => this.#told, { what: `${this.lease.name} to be lost`, ...options });
+  async lost(): Promise<Told> {
+    return await waitFor(() => this.#told, { what: `${this.lease.name} to be lost` });
   }
 
   /** The rule: told by the deadline, by our own clock, and never claimed after it. */
@@ -148,7 +171,7 @@ export class WatchedLease {
 /** Acquires a lock that nobody holds, and watches over the lease to the end of the test. */
 export async function acquireWatched(
   bench: Bench,
-  lock: AnyLock,
+  lock: Lock | Mutex,
   options: AcquireOptions & { readonly leaseMs: number },
 ): Promise<WatchedLease> {
   const acquiring = lock.acquire(options);

@@ -4,13 +4,12 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Lease, LossReason } from '../../src/index.ts';
-import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
-import { type RedisServer, useRedis } from '../support/redis-server.ts';
+import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { FOREIGN_OWNER, held, MATRIX, type Subject, useBench } from './acquire-support.ts';
-import { acquireWatched, type WatchedLease } from './holder-support.ts';
+import { FOREIGN_OWNER, held, useBench } from './acquire-support.ts';
+import { acquireWatched, openRows, type Row, type WatchedLease } from './holder-support.ts';
 
 const LEASE_MS = 1_500;
 
@@ -18,49 +17,31 @@ const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
 
-interface Holder {
-  readonly label: string;
-  readonly subject: Subject;
-  readonly name: string;
+interface Holder extends Row {
   readonly watched: WatchedLease;
 }
 
-interface Scene {
-  readonly server: RedisServer;
-  readonly proxy: FaultProxy;
-  readonly holders: readonly Holder[];
-}
+type Holders = readonly Holder[];
 
 interface Fault {
   readonly what: string;
   readonly reason: LossReason;
-  strike(scene: Scene): Promise<void> | void;
+  strike(holders: Holders): Promise<void> | void;
   /** Undoes it once everybody was told. */
-  heal(scene: Scene): Promise<void> | void;
+  heal(holders: Holders): Promise<void> | void;
 }
 
-/** One owner for each client and each kind, all behind the same proxy, each renewed at least once. */
-async function hold(proxy: FaultProxy): Promise<Holder[]> {
+/** One owner for each client and each kind, each renewed at least once. */
+async function hold(): Promise<Holder[]> {
+  const rows = await openRows(bench, server.port);
   const holders = await Promise.all(
-    MATRIX.map(async ({ client, subject }) => {
-      const locks = await bench.session(proxy.port, { client });
-      const name = bench.name();
-      const watched = await acquireWatched(bench, subject.of(locks, name), { leaseMs: LEASE_MS });
-      return { label: `${subject.kind} on ${client}`, subject, name, watched };
-    }),
+    rows.map(async (row) => ({ ...row, watched: await acquireWatched(bench, row.lock, { leaseMs: LEASE_MS }) })),
   );
   await waitFor(() => holders.every(({ watched }) => watched.renewals > 0), { what: 'renewals' });
   return holders;
 }
 
-async function strike(fault: Fault): Promise<Scene> {
-  const proxy = await bench.proxy(server.port);
-  const scene = { server, proxy, holders: await hold(proxy) };
-  await fault.strike(scene);
-  return scene;
-}
-
-async function expectAllTold({ holders }: Scene, reason: LossReason): Promise<void> {
+async function expectAllTold(holders: Holders, reason: LossReason): Promise<void> {
   await Promise.all(holders.map(({ watched }) => watched.lost()));
   for (const { watched, label } of holders) {
     expect(watched.told?.reason, label).toBe(reason);
@@ -72,43 +53,43 @@ const TAKEN_BY_AN_ADMIN: Fault[] = [
   {
     what: 'its key is deleted',
     reason: 'gone',
-    strike: async ({ holders }) => {
-      await ask(server.port, ['DEL', ...holders.map(({ name }) => name)]);
+    strike: async (holders) => {
+      await ask(server.port, ['DEL', ...holders.map(({ lock }) => lock.name)]);
     },
     heal: () => {},
   },
   {
     what: 'its key is replaced by that of another owner',
     reason: 'gone',
-    strike: async ({ holders }) => {
-      for (const { name, subject } of holders) {
-        await ask(server.port, ['DEL', name]);
-        await subject.take(server.port, name, 60_000);
+    strike: async (holders) => {
+      for (const { lock, subject } of holders) {
+        await ask(server.port, ['DEL', lock.name]);
+        await subject.take(server.port, lock.name, 60_000);
       }
     },
-    heal: async ({ holders }) => {
-      for (const { name, subject, label } of holders) {
-        const found = await held(server.port, subject, name);
+    heal: async (holders) => {
+      for (const { lock, subject, label } of holders) {
+        const found = await held(server.port, subject, lock.name);
         expect(found?.owner, `${label}: the other owner`).toBe(FOREIGN_OWNER);
         // Neither a late renewal nor a late release touched it.
         expect(found?.ttlMs, label).toBeGreaterThan(50_000);
-        await ask(server.port, ['DEL', name]);
+        await ask(server.port, ['DEL', lock.name]);
       }
     },
   },
   {
     what: 'its key is replaced by something of another type',
     reason: 'gone',
-    strike: async ({ holders }) => {
-      for (const { name } of holders) {
-        await ask(server.port, ['DEL', name]);
-        await ask(server.port, ['RPUSH', name, 'somebody']);
+    strike: async (holders) => {
+      for (const { lock } of holders) {
+        await ask(server.port, ['DEL', lock.name]);
+        await ask(server.port, ['RPUSH', lock.name, 'somebody']);
       }
     },
-    heal: async ({ holders }) => {
-      for (const { name } of holders) {
-        expect(await ask(server.port, ['LRANGE', name, '0', '-1'])).toEqual(['somebody']);
-        await ask(server.port, ['DEL', name]);
+    heal: async (holders) => {
+      for (const { lock } of holders) {
+        expect(await ask(server.port, ['LRANGE', lock.name, '0', '-1'])).toEqual(['somebody']);
+        await ask(server.port, ['DEL', lock.name]);
       }
     },
   },
@@ -126,17 +107,25 @@ const CUT_OFF: Fault[] = [
   {
     what: 'the network is cut',
     reason: 'expired',
-    strike: ({ proxy }) => {
-      proxy.refuse();
-      proxy.cutAll();
+    strike: (holders) => {
+      for (const { proxy } of holders) {
+        proxy.refuse();
+        proxy.cutAll();
+      }
     },
-    heal: ({ proxy }) => proxy.accept(),
+    heal: async (holders) => {
+      for (const { proxy } of holders) await proxy.accept();
+    },
   },
   {
     what: 'the network is half-open',
     reason: 'expired',
-    strike: ({ proxy }) => proxy.freeze(),
-    heal: ({ proxy }) => proxy.thaw(),
+    strike: (holders) => {
+      for (const { proxy } of holders) proxy.freeze();
+    },
+    heal: (holders) => {
+      for (const { proxy } of holders) proxy.thaw();
+    },
   },
 ];
 
@@ -147,51 +136,52 @@ const WITHOUT_A_SERVER: Fault[] = [
 
 describe.each(TAKEN_BY_AN_ADMIN)('when $what', (fault) => {
   test('the owner is told within one renewal, and before its deadline', async () => {
+    const holders = await hold();
+    await fault.strike(holders);
     const struckMs = performance.now();
-    const scene = await strike(fault);
-    const afterMs = performance.now();
-    await expectAllTold(scene, fault.reason);
-    for (const { watched, label } of scene.holders) {
+    await expectAllTold(holders, fault.reason);
+    for (const { watched, label } of holders) {
       const { atMs, stalledMs } = await watched.lost();
-      expect(atMs, label).toBeGreaterThan(struckMs);
       // A renewal is due after a third of a lease; the rest is for a busy machine.
-      expect(atMs - stalledMs - afterMs, `${label}: told after the strike`).toBeLessThan(LEASE_MS / 2);
+      expect(atMs - stalledMs - struckMs, `${label}: told after the strike`).toBeLessThan(LEASE_MS / 2);
       expect(await watched.lease.release(), label).toBe(false);
     }
-    await fault.heal(scene);
+    await fault.heal(holders);
   });
 });
 
 describe.each(CUT_OFF)('when $what', (fault) => {
   test('the owner is told at its deadline, and before anybody else gets in', async () => {
     const rival = await bench.session(server.port);
-    const scene = await strike(fault);
-    const grants = scene.holders.map(async ({ subject, name }) => {
-      const lease: Lease = await subject.of(rival, name).acquire({ waitMs: 10_000 });
+    const holders = await hold();
+    await fault.strike(holders);
+    const grants = holders.map(async ({ subject, lock }) => {
+      const lease: Lease = await subject.of(rival, lock.name).acquire({ waitMs: 10_000 });
       const atMs = performance.now();
       await lease.release();
       return atMs;
     });
-    await expectAllTold(scene, fault.reason);
+    await expectAllTold(holders, fault.reason);
     const grantedMs = await Promise.all(grants);
-    for (const [i, { watched, label }] of scene.holders.entries()) {
+    for (const [i, { watched, label }] of holders.entries()) {
       watched.expectNotToldEarly(label);
       expect(grantedMs[i], `${label}: somebody else got in`).toBeGreaterThan((await watched.lost()).atMs);
     }
-    await fault.heal(scene);
+    await fault.heal(holders);
   });
 });
 
 describe.each(WITHOUT_A_SERVER)('when $what', (fault) => {
   test('the owner is told at its deadline, and the name is free once the server is back', async () => {
-    const scene = await strike(fault);
-    await expectAllTold(scene, fault.reason);
-    for (const { watched, label } of scene.holders) watched.expectNotToldEarly(label);
-    await fault.heal(scene);
     const rival = await bench.session(server.port);
-    for (const { subject, name, label } of scene.holders) {
+    const holders = await hold();
+    await fault.strike(holders);
+    await expectAllTold(holders, fault.reason);
+    for (const { watched, label } of holders) watched.expectNotToldEarly(label);
+    await fault.heal(holders);
+    for (const { subject, lock, label } of holders) {
       // Renewals that had piled up in front of the server must not keep it for anybody.
-      const lease = await subject.of(rival, name).acquire({ waitMs: 5_000 });
+      const lease = await subject.of(rival, lock.name).acquire({ waitMs: 5_000 });
       expect(lease.isHeld, label).toBe(true);
       await lease.release();
     }

@@ -4,7 +4,8 @@ import { CallFailure } from '../../../src/clients/client.ts';
 import { commandCounts } from '../../support/commands.ts';
 import { command } from '../../support/fault-proxy.ts';
 import { ask } from '../../support/raw-redis.ts';
-import { AMPLE_MS, append, echo, failureOf, type Harness, returning } from '../harness.ts';
+import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
+import { append, echo, returning } from '../scripts.ts';
 
 export function runRules(harness: Harness): void {
   describe('a call', () => {
@@ -78,13 +79,16 @@ export function runRules(harness: Harness): void {
       expect(harness.proxy.history.filter(command('EVAL'))).toHaveLength(1);
     });
 
-    test.each([0, -5, Number.NaN])('with no time left (%d ms) ends unreachable and is not sent', async (timeoutMs) => {
-      const { client } = await harness.adapt({ isConnected: true });
-      await client.run(echo('x'), AMPLE_MS);
-      harness.proxy.clearHistory();
-      expect(failureOf(await client.run(append('x'), timeoutMs)).kind).toBe('unreachable');
-      expect(harness.proxy.history).toEqual([]);
-    });
+    test.each([0, -5, Number.NaN])(
+      'with no time left (%d ms) ends unreachable and is not sent',
+      async (timeoutMs) => {
+        const { client } = await harness.adapt({ isConnected: true });
+        await client.run(echo('x'), AMPLE_MS);
+        harness.proxy.clearHistory();
+        expect(failureOf(await client.run(append('x'), timeoutMs)).kind).toBe('unreachable');
+        expect(harness.proxy.history).toEqual([]);
+      },
+    );
 
     test('leaves no alarm behind but the one that watches the connection', async () => {
       const { client, agenda } = await harness.adapt();

@@ -13,6 +13,7 @@ export interface LeaverTask {
   /** Whether its own client is used by itself too. One that is not connected is only a pattern for ours. */
   readonly connects: boolean;
   readonly shareConnection: boolean;
+  readonly callTimeoutMs: number;
 }
 
 export interface LeaverLine {
@@ -23,10 +24,10 @@ export interface LeaverLine {
 }
 
 reportTrouble();
-const { port, client, prefix, steps, connects, shareConnection } = readTask<LeaverTask>();
+const { port, client, prefix, steps, connects, ...options } = readTask<LeaverTask>();
 const store = await openStore(client, port);
 if (connects) await store.connect();
-const settings = { prefix, leaseMs: 10_000, callTimeoutMs: 1_500, shareConnection };
+const settings = { prefix, leaseMs: 10_000, ...options };
 const locks = new Locks(store.client, settings);
 const others = new Locks(store.client, settings);
 say({ begun: true });

@@ -135,10 +135,13 @@ export class ScriptedClient implements Client {
 
   async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
     let stop: StopListening = () => {};
+    let isOver = false;
     const heard: Wake = (message) => {
       if (!this.isDeaf) wake(message);
     };
     const result = await this.#send('listen', [channel], [], timeoutMs, () => {
+      // A subscription goes with its connection: one that was given up is never heard of again.
+      if (isOver) return null;
       const stopServer = this.#server.listen(channel, heard);
       stop = () => {
         stopServer();
@@ -148,6 +151,7 @@ export class ScriptedClient implements Client {
       return null;
     });
     if (!(result instanceof CallFailure)) return stop;
+    isOver = true;
     stop();
     return result;
   }

@@ -1,0 +1,95 @@
+import { Redis as Ioredis6, Cluster as Ioredis6Cluster } from 'ioredis';
+import { Redis as Ioredis5, Cluster as Ioredis5Cluster } from 'ioredis-5';
+import * as nodeRedis6 from 'redis';
+import * as nodeRedis5 from 'redis-5';
+import { describe, expect, test } from 'vitest';
+import { adaptClient } from '../../src/clients/adapt.ts';
+import { CLIENT, type Client } from '../../src/clients/client.ts';
+import { Agenda } from '../../src/core/agenda.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { LockConfigError } from '../../src/errors.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FLAVOURS } from './flavours.ts';
+
+const LAZY = { lazyConnect: true };
+const CLUSTER = { rootNodes: [{ url: 'redis://127.0.0.1:1' }] };
+const SENTINEL = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
+
+function adapt(client: unknown, shareConnection = false): Client {
+  return adaptClient(client, { agenda: new Agenda(new FakeClock()), random: systemRandom, shareConnection });
+}
+
+describe('a client handed in', () => {
+  test('that is the seam already is taken as it is', () => {
+    const client: Client = {
+      [CLIENT]: true,
+      description: 'of my own making',
+      keyPrefix: '',
+      isConnected: true,
+      run: async () => null,
+      listen: async () => () => {},
+      close: async () => {},
+    };
+    expect(adapt(client)).toBe(client);
+  });
+
+  test.each(FLAVOURS)(
+    'of $name is adapted, and described by its library and address',
+    ({ make, library }) => {
+      expect(adapt(make({ port: 4321 }).client).description).toBe(`${library} 127.0.0.1:4321`);
+      expect(adapt(make({ port: 4321, path: '/run/redis.sock' }).client).description).toBe(
+        `${library} /run/redis.sock`,
+      );
+      const url = 'redis://ann:secret@127.0.0.1:4321/2';
+      expect(adapt(make({ port: 1, url }).client).description).toBe(`${library} 127.0.0.1:4321`);
+    },
+  );
+
+  test('of ioredis that finds its server by sentinels is described by the name of the primary', () => {
+    const client = new Ioredis6({ ...LAZY, sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'primary' });
+    expect(adapt(client).description).toBe('ioredis by sentinel primary');
+  });
+
+  test.each(FLAVOURS.filter(({ hasKeyPrefix }) => hasKeyPrefix))(
+    'of $name tells its key prefix, unless that is a Buffer, which is refused',
+    ({ make }) => {
+      expect(adapt(make({ port: 1, keyPrefix: 'app:' }).client).keyPrefix).toBe('app:');
+      const buffered = make({ port: 1, keyPrefix: Buffer.from('app:') }).client;
+      expect(() => adapt(buffered)).toThrow(
+        /whose keyPrefix is a string, got one whose keyPrefix is a Buffer/,
+      );
+    },
+  );
+
+  test('of node-redis may be one with command options of its own', () => {
+    const client = nodeRedis6.createClient().withTypeMapping({});
+    expect(adapt(client).description).toBe('node-redis localhost:6379');
+  });
+
+  test.each<[string, unknown]>([
+    ['undefined', undefined],
+    ['null', null],
+    ['a string', 'redis://127.0.0.1:6379'],
+    ['a number', 6379],
+    ['a function', Ioredis6],
+    ['an array', [new Ioredis6(LAZY)]],
+    ['an object without methods', {}],
+    ['an object with the methods get, set', { get: () => null, set: () => null }],
+    ['an object with the methods get, set, has, delete, clear and 4 more', new Map()],
+    ['a promise; await it first', Promise.resolve()],
+    ['an ioredis Cluster; a cluster is not supported', new Ioredis6Cluster([{ port: 1 }], LAZY)],
+    ['an ioredis Cluster; a cluster is not supported', new Ioredis5Cluster([{ port: 1 }], LAZY)],
+    ['an ioredis pipeline', new Ioredis6(LAZY).pipeline()],
+    ['an ioredis pipeline', new Ioredis5(LAZY).multi()],
+    ['a node-redis cluster; a cluster is not supported', nodeRedis6.createCluster(CLUSTER)],
+    ['a node-redis cluster; a cluster is not supported', nodeRedis5.createCluster(CLUSTER)],
+    ['a node-redis sentinel; hand in a client of the primary', nodeRedis6.createSentinel(SENTINEL)],
+    ['a node-redis sentinel; hand in a client of the primary', nodeRedis5.createSentinel(SENTINEL)],
+    ['a node-redis pool', nodeRedis6.createClientPool()],
+    ['a node-redis multi', nodeRedis6.createClient().multi()],
+    ['a node-redis multi', nodeRedis5.createClient().multi()],
+  ])('that is %s is refused with these words', (words, client) => {
+    expect(() => adapt(client)).toThrow(LockConfigError);
+    expect(() => adapt(client)).toThrow(`expected an ioredis or node-redis client, got ${words}`);
+  });
+});

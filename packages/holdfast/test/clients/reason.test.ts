@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { ignoreRefusal, reasonOf, replyWord } from '../../src/clients/reason.ts';
+
+const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
+
+describe('the word of an error reply', () => {
+  test.each([
+    ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT'],
+    ['NOSCRIPT', 'NOSCRIPT'],
+    ['ERR unknown command', 'ERR'],
+    ['WRONGTYPE Operation against a key', 'WRONGTYPE'],
+    ["NOPERM this user has no permissions to run the 'eval' command", 'NOPERM'],
+    ['MISCONF Redis is configured to save RDB snapshots', 'MISCONF'],
+  ])('is the first of %j', (message, word) => {
+    expect(replyWord(new Error(message))).toBe(word);
+  });
+
+  test.each([
+    new Error('Connection is closed.'),
+    new Error("Stream isn't writeable and enableOfflineQueue options is false"),
+    new Error('Socket closed unexpectedly'),
+    new Error('Disconnects client'),
+    new Error('The client is closed'),
+    new Error('Command timed out'),
+    new Error(''),
+    withCode('connect ECONNREFUSED 127.0.0.1:6379', 'ECONNREFUSED'),
+    withCode('EPROTO wrong version number', 'EPROTO'),
+    new TypeError('Invalid argument type'),
+    'NOSCRIPT as a string',
+    undefined,
+  ])('is not found in what a client says itself: %s', (error) => {
+    expect(replyWord(error)).toBeNull();
+  });
+});
+
+describe('the reason of an error', () => {
+  test('is its message, or what is inside when it has none', () => {
+    expect(reasonOf(new Error('read ECONNRESET'))).toBe('read ECONNRESET');
+    const both = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')];
+    expect(reasonOf(new AggregateError(both))).toBe(
+      'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
+    );
+    expect(reasonOf(new TypeError(''))).toBe('TypeError');
+    expect(reasonOf('gone')).toBe('gone');
+  });
+});
+
+describe('a courtesy', () => {
+  test('may be refused, but does not hide trouble with the connection', () => {
+    expect(() =>
+      ignoreRefusal(new Error("NOPERM this user has no permissions to run 'client|setname'")),
+    ).not.toThrow();
+    expect(() => ignoreRefusal(new Error('ERR unknown command'))).not.toThrow();
+    expect(() => ignoreRefusal(new Error('NOAUTH Authentication required.'))).toThrow('NOAUTH');
+    expect(() => ignoreRefusal(new Error('Connection is closed.'))).toThrow('closed');
+  });
+});

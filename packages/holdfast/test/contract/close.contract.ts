@@ -1,0 +1,190 @@
+/** The two endings: close finishes and releases, destroy drops everything and lets leases run out. */
+import { describe, expect } from 'vitest';
+import { type Lease, LockClosedError, LockLostError, type Locks } from '../../src/index.ts';
+import type { ContractTest } from './harness.ts';
+import { KINDS, type Kind } from './kinds.ts';
+import { aborted, during, failureOf, gate } from './observe.ts';
+
+const LONG_MS = 30_000;
+const PROMPT_MS = 3_000;
+
+async function drain(iterable: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of iterable);
+}
+
+/** Everything a session can be asked. */
+function asks(kind: Kind, locks: Locks, name: string): Promise<unknown>[] {
+  return [
+    kind.of(locks, name).acquire(),
+    kind.of(locks, name).tryAcquire(),
+    kind.of(locks, name).using(() => {}),
+    locks.inspect(name),
+    drain(locks.list()),
+    locks.forceRelease(name),
+    locks.check(),
+  ];
+}
+
+export function closeContract(test: ContractTest): void {
+  for (const kind of KINDS) {
+    describe(`closing a session with a ${kind.name}`, () => {
+      test('waiters are turned away, what is held is lost and released', async ({ bench }) => {
+        const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+        const [held, wanted] = [bench.name('held'), bench.name('wanted')];
+        const lease = await kind.of(locks, held).acquire({ leaseMs: LONG_MS });
+        await kind.of(other, wanted).acquire();
+        const waiting = [held, wanted, wanted].map((name) => failureOf(kind.of(locks, name).acquire()));
+        await bench.untilWaiting(kind, wanted);
+        const reason = aborted(lease.signal);
+        await locks.close();
+        for (const error of await Promise.all(waiting)) {
+          expect(error).toBeInstanceOf(LockClosedError);
+          expect(error).toMatchObject({ code: 'ELOCKCLOSED' });
+          expect([held, wanted]).toContain((error as LockClosedError).lock);
+        }
+        expect(await reason).toBeInstanceOf(LockLostError);
+        expect(await reason).toMatchObject({ code: 'ELOCKLOST', lock: held, reason: 'closed' });
+        expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 });
+        expect(await lease.release()).toBe(false);
+        expect(await bench.redis.exists(bench.key(held))).toBe(0);
+        await bench.untilWaiting(kind, wanted, 0);
+      });
+
+      test('a body under way hears of the close and its outcome is not hidden', async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
+        const entered = gate();
+        const body = async (lease: Lease): Promise<string> => {
+          entered.open();
+          await aborted(lease.signal);
+          return 'wound up';
+        };
+        const using = failureOf(kind.of(locks, name).using(body));
+        await entered.opened;
+        await locks.close();
+        const outcome = { status: 'fulfilled', value: 'wound up' };
+        expect(await using).toMatchObject({ code: 'ELOCKLOST', reason: 'closed', outcome });
+        expect(await bench.redis.exists(bench.key(name))).toBe(0);
+      });
+
+      test('with a grace an owner may finish, and nobody new comes in', async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
+        const [entered, finish] = [gate(), gate()];
+        const using = kind.of(locks, name).using(async (lease) => {
+          entered.open();
+          await finish.opened;
+          return lease.isHeld;
+        });
+        await entered.opened;
+        const waiting = failureOf(kind.of(locks, name).acquire());
+        const closing = locks.close({ graceMs: LONG_MS });
+        expect(await waiting).toBeInstanceOf(LockClosedError);
+        expect(await failureOf(kind.of(locks, bench.name('new')).acquire())).toBeInstanceOf(LockClosedError);
+        const finishedMs = performance.now();
+        finish.open();
+        expect(await using).toBe(true);
+        await closing;
+        expect(performance.now() - finishedMs).toBeLessThan(PROMPT_MS);
+        expect(await bench.redis.exists(bench.key(name))).toBe(0);
+      });
+
+      test('a grace that runs out takes what is still held', async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
+        const lease = await kind.of(locks, name).acquire({ leaseMs: 600 });
+        const beganMs = performance.now();
+        await locks.close({ graceMs: 1_000 });
+        // Renewed meanwhile: the lease is shorter than the grace.
+        expect(performance.now() - beganMs).toBeGreaterThan(990);
+        expect(lease.signal.reason).toMatchObject({ reason: 'closed' });
+        expect(await bench.redis.exists(bench.key(name))).toBe(0);
+      });
+
+      test('a grant that crosses the close is not left to its lease', async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
+        await (await kind.of(locks, name).acquire()).release();
+        const acquiring = failureOf(kind.of(locks, name).acquire({ leaseMs: LONG_MS }));
+        await locks.close();
+        expect(await acquiring).toBeInstanceOf(LockClosedError);
+        await during(PROMPT_MS / 10, () => {});
+        await bench.untilFree(name, PROMPT_MS);
+      });
+
+      test('a release that crosses the close is done', async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
+        const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
+        const releasing = lease.release();
+        await locks.close();
+        expect(await releasing).toBe(true);
+        expect(await bench.redis.exists(bench.key(name))).toBe(0);
+      });
+
+      test('a closed session answers nothing any more', async ({ bench }) => {
+        const [closed, destroyed] = await Promise.all([bench.locks(), bench.locks()]);
+        await closed.close();
+        await destroyed.destroy();
+        for (const locks of [closed, destroyed]) {
+          const errors = await Promise.all(asks(kind, locks, bench.name()).map(failureOf));
+          expect(errors.map((error) => (error as LockClosedError).code)).toEqual(
+            errors.map(() => 'ELOCKCLOSED'),
+          );
+        }
+        expect(await bench.keys()).toEqual([]);
+      });
+
+      test('destroy leaves the key to its time, and tells the owner', async ({ bench }) => {
+        const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+        const name = bench.name();
+        const lease = await kind.of(locks, name).acquire({ leaseMs: 900 });
+        const waiting = failureOf(kind.of(locks, name).acquire());
+        const owner = await kind.owner(bench.redis, bench.key(name));
+        const reason = aborted(lease.signal);
+        await locks.destroy();
+        expect(await reason).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });
+        expect(await waiting).toBeInstanceOf(LockClosedError);
+        expect(lease.isHeld).toBe(false);
+        expect(await kind.owner(bench.redis, bench.key(name))).toBe(owner);
+        expect(await lease.release()).toBe(false);
+        // Not renewed any more: it is free after its lease at the latest.
+        expect((await kind.of(other, name).acquire({ waitMs: 10_000 })).isHeld).toBe(true);
+      });
+    });
+  }
+
+  describe('the client of a closed session', () => {
+    test('the caller’s client stays usable, also for another session', async ({ bench }) => {
+      const caller = await bench.caller();
+      const endings: ((locks: Locks) => Promise<void>)[] = [
+        (locks) => locks.close(),
+        (locks) => locks.destroy(),
+        (locks) => locks[Symbol.asyncDispose](),
+      ];
+      for (const end of endings) {
+        const locks = bench.locksOn(caller);
+        await (await locks.lock(bench.name()).acquire()).release();
+        await end(locks);
+        expect(await caller.ping()).toBe('PONG');
+      }
+    });
+
+    test('both endings may be repeated and mixed', async ({ bench }) => {
+      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+      await first.lock(bench.name()).acquire();
+      await Promise.all([first.close(), first.close(), first.close({ graceMs: 10 })]);
+      await first.close();
+      await first.destroy();
+      await second.lock(bench.name()).acquire();
+      await Promise.all([second.close(), second.destroy(), second.close()]);
+      await bench.untilFree(bench.name(), LONG_MS * 2);
+    });
+
+    test('a session that was never used closes', async ({ bench }) => {
+      const locks = await bench.locks();
+      await locks.close();
+      await locks.destroy();
+    });
+  });
+}

@@ -1,0 +1,156 @@
+/** What is sent to the server, and what is not. Each test has the server to itself. */
+import { describe, expect } from 'vitest';
+import type { Lease } from '../../src/index.ts';
+import { type Monitor, monitor } from '../support/commands.ts';
+import type { Bench } from './bench.ts';
+import type { ContractTest } from './harness.ts';
+import { KINDS, type Kind } from './kinds.ts';
+import { during, failureOf } from './observe.ts';
+
+/** The commands that clients sent, without those that scripts called. */
+async function sent(watch: Monitor): Promise<string[]> {
+  const commands = await watch.commands();
+  return commands.filter(({ client }) => client !== 'lua').map(({ args }) => String(args[0]).toLowerCase());
+}
+
+async function watching(bench: Bench, work: (watch: Monitor) => Promise<void>): Promise<void> {
+  const watch = await monitor(bench.port);
+  try {
+    await work(watch);
+  } finally {
+    watch.stop();
+  }
+}
+
+export function trafficContract(test: ContractTest, kind: Kind): void {
+  describe(`the traffic of a ${kind.name}`, () => {
+    test('a lone acquire and release are two commands', async ({ bench }) => {
+      const locks = await bench.locks();
+      const lock = kind.of(locks, bench.name());
+      await (await lock.acquire()).release();
+      await watching(bench, async (watch) => {
+        await (await lock.acquire()).release();
+        expect(await sent(watch)).toEqual(['evalsha', 'evalsha']);
+        await lock.using(() => {});
+        await (await lock.tryAcquire())?.release();
+        expect(await sent(watch)).toEqual(Array.from({ length: 6 }, () => 'evalsha'));
+      });
+    });
+
+    test('a try of a held name is one command, and none behind an owner of the same session', async ({
+      bench,
+    }) => {
+      const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+      const name = bench.name();
+      await (await kind.of(other, name).acquire()).release();
+      await kind.of(locks, name).acquire();
+      await watching(bench, async (watch) => {
+        expect(await kind.of(other, name).tryAcquire()).toBeNull();
+        expect(await sent(watch)).toEqual(['evalsha']);
+        expect(await kind.of(locks, name).tryAcquire()).toBeNull();
+        expect(await sent(watch)).toEqual(['evalsha']);
+      });
+    });
+
+    test('a signal that has aborted already is told by its own reason, and nothing is sent', async ({
+      bench,
+    }) => {
+      const locks = await bench.locks();
+      const lock = kind.of(locks, bench.name());
+      await (await lock.acquire()).release();
+      const reason = new Error('gone before it began');
+      const signal = AbortSignal.abort(reason);
+      let runs = 0;
+      const body = (): void => {
+        runs += 1;
+      };
+      await watching(bench, async (watch) => {
+        for (const call of [
+          lock.acquire({ signal }),
+          lock.tryAcquire({ signal }),
+          lock.using(body, { signal }),
+        ]) {
+          expect(await failureOf(call)).toBe(reason);
+        }
+        expect(await sent(watch)).toEqual([]);
+        expect(runs).toBe(0);
+      });
+    });
+
+    test('fifty callers cost far fewer commands than acquisitions', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 64, handoverMs: 1_000 });
+      const lock = kind.of(locks, bench.name());
+      await (await lock.acquire()).release();
+      await watching(bench, async (watch) => {
+        const caller = async (): Promise<void> => {
+          for (let turn = 0; turn < 4; turn += 1) await lock.using(() => {});
+        };
+        await Promise.all(Array.from({ length: 50 }, caller));
+        const commands = await sent(watch);
+        expect(commands.length).toBeLessThan(40);
+        expect(new Set(commands)).toEqual(new Set(['evalsha']));
+      });
+    });
+
+    test('with handovers 0 each acquisition is two commands', async ({ bench }) => {
+      const locks = await bench.locks({ handovers: 0 });
+      const lock = kind.of(locks, bench.name());
+      await (await lock.acquire()).release();
+      await watching(bench, async (watch) => {
+        await Promise.all(Array.from({ length: 10 }, () => lock.using(() => {})));
+        expect(await sent(watch)).toEqual(Array.from({ length: 20 }, () => 'evalsha'));
+      });
+    });
+
+    test('a release after the lease ran out sends one clean-up at most', async ({ bench }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const lease = await kind.of(locks, name).acquire({ leaseMs: 300, renew: false });
+      await bench.untilFree(name);
+      await watching(bench, async (watch) => {
+        expect(await lease.release()).toBe(false);
+        expect(await lease.release()).toBe(false);
+        expect((await sent(watch)).length).toBeLessThanOrEqual(1);
+      });
+    });
+  });
+}
+
+/** What is sent by itself, watched for both kinds at once: it takes time. */
+export function backgroundContract(test: ContractTest): void {
+  describe('the traffic of leases over time', () => {
+    test('a released lease is not renewed, and nobody listens for it', async ({ bench }) => {
+      const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+      for (const kind of KINDS) {
+        const name = bench.name(kind.name);
+        const lease = await kind.of(locks, name).acquire({ leaseMs: 300 });
+        const waiting = kind.of(other, name).acquire({ leaseMs: 300 });
+        await bench.untilWaiting(kind, name);
+        await lease.release();
+        await (await waiting).release();
+        await bench.untilWaiting(kind, name, 0);
+      }
+      await watching(bench, async (watch) => {
+        await during(400, () => {});
+        expect(await sent(watch)).toEqual([]);
+      });
+    });
+
+    test('leases are renewed together, about three times in their length', async ({ bench }) => {
+      const locks = await bench.locks();
+      const lease = (kind: Kind, index: number): Promise<Lease> =>
+        kind.of(locks, bench.name(`${kind.name}:${index}`)).acquire({ leaseMs: 900 });
+      const leases = await Promise.all(
+        KINDS.flatMap((kind) => Array.from({ length: 20 }, (_, index) => lease(kind, index))),
+      );
+      await watching(bench, async (watch) => {
+        await during(900, () => {});
+        const commands = await sent(watch);
+        expect(new Set(commands)).toEqual(new Set(['evalsha']));
+        expect(commands.length).toBeGreaterThanOrEqual(2 * KINDS.length);
+        expect(commands.length).toBeLessThanOrEqual(6 * KINDS.length);
+      });
+      for (const one of leases) expect(await one.release()).toBe(true);
+    });
+  });
+}

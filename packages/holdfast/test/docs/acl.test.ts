@@ -1,0 +1,85 @@
+/** The users that docs/reference/keys.md describes can do what it says, and no more than that. */
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Locks, LockUnavailableError } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { blocksOf } from './pages.ts';
+
+const LEASE_MS = 900;
+const redis = useRedis();
+useLeakCheck(redis);
+
+const [least = '', more = ''] = blocksOf('docs/reference/keys.md')
+  .filter(({ code }) => /^[~+]/.test(code))
+  .map(({ code }) => code);
+
+async function addUser(name: string, rules: string): Promise<void> {
+  const reply = await ask(redis.port, ['ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...rules.split(/\s+/)]);
+  expect(reply).toBe('OK');
+}
+
+beforeAll(async () => {
+  await addUser('least', least);
+  await addUser('more', `${least}\n${more}`);
+});
+
+const CLIENTS = {
+  ioredis: (username: string) =>
+    new Redis({ port: redis.port, username, password: 'pass', lazyConnect: true }),
+  'node-redis': (username: string) =>
+    createClient({ socket: { port: redis.port, host: '127.0.0.1' }, username, password: 'pass' }),
+};
+
+/** Two sessions of one user, closed with the test. */
+function sessionsOf(client: keyof typeof CLIENTS, user: string): [Locks, Locks] {
+  const sessions: [Locks, Locks] = [new Locks(CLIENTS[client](user)), new Locks(CLIENTS[client](user))];
+  onTestFinished(async () => {
+    await Promise.all(sessions.map((locks) => locks.close()));
+  });
+  return sessions;
+}
+
+describe.each(['ioredis', 'node-redis'] as const)('on %s the least user', (client) => {
+  test('acquires, enters again, renews, waits and is woken', async () => {
+    const [here, there] = sessionsOf(client, 'least');
+    for (const lock of ['lock', 'mutex'] as const) {
+      const lease = await here[lock]('locks:a').acquire({ leaseMs: LEASE_MS });
+      const waiting = there[lock]('locks:a').acquire({ leaseMs: 60_000 });
+      const beganMs = performance.now();
+      await waitFor(() => performance.now() - beganMs > LEASE_MS, { what: 'a whole lease to pass' });
+      expect(lease.isHeld).toBe(true);
+      const channel = lock === 'lock' ? 'redisson_lock__channel' : 'holdfast_mutex__channel';
+      const listeners = ['PUBSUB', 'NUMSUB', `${channel}:{locks:a}`];
+      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { what: 'a subscription' });
+      await lease.release();
+      await (await waiting).release();
+    }
+    await here.lock('locks:a').using(() => here.lock('locks:a').using(() => {}));
+  });
+
+  test('cannot touch other keys, nor look around', async () => {
+    const [locks] = sessionsOf(client, 'least');
+    for (const refused of [
+      locks.lock('other').tryAcquire(),
+      locks.inspect('locks:a'),
+      locks.forceRelease('locks:a'),
+      locks.list({ prefix: 'locks:' }).next(),
+      locks.check(),
+    ]) {
+      await expect(refused).rejects.toBeInstanceOf(LockUnavailableError);
+    }
+  });
+});
+
+test('a user with the second list may look around and release by force', async () => {
+  const [locks] = sessionsOf('ioredis', 'more');
+  await locks.lock('locks:b').acquire();
+  expect(await locks.inspect('locks:b')).toMatchObject({ kind: 'lock' });
+  for await (const { name } of locks.list({ prefix: 'locks:' })) expect(name).toBe('locks:b');
+  expect(await locks.forceRelease('locks:b')).toBe(`${locks.session}:1`);
+  expect(await locks.check()).toEqual([]);
+});

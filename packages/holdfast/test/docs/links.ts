@@ -1,0 +1,37 @@
+/** Finds links between pages that lead nowhere. */
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { listPages, readPage, ROOT } from './pages.ts';
+
+/** Code is not prose: what looks like a link in it is none. */
+function proseOf(page: string): string {
+  return readPage(page)
+    .replaceAll(/^```[\s\S]*?^```/gm, '')
+    .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
+}
+
+/** As GitHub makes it from a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+}
+
+function anchorsOf(page: string): string[] {
+  return [...readPage(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+}
+
+export function listBrokenLinks(): string[] {
+  return listPages().flatMap((page) =>
+    [...proseOf(page).matchAll(/\]\(([^)]+)\)/g)].flatMap(([, target = '']) => {
+      if (/^https?:/.test(target)) return [];
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : normalize(join(dirname(page), path));
+      if (!existsSync(join(ROOT, file))) return [`${page}: ${target} does not exist`];
+      if (anchor === undefined || anchorsOf(file).includes(anchor)) return [];
+      return [`${page}: ${target} has no such heading`];
+    }),
+  );
+}

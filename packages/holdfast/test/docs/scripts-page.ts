@@ -1,0 +1,54 @@
+/** Writes docs/reference/scripts.md from the headers of the scripts, so that it cannot say anything else. */
+import { readHeader } from '../../../../scripts/lua/header.ts';
+import { OUTCOMES } from '../../src/scripts/outcome.ts';
+import { listFiles, readPage } from './pages.ts';
+
+const LUA = 'packages/holdfast/lua';
+
+const INTRODUCTION = `<!-- Written from the headers in ${LUA}: change those, then run \`npx vitest run packages/holdfast/test/docs -u\`. -->
+
+# Scripts
+
+Everything that must happen at once in Redis is a Lua script, one file each, in [${LUA}](../../${LUA}). They are sent by their
+hash (\`EVALSHA\`), and with their text (\`EVAL\`) to a server that does not know them yet. They use commands of Redis 7.0 only.
+
+Every script may run twice with the same arguments and do no harm, because clients send twice: each says what should be, not what
+should change. Time is always the server's.
+
+A script answers with a list: the number of its outcome, then what belongs to it. Errors of Redis stay errors. Some outcomes are
+answered as **one integer alone**, because clients read that several times faster: see [bare replies](../design/002-bare-replies.md).
+`;
+
+/** The files of the scripts, as \`lock/acquire.lua\`, without those that others include. */
+export function listScripts(): string[] {
+  const files = listFiles(LUA, '.lua').map((path) => path.slice(LUA.length + 1));
+  return files.filter((path) => !path.startsWith('include/'));
+}
+
+export function readScript(file: string): string {
+  return readPage(`${LUA}/${file}`);
+}
+
+function describeScript(file: string): string {
+  const { sentence, isBatch, keys, args, outcomes, bare } = readHeader(file, readScript(file));
+  const repeat = /^-- @repeat harmless: (.*)$/m.exec(readScript(file))?.[1];
+  const name = file.replace('.lua', '').replace('/', '.');
+  const given = [
+    ...keys.map(({ name, meaning }) => `| \`${name}\` | key | ${meaning} |`),
+    ...args.map(({ name, type, meaning }) => `| \`${name}\` | ${type} | ${meaning} |`),
+  ];
+  const answers = outcomes.map((outcome) => {
+    const payload = outcome.payload.map(({ name, type }) => `\`${name}\` (${type})`).join(', ');
+    const isBare = bare?.outcome === outcome.name;
+    const alone = isBare && bare !== undefined ? `; or \`${bare.item}\` as one integer alone` : '';
+    return `| \`${outcome.name}\` | ${OUTCOMES[outcome.name]} | ${payload}${alone} |`;
+  });
+  const lines = [`## \`${name}\``, '', isBatch ? `${sentence} For many at once: one outcome for each.` : sentence, ''];
+  if (given.length > 0) lines.push('| given | as | meaning |', '| --- | --- | --- |', ...given, '');
+  lines.push('| outcome | number | with |', '| --- | --- | --- |', ...answers, '', `Twice: ${repeat}.`);
+  return lines.join('\n');
+}
+
+export function scriptsPage(): string {
+  return `${[INTRODUCTION.trimEnd(), ...listScripts().map(describeScript)].join('\n\n')}\n`;
+}

@@ -1,0 +1,108 @@
+/** Extensions that meet a frozen server, a cut connection or a lost answer: a held lock stays held, and stays there. */
+import { expect, test } from 'vitest';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { held, rejection, useBench } from './acquire-support.ts';
+import { acquireWatched, driftMs, openRows, type Row, type WatchedLease } from './holder-support.ts';
+
+/** Long enough for an extension to be given up, after half of it, and for a renewal afterwards. */
+const LEASE_MS = 3_000;
+
+const server = useRedis();
+useLeakCheck(server);
+const bench = useBench();
+
+interface Scene extends Row {
+  readonly watched: WatchedLease;
+}
+
+async function hold(renew: boolean): Promise<Scene[]> {
+  const rows = await openRows(bench, server.port);
+  return await Promise.all(
+    rows.map(async (row) => ({
+      ...row,
+      watched: await acquireWatched(bench, row.lock, { leaseMs: LEASE_MS, renew }),
+    })),
+  );
+}
+
+/** Held, by this process and on the server, and released as ours. */
+async function expectKept({ watched, subject, lock, label }: Scene): Promise<void> {
+  expect(watched.told, label).toBe(null);
+  expect(watched.lease.isHeld, label).toBe(true);
+  expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeGreaterThan(0);
+  expect(await watched.lease.release(), label).toBe(true);
+}
+
+test('an extension that a frozen server does not answer fails, and the lock is held on', async () => {
+  const scenes = await hold(true);
+  server.freeze();
+  await Promise.all(
+    scenes.map(async ({ watched, label }) => {
+      const { deadlineMs } = watched;
+      expect(await rejection(watched.lease.extend(30_000)), label).toMatchObject({ code: 'ELOCKUNKNOWN' });
+      // Not shortened by the failure: still until the old deadline.
+      const endMs = performance.now() + watched.lease.remainingMs;
+      expect(Math.abs(endMs - deadlineMs), label).toBeLessThan(5);
+    }),
+  );
+  server.resume();
+  const renewals = scenes.map(({ watched }) => watched.renewals);
+  await waitFor(() => scenes.every(({ watched }, i) => watched.renewals > (renewals[i] ?? 0)), { what: 'renewals' });
+  await Promise.all(scenes.map(expectKept));
+});
+
+test('an extension that finds the network cut fails, and the lock is held on', async () => {
+  await Promise.all(
+    (await hold(true)).map(async (scene) => {
+      const { proxy, watched, label } = scene;
+      proxy.refuse();
+      proxy.cutAll();
+      await waitFor(() => proxy.connections === 0, { what: 'no connection' });
+      const error = await rejection(watched.lease.extend(30_000));
+      // Whether it was written depends on whether the client had noticed.
+      expect(['ELOCKUNAVAILABLE', 'ELOCKUNKNOWN'], label).toContain((error as { code?: unknown }).code);
+      expect(watched.lease.isHeld, label).toBe(true);
+      await proxy.accept();
+      const { renewals } = watched;
+      await waitFor(() => watched.renewals > renewals, { what: 'a renewal' });
+      await expectKept(scene);
+    }),
+  );
+});
+
+test('an extension that happened without an answer leaves a fixed lease to its old deadline, and the longer one is not left behind', async () => {
+  await Promise.all(
+    (await hold(false)).map(async ({ proxy, subject, lock, watched, label }) => {
+      const cut = proxy.cutAfterRequest(subject.renews);
+      expect(await rejection(watched.lease.extend(60_000)), label).toMatchObject({ code: 'ELOCKUNKNOWN' });
+      await cut;
+      expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeGreaterThan(50_000);
+      await watched.lost();
+      watched.expectToldInTime(label);
+      watched.expectNotToldEarly(label);
+      // The server would have kept it for a minute for somebody who does not claim it.
+      await waitFor(async () => (await held(server.port, subject, lock.name)) === null, { what: 'a late release' });
+    }),
+  );
+});
+
+test('an extension that shortens a fixed lease and happened without an answer ends it before the server does', async () => {
+  const shortMs = 1_000;
+  await Promise.all(
+    (await hold(false)).map(async ({ proxy, subject, lock, watched, label }) => {
+      const cut = proxy.cutAfterRequest(subject.renews);
+      const extending = rejection(watched.lease.extend(shortMs));
+      const sentMs = performance.now();
+      expect(watched.lease.remainingMs, label).toBeLessThanOrEqual(shortMs - driftMs(shortMs));
+      await cut;
+      expect(await extending, label).toMatchObject({ code: 'ELOCKUNKNOWN' });
+      expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeLessThanOrEqual(shortMs);
+      const { atMs, stalledMs } = await watched.lost();
+      // What the loop stood still for counts from the shorter deadline, which is earlier than the one it was noted for.
+      expect(atMs - sentMs, label).toBeGreaterThan(shortMs - driftMs(shortMs) - 1);
+      expect(atMs - sentMs - stalledMs, label).toBeLessThan(shortMs + 100);
+    }),
+  );
+});

@@ -1,0 +1,113 @@
+/** After a release there is silence: nothing is sent, nothing is planned, and the process is free to go. */
+import { describe, expect, test } from 'vitest';
+import { Locks } from '../../src/index.ts';
+import { startChild, useChildren } from '../support/child.ts';
+import { monitor } from '../support/commands.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { CLIENTS, SUBJECTS, useBench } from './acquire-support.ts';
+import { openRows } from './holder-support.ts';
+import type { ChildLine, ChildOrder } from './holder-support-child.ts';
+import { ScriptedNode } from './holder-support-node.ts';
+
+const LEASE_MS = 500;
+
+const server = useRedis();
+useLeakCheck(server);
+const bench = useBench();
+useChildren();
+
+test('nothing is sent for three leases after a release, not even when a renewal was under way', async () => {
+  const told: string[] = [];
+  const rows = await openRows(bench, server.port);
+  await Promise.all(
+    rows.map(async ({ subject, lock, proxy, label }) => {
+      const lease = await lock.acquire({ leaseMs: LEASE_MS });
+      lease.signal.addEventListener('abort', () => told.push(label));
+      // Its answer is on the way back when the release is sent.
+      await proxy.delayReply(subject.renews, 50);
+      expect(await lease.release()).toBe(true);
+    }),
+  );
+  const watch = await monitor(server);
+  const beforeMs = performance.now();
+  await waitFor(() => performance.now() - beforeMs > 3 * LEASE_MS, { what: 'three leases' });
+  expect(await watch.commands()).toEqual([]);
+  watch.stop();
+  expect(told).toEqual([]);
+});
+
+describe.each(SUBJECTS)('after the release of a $kind', (subject) => {
+  test('no timer is left, and none of those that were keeps the process', async () => {
+    const clock = new FakeClock();
+    const node = new ScriptedNode(clock);
+    const locks = new Locks(node, { clock });
+    const leases = await Promise.all(['a', 'b'].map((name) => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })));
+    await clock.advance(10 * LEASE_MS);
+    expect(clock.refdTimers, 'a held lease keeps nobody').toBe(0);
+    for (const lease of leases) expect(await lease.release()).toBe(true);
+    const calls = node.calls.length;
+    expect(clock.refdTimers).toBe(0);
+    await clock.advance(3 * LEASE_MS);
+    expect(clock.pendingTimers).toBe(0);
+    expect(node.calls.length).toBe(calls);
+  });
+
+  test('no timer is left of one that was lost', async () => {
+    const clock = new FakeClock();
+    const node = new ScriptedNode(clock);
+    const lease = await subject.of(new Locks(node, { clock }), 'a').acquire({ leaseMs: LEASE_MS });
+    node.delete('a');
+    await clock.advance(LEASE_MS);
+    expect(lease.signal.aborted).toBe(true);
+    expect(clock.refdTimers).toBe(0);
+    const calls = node.calls.length;
+    await clock.advance(10 * LEASE_MS);
+    expect(clock.pendingTimers).toBe(0);
+    expect(node.calls.length).toBe(calls);
+  });
+});
+
+const startLeaver = (order: Omit<ChildOrder, 'task'>) =>
+  startChild<ChildLine>('test/fault/holder-support-child.ts', [JSON.stringify({ ...order, task: 'leave' })]);
+
+test('a process exits at once after the scope ends', async () => {
+  await Promise.all(
+    CLIENTS.map(async (client) => {
+      const child = startLeaver({ port: server.port, client, name: bench.name(), leaseMs: 30_000 });
+      await child.next(({ is }) => is === 'held');
+      child.send('go on');
+      expect(await child.next(({ is }) => is === 'done')).toMatchObject({ text: 'the result' });
+      const doneMs = performance.now();
+      expect(await child.exited).toEqual({ code: 0, signal: null });
+      // Far below any lease, renewal or time limit of a call.
+      expect(performance.now() - doneMs).toBeLessThan(1_500);
+      expect(await child.next(({ is }) => is === 'end')).toMatchObject({ aborts: 0 });
+    }),
+  );
+});
+
+test('a process exits soon after the scope ends although nothing is answered any more, and hears of no loss', async () => {
+  await Promise.all(
+    CLIENTS.map(async (client) => {
+      const proxy = await bench.proxy(server.port);
+      const name = bench.name();
+      const child = startLeaver({ port: proxy.port, client, name, leaseMs: 20_000, callTimeoutMs: 300 });
+      await child.next(({ is }) => is === 'held');
+      proxy.freeze();
+      child.send('go on');
+      // The release gets no answer, which says nothing about the body.
+      expect(await child.next(({ is }) => is === 'done')).toMatchObject({ text: 'the result' });
+      const doneMs = performance.now();
+      expect(await child.exited).toEqual({ code: 0, signal: null });
+      expect(performance.now() - doneMs).toBeLessThan(3_000);
+      expect(await child.next(({ is }) => is === 'end')).toMatchObject({ aborts: 0 });
+      proxy.thaw();
+      // The release was on its way; it takes effect when the network does.
+      await waitFor(async () => (await ask(server.port, ['EXISTS', name])) === 0, { what: 'the late release' });
+    }),
+  );
+});

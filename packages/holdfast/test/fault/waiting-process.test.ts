@@ -1,0 +1,123 @@
+/** Waiters in several real processes: one dies at the worst moment, one never stops asking. */
+import { describe, expect, test } from 'vitest';
+import type { FencedLease } from '../../src/index.ts';
+import { type Child, startChild, useChildren } from '../support/child.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { held, LOCK, listeners, MUTEX, SUBJECTS, type Subject, useBench } from './acquire-support.ts';
+import type { ChildPlan, ChildWord } from './acquire-support-child.ts';
+
+const redis = useRedis();
+useLeakCheck(redis, { checksHandles: false });
+useChildren();
+const bench = useBench();
+
+const LEASE_MS = 60_000;
+
+function start(
+  subject: Subject,
+  name: string,
+  plan: Partial<ChildPlan> & Pick<ChildPlan, 'mode'>,
+): Child<ChildWord> {
+  const whole: ChildPlan = {
+    port: redis.port,
+    kind: subject.kind,
+    name,
+    leaseMs: LEASE_MS,
+    handovers: 64,
+    ...plan,
+  };
+  return startChild<ChildWord>('test/fault/acquire-support-child.ts', [JSON.stringify(whole)]);
+}
+
+const says = (event: ChildWord['event']) => (word: ChildWord) => word.event === event;
+
+const heardBy = (subject: Subject, name: string, count: number): Promise<boolean> =>
+  waitFor(async () => (await listeners(redis.port, subject, name)) === count, {
+    limitMs: 20_000,
+    what: `${count} processes to listen`,
+  });
+
+describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
+  test('when one is killed as it is woken, the other gets the lock', async () => {
+    const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const victim = start(subject, name, { mode: 'dies-woken' });
+    await heardBy(subject, name, 1);
+    const survivor = start(subject, name, { mode: 'waiter' });
+    await heardBy(subject, name, 2);
+    expect(await lease.release()).toBe(true);
+    const word = await survivor.next(says('acquired'));
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(victim.lines.map(({ event }) => event)).toEqual(['ready']);
+    if (word.fence !== undefined) expect(word.fence).toBeGreaterThan((lease as FencedLease).fence);
+    survivor.send('release');
+    expect((await survivor.exited).code).toBe(0);
+  });
+
+  test('when one is killed as it gets the lock, the other gets it when the lease has run out, not before', async () => {
+    const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const victim = start(subject, name, { mode: 'dies-granted', leaseMs: 1_500 });
+    await heardBy(subject, name, 1);
+    expect(await lease.release()).toBe(true);
+    const survivor = start(subject, name, { mode: 'waiter' });
+    await victim.exited;
+    const left = await held(redis.port, subject, name);
+    const sinceMs = performance.now();
+    const first = await victim.next(says('acquired'));
+    // The child takes its time to start, and may find the lease over.
+    const word = await survivor.next(says('acquired'));
+    if (left !== null) expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(left.ttlMs - 5);
+    if (subject.kind === 'lock') expect(word.fence).toBeGreaterThan(first.fence ?? Number.POSITIVE_INFINITY);
+    survivor.send('release');
+    expect((await survivor.exited).code).toBe(0);
+  });
+});
+
+describe('a process that never stops taking the lock', () => {
+  test.each([
+    { subject: LOCK, mode: 'greedy', handovers: 64 },
+    { subject: MUTEX, mode: 'greedy', handovers: 64 },
+    { subject: LOCK, mode: 'greedy', handovers: 0 },
+    { subject: LOCK, mode: 'tight', handovers: 64 },
+    { subject: MUTEX, mode: 'tight', handovers: 64 },
+  ] as const)(
+    'lets another process in again and again: $subject.kind, $mode, $handovers handovers',
+    async (plan) => {
+      const { subject, mode, handovers } = plan;
+      const name = bench.name();
+      const locks = await bench.session(redis.port, { leaseMs: LEASE_MS });
+      const greedy = start(subject, name, { mode, handovers });
+      await greedy.next(says('ready'));
+      let longestMs = 0;
+      let counted = 0;
+      for (let round = 0; round < 10; round += 1) {
+        // It must be at it: a loop of ours alone would be the greedy one.
+        await waitFor(
+          async () => {
+            greedy.send('count');
+            const { rounds } = await greedy.next(says('counted'));
+            const hasMoved = rounds > counted;
+            counted = rounds;
+            return hasMoved;
+          },
+          { what: 'the greedy process to take the lock' },
+        );
+        const startMs = performance.now();
+        const lease = await subject.of(locks, name).acquire({ waitMs: 10_000 });
+        longestMs = Math.max(longestMs, performance.now() - startMs);
+        expect(await lease.release()).toBe(true);
+      }
+      // By messages and turns, not by the timers that come after five seconds.
+      expect(longestMs).toBeLessThan(3_500);
+      greedy.send('stop');
+      const { rounds } = await greedy.next(says('stopped'));
+      expect(rounds).toBeGreaterThanOrEqual(10);
+      expect((await greedy.exited).code).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,286 @@
+/**
+ * Plays one random history on the shipped client code under a fake clock, and looks after every event whether
+ * what was promised is still true. The server is the scripted one: this is a test of the client code alone.
+ */
+import { CallFailure } from '../../../src/clients/client.ts';
+import type { FencedLease } from '../../../src/core/lease.ts';
+import { LockAbortedError, LockError } from '../../../src/errors.ts';
+import type { History, Luck, Name, Step } from './histories.ts';
+import { NAMES, PROCESSES } from './histories.ts';
+import type { Fate, SentCall } from './scripted-client.ts';
+import { CountedRandom, Stage, type StageProcess } from './stage.ts';
+
+const CALL_TIMEOUT_MS = 400;
+
+/** How long after waking up a machine that slept may take to look at its clocks. */
+const WAKING_MS = 1_001;
+
+interface Held {
+  readonly lease: FencedLease;
+  readonly who: number;
+  readonly name: Name;
+  /** Those who entered again under one owner are no strangers to each other. */
+  readonly root: FencedLease;
+  readonly signal: AbortSignal;
+  isReleased: boolean;
+  /** When it ends unless it is renewed, as it said last. */
+  untilMs: number;
+}
+
+interface Wait {
+  readonly controller: AbortController;
+  isOver: boolean;
+}
+
+export class ModelWorld {
+  readonly #stage = new Stage();
+  readonly #processes: StageProcess[];
+  readonly #history: History;
+  readonly #held: Held[] = [];
+  readonly #waits: Wait[] = [];
+  readonly #meddled = new Set<Name>();
+  readonly #lastFence = new Map<Name, number>();
+  readonly #background: Promise<unknown>[] = [];
+  #calls = 0;
+  #wokenMs = 0;
+  #isEnding = false;
+
+  constructor(history: History) {
+    this.#history = history;
+    let drawn = 0;
+    const random = new CountedRandom(() => {
+      drawn = (drawn * 16_807 + 11) % 2_147_483_647;
+      return drawn / 2_147_483_647;
+    });
+    const { handovers } = history;
+    const options = { random, handovers, callTimeoutMs: CALL_TIMEOUT_MS, outageMs: 3_000 };
+    this.#processes = Array.from({ length: PROCESSES }, () => this.#stage.process(options));
+    for (const { client } of this.#processes) client.decide = this.#connection();
+  }
+
+  async play(): Promise<void> {
+    for (const step of this.#history.steps) {
+      await this.#take(step);
+      this.#look();
+    }
+    await this.#end();
+  }
+
+  get #nowMs(): number {
+    return this.#stage.clock.monotonicMs();
+  }
+
+  async #take(step: Step): Promise<void> {
+    const { clock, server } = this.#stage;
+    const held = 'at' in step ? this.#held.filter(({ isReleased }) => !isReleased) : [];
+    const one = 'at' in step ? held[step.at % (held.length || 1)] : undefined;
+    switch (step.does) {
+      case 'acquire':
+      case 'try':
+        this.#acquire(step);
+        break;
+      case 'enter again':
+        if (one !== undefined) this.#enterAgain(one);
+        break;
+      case 'release':
+        if (one !== undefined) this.#release(one);
+        break;
+      case 'extend':
+        if (one !== undefined) this.#background.push(one.lease.extend(step.leaseMs).catch(onlyLockErrors));
+        break;
+      case 'abort': {
+        const waiting = this.#waits.filter(({ isOver }) => !isOver);
+        waiting[step.at % (waiting.length || 1)]?.controller.abort();
+        break;
+      }
+      case 'pass':
+        return this.#pass(step.ms);
+      case 'sleep':
+        clock.suspend(step.ms);
+        server.jump(step.ms);
+        this.#wokenMs = this.#nowMs;
+        break;
+      case 'delete':
+        if (server.delete(step.name)) this.#meddled.add(step.name);
+        break;
+      case 'close':
+        this.#background.push((this.#processes[step.who] as StageProcess).session.close(100));
+        break;
+      case 'destroy':
+        this.#background.push((this.#processes[step.who] as StageProcess).session.destroy());
+        break;
+    }
+    await clock.settle();
+  }
+
+  #acquire({ does, who, name, waitMs, leaseMs, renew }: Extract<Step, { waitMs: number }>): void {
+    const lock = (this.#processes[who] as StageProcess).lock(name);
+    const controller = new AbortController();
+    const options = { leaseMs, renew, signal: controller.signal };
+    const asked: Promise<FencedLease | null> =
+      does === 'try' ? lock.tryAcquire(options) : lock.acquire({ ...options, waitMs });
+    this.#await(asked, controller, (lease) => this.#granted(lease, who, name, lease));
+  }
+
+  #enterAgain({ lease: within, who, name, root }: Held): void {
+    const controller = new AbortController();
+    const lock = (this.#processes[who] as StageProcess).lock(name);
+    const asked = lock.acquire({ within, waitMs: 500, signal: controller.signal });
+    this.#await(asked, controller, (lease) => {
+      // The owner above may have released meanwhile: then it came by the front door, with a fence of its own.
+      this.#granted(lease, who, name, lease.fence === root.fence ? root : lease);
+    });
+  }
+
+  #await(
+    asked: Promise<FencedLease | null>,
+    controller: AbortController,
+    granted: (lease: FencedLease) => void,
+  ): void {
+    const wait: Wait = { controller, isOver: false };
+    this.#waits.push(wait);
+    const settled = asked.then((lease) => {
+      wait.isOver = true;
+      if (lease !== null) granted(lease);
+    });
+    this.#background.push(
+      settled.catch((error: unknown) => {
+        wait.isOver = true;
+        onlyLockErrors(error);
+        expectTrue(
+          !(error instanceof LockAbortedError) || controller.signal.aborted,
+          'only its own abort aborts',
+        );
+      }),
+    );
+  }
+
+  #granted(lease: FencedLease, who: number, name: Name, root: FencedLease): void {
+    const held = { lease, who, name, root, signal: lease.signal, isReleased: false, untilMs: this.#nowMs };
+    this.#held.push(held);
+    if (root === lease && !this.#meddled.has(name)) {
+      const last = this.#lastFence.get(name) ?? 0;
+      expectTrue(lease.fence > last, `fences grow: ${lease.fence} came after ${last}`);
+      this.#lastFence.set(name, lease.fence);
+    }
+    this.#look();
+    if (this.#isEnding) this.#release(held);
+  }
+
+  #release(held: Held): void {
+    held.isReleased = true;
+    this.#background.push(held.lease.release().catch(onlyLockErrors));
+    expectTrue(!held.lease.isHeld, 'nothing is held after its release');
+  }
+
+  /** What must be true at every moment. */
+  #look(): void {
+    for (const name of NAMES) if (!this.#meddled.has(name)) this.#lookAtOwners(name);
+    for (const held of this.#held) this.#lookAtLease(held);
+  }
+
+  #lookAtOwners(name: Name): void {
+    const now = this.#held.filter((held) => held.name === name && held.lease.isHeld);
+    const roots = new Set(now.map(({ root }) => root));
+    expectTrue(roots.size <= 1, `one owner at a time for ${name}, found ${roots.size}`);
+    const [first] = now;
+    if (first === undefined) return;
+    const { session } = this.#processes[first.who] as StageProcess;
+    const owner = this.#stage.server.owner(name);
+    expectTrue(
+      owner?.startsWith(session.id) === true,
+      `who holds ${name} has it on the server, found ${owner}`,
+    );
+  }
+
+  #lookAtLease(held: Held): void {
+    const { lease, signal, isReleased } = held;
+    if (lease.isHeld) {
+      expectTrue(!signal.aborted, 'a lease that is held is not told lost');
+      held.untilMs = this.#nowMs + lease.remainingMs;
+    } else if (!isReleased && !signal.aborted) {
+      const lateMs = this.#nowMs - Math.max(held.untilMs + 1, this.#wokenMs + WAKING_MS);
+      expectTrue(lateMs < 0, `the owner of ${held.name} is told in time, and is ${lateMs} ms late`);
+    }
+  }
+
+  async #pass(ms: number): Promise<void> {
+    const { clock } = this.#stage;
+    const endMs = this.#nowMs + ms;
+    while (this.#nowMs < endMs) {
+      const leftMs = endMs - this.#nowMs;
+      await clock.advance(Math.min(clock.nextTimerMs ?? leftMs, leftMs));
+      this.#look();
+    }
+  }
+
+  /** Everything works again, everybody lets go: nothing may be left. */
+  async #end(): Promise<void> {
+    this.#isEnding = true;
+    for (const { client } of this.#processes) client.heal();
+    for (const held of this.#held) if (!held.isReleased) this.#release(held);
+    await this.#pass(30_000);
+    await this.#stage.clock.advance(60_000);
+    const waiting = this.#waits.filter(({ isOver }) => !isOver).length;
+    expectTrue(waiting === 0, `nobody waits at the end, found ${waiting}`);
+    await Promise.all(this.#background);
+    const { server, clock } = this.#stage;
+    const left = {
+      keys: server.keys.length,
+      channels: server.channels.length,
+      timers: clock.pendingTimers,
+      alarms: sum(this.#processes, ({ agenda }) => agenda.size),
+      holds: sum(this.#processes, ({ session }) => session.holds),
+      renewals: sum(this.#processes, ({ session }) => session.renewal.size),
+      lateReleases: sum(this.#processes, ({ session }) => session.lateReleases.size),
+    };
+    expectTrue(
+      Object.values(left).every((count) => count === 0),
+      `nothing is left, found ${JSON.stringify(left)}`,
+    );
+  }
+
+  /** One connection: its requests run, and its answers come, in the order in which they were sent. */
+  #connection(): (call: SentCall) => Fate {
+    let effectAtMs = 0;
+    let answerAtMs = 0;
+    return (call) => {
+      const { luck } = this.#history;
+      const drawn = luck[this.#calls % luck.length] as Luck;
+      this.#calls += 1;
+      const nowMs = this.#nowMs;
+      if (drawn.is === 'refused') return { ...NO_EFFECT, answerMs: 0, instead: UNREACHABLE };
+      if (drawn.is === 'failing') return { ...NO_EFFECT, answerMs: 1, instead: LOADING };
+      if (drawn.is === 'hanging') return { ...NO_EFFECT, answerMs: null };
+      if (drawn.is === 'stray' && mayStray(call)) {
+        return { effectMs: drawn.effectMs, answerMs: drawn.cutMs, instead: CUT };
+      }
+      effectAtMs = Math.max(effectAtMs, nowMs + Math.min(drawn.effectMs, 700));
+      const effectMs = effectAtMs - nowMs;
+      if (drawn.is !== 'answered') return { effectMs, answerMs: drawn.cutMs, instead: CUT };
+      answerAtMs = Math.max(answerAtMs, effectAtMs + drawn.answerMs);
+      return { effectMs, answerMs: answerAtMs - nowMs };
+    };
+  }
+}
+
+const NO_EFFECT = { effectMs: null } as const;
+const UNREACHABLE = new CallFailure('unreachable', 'no connection');
+const LOADING = new CallFailure('reply', 'LOADING Redis is loading the dataset in memory', 'LOADING');
+const CUT = new CallFailure('unknown', 'the connection was lost');
+
+function mayStray(_call: SentCall): boolean {
+  return true;
+}
+
+function sum(processes: readonly StageProcess[], count: (process: StageProcess) => number): number {
+  return processes.reduce((total, process) => total + count(process), 0);
+}
+
+function onlyLockErrors(error: unknown): void {
+  if (!(error instanceof LockError)) throw error;
+}
+
+function expectTrue(belief: boolean, message: string): void {
+  if (!belief) throw new Error(message);
+}
