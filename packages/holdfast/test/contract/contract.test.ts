@@ -22,7 +22,7 @@ import { usingContract } from './using.contract.ts';
 import { redissonContract, waitingContract } from './waiting.contract.ts';
 
 /** They wait far more than they work. */
-vi.setConfig({ maxConcurrency: 15 });
+vi.setConfig({ maxConcurrency: 12 });
 
 for (const row of MATRIX)
   describe(row.title, () => {

@@ -5,6 +5,7 @@ import type { Bench } from './bench.ts';
 import type { ContractTest } from './harness.ts';
 import type { Kind } from './kinds.ts';
 import { during, Room } from './observe.ts';
+import { punctually } from './punctual.ts';
 
 /** So long that only the number of hand-overs bounds a hold. */
 const NO_TIME_BOUND_MS = 60_000;
@@ -135,15 +136,16 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
 
     test('a caller with a longer lease than the one before keeps it', async ({ bench }) => {
       const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
-      const name = bench.name();
-      const lock = kind.of(locks, name);
-      const first = await lock.acquire({ leaseMs: 400 });
-      const next = lock.acquire({ leaseMs: 5_000 });
-      await first.release();
-      const lease = await next;
-      await during(700, () => expect(lease.isHeld).toBe(true));
-      expect(await bench.redis.pttl(bench.key(name))).toBeGreaterThan(400);
-      expect(await lease.release()).toBe(true);
+      await punctually(bench, async (name) => {
+        const lock = kind.of(locks, name);
+        const first = await lock.acquire({ leaseMs: 400 });
+        const next = lock.acquire({ leaseMs: 5_000 });
+        await first.release();
+        const lease = await next;
+        await during(700, () => expect(lease.isHeld).toBe(true));
+        expect(await bench.redis.pttl(bench.key(name))).toBeGreaterThan(400);
+        expect(await lease.release()).toBe(true);
+      });
     });
 
     test('an owner that has handed over has nothing left to give back', async ({ bench }) => {

@@ -174,7 +174,7 @@ export function reentryContract(test: ContractTest): void {
           });
           throw inner;
         },
-        { leaseMs: 600 },
+        { leaseMs: 2_400 },
       );
       const error = await failureOf(outer);
       expect(error).toMatchObject({ code: 'ELOCKLOST', reason: 'gone', outcome: { status: 'rejected' } });

@@ -139,12 +139,12 @@ export function backgroundContract(test: ContractTest): void {
     test('leases are renewed together, about three times in their length', async ({ bench }) => {
       const locks = await bench.locks();
       const lease = (kind: Kind, index: number): Promise<Lease> =>
-        kind.of(locks, bench.name(`${kind.name}:${index}`)).acquire({ leaseMs: 900 });
+        kind.of(locks, bench.name(`${kind.name}:${index}`)).acquire({ leaseMs: 1_200 });
       const leases = await Promise.all(
         KINDS.flatMap((kind) => Array.from({ length: 20 }, (_, index) => lease(kind, index))),
       );
       await watching(bench, async (watch) => {
-        await during(900, () => {});
+        await during(1_200, () => {});
         const commands = await sent(watch);
         expect(new Set(commands)).toEqual(new Set(['evalsha']));
         expect(commands.length).toBeGreaterThanOrEqual(2 * KINDS.length);

@@ -11,7 +11,7 @@ export function upheavalContract(test: ContractTest): void {
     test('FLUSHALL is told to every owner by its next renewal', async ({ bench }) => {
       const locks = await bench.locks();
       const leases = await Promise.all(
-        KINDS.map((kind) => kind.of(locks, bench.name(kind.name)).acquire({ leaseMs: 900 })),
+        KINDS.map((kind) => kind.of(locks, bench.name(kind.name)).acquire({ leaseMs: 1_500 })),
       );
       const told = leases.map(({ signal }) => aborted(signal));
       await bench.redis.flushall();

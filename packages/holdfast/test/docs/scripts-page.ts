@@ -39,13 +39,15 @@ function describeScript(file: string): string {
   ];
   const answers = outcomes.map((outcome) => {
     const payload = outcome.payload.map(({ name, type }) => `\`${name}\` (${type})`).join(', ');
-    const isBare = bare?.outcome === outcome.name;
-    const alone = isBare && bare !== undefined ? `; or \`${bare.item}\` as one integer alone` : '';
-    return `| \`${outcome.name}\` | ${OUTCOMES[outcome.name]} | ${payload}${alone} |`;
+    const row = `| \`${outcome.name}\` | ${OUTCOMES[outcome.name]} | ${payload}`;
+    if (bare?.outcome !== outcome.name) return `${row} |`;
+    // With nothing else to tell, a script has no reason to answer with a list.
+    if (outcome.payload.length === 1) return `${row}, as one integer alone |`;
+    return `${row}; or \`${bare.item}\` as one integer alone |`;
   });
   const lines = [`## \`${name}\``, '', isBatch ? `${sentence} For many at once: one outcome for each.` : sentence, ''];
   if (given.length > 0) lines.push('| given | as | meaning |', '| --- | --- | --- |', ...given, '');
-  lines.push('| outcome | number | with |', '| --- | --- | --- |', ...answers, '', `Twice: ${repeat}.`);
+  lines.push('| outcome | number | with |', '| --- | --- | --- |', ...answers, '', `When it runs twice: ${repeat}.`);
   return lines.join('\n');
 }
 

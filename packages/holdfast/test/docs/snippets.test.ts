@@ -1,9 +1,12 @@
 /**
  * Every block of TypeScript on a page compiles, and runs against a real server as it is written. A block marked
  * `ts no-run` cannot run alone; it compiles all the same. A `text` block right after a block is what it prints.
+ * The examples are run too.
  */
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { blocksOf, listPages } from './pages.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { blocksOf, listPages, ROOT } from './pages.ts';
 import { expectPrinted } from './printed.ts';
 import { useServerPool } from './server-pool.ts';
 import { type Ran, Workshop } from './workshop.ts';
@@ -42,9 +45,34 @@ describe.concurrent('a snippet', { timeout: LIMIT_MS }, () => {
   for (const { page, line, mark, file, output: shown } of snippets) {
     if (mark === 'no-run') continue;
     test(`of ${page}, line ${line}, runs`, async () => {
-      const { code, output } = await pool.lend((port) => workshop.run(file, port));
+      const { code, output } = await pool.lend((port) => workshop.start(file, port).ended);
       expect(code, output).toBe(0);
       if (shown !== null) expectPrinted(output, shown);
     });
   }
+});
+
+describe.concurrent('the example', { timeout: LIMIT_MS }, () => {
+  test('of a fenced write prints what its page says', async () => {
+    const file = join(ROOT, 'examples/fenced-write/main.ts');
+    const { code, output } = await pool.lend((port) => workshop.start(file, port).ended);
+    expect(code, output).toBe(0);
+    const shown = blocksOf('examples/fenced-write/README.md').find(({ info }) => info === 'text');
+    expectPrinted(output, shown?.code ?? '');
+  });
+
+  test('of a cron job runs each job on one of two replicas, and ends on SIGTERM', async () => {
+    await pool.lend(async (port) => {
+      const replicas = [1, 2].map(() => workshop.start(join(ROOT, 'examples/cron/main.ts'), port));
+      const runs = (): string[] =>
+        replicas.flatMap((replica) => [...replica.printed().matchAll(/^run (\d+): done/gm)].map(([, run = '']) => run));
+      await waitFor(() => runs().length >= 3, { limitMs: 20_000, what: 'three runs' });
+      for (const replica of replicas) replica.kill('SIGTERM');
+      for (const { code, output } of await Promise.all(replicas.map(({ ended }) => ended))) {
+        expect(code, output).toBe(0);
+        expect(output).not.toMatch(/error/i);
+      }
+      expect(new Set(runs()).size).toBe(runs().length);
+    });
+  });
 });

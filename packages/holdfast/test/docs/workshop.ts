@@ -18,6 +18,13 @@ export interface Ran {
   readonly output: string;
 }
 
+export interface Running {
+  /** What it has printed so far. */
+  printed(): string;
+  kill(signal: NodeJS.Signals): void;
+  readonly ended: Promise<Ran>;
+}
+
 export class Workshop {
   readonly #folder = makeGuardedFolder('holdfast-docs-');
 
@@ -51,13 +58,13 @@ export class Workshop {
   /** Compiles all that was written, and the examples. What it says is what is wrong. */
   compile(): Promise<Ran> {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    return this.#run([tsc, '-p', this.#folder], {}, COMPILE_LIMIT_MS);
+    return this.#start([tsc, '-p', this.#folder], {}, COMPILE_LIMIT_MS).ended;
   }
 
   /** Runs a file that was compiled. For it, Redis at its default port is the one at this port. */
-  run(file: string, redisPort: number): Promise<Ran> {
+  start(file: string, redisPort: number): Running {
     const args = ['--import', this.#compiled(PRELOAD), this.#compiled(file)];
-    return this.#run(args, { HOLDFAST_DOCS_PORT: `${redisPort}` }, RUN_LIMIT_MS);
+    return this.#start(args, { HOLDFAST_DOCS_PORT: `${redisPort}` }, RUN_LIMIT_MS);
   }
 
   #compiled(file: string): string {
@@ -76,7 +83,7 @@ export class Workshop {
     symlinkSync(own, join(packages, 'holdfast'));
   }
 
-  #run(args: readonly string[], env: Readonly<Record<string, string>>, limitMs: number): Promise<Ran> {
+  #start(args: readonly string[], env: Readonly<Record<string, string>>, limitMs: number): Running {
     const child = spawn(process.execPath, args, {
       cwd: this.#folder,
       env: { ...process.env, ...env },
@@ -93,12 +100,13 @@ export class Workshop {
       output += `\nkilled: it was still running after ${limitMs} ms\n`;
       child.kill('SIGKILL');
     }, limitMs);
-    return new Promise((resolve, reject) => {
+    const ended = new Promise<Ran>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => {
         clearTimeout(killer);
         resolve({ code, output });
       });
     });
+    return { printed: () => output, kill: (signal) => void child.kill(signal), ended };
   }
 }

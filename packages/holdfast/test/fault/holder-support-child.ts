@@ -7,9 +7,13 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
-import { type AbandonedMessage, CHANNELS, type FencedLease, Locks } from '../../src/index.ts';
+import {
+  type AbandonedMessage,
+  CHANNELS,
+  type FencedLease,
+  Locks,
+  type RedisClient,
+} from '../../src/index.ts';
 import { FencedResource } from './holder-support-resource.ts';
 
 export type Task = keyof typeof TASKS;
@@ -27,7 +31,18 @@ export interface ChildOrder {
 
 /** Everything a child says. Each line has an `is`, and what that task knows at that moment. */
 export interface ChildLine {
-  readonly is: 'held' | 'woken' | 'turned' | 'wrote' | 'lost' | 'abandoned' | 'heard' | 'uncaught' | 'done' | 'end';
+  readonly is:
+    | 'held'
+    | 'ready'
+    | 'woken'
+    | 'turned'
+    | 'wrote'
+    | 'lost'
+    | 'abandoned'
+    | 'heard'
+    | 'uncaught'
+    | 'done'
+    | 'end';
   readonly fence?: number;
   readonly isHeld?: boolean;
   readonly isAborted?: boolean;
@@ -44,13 +59,21 @@ const order = JSON.parse(process.argv[2] ?? '{}') as ChildOrder;
 // Standard output is a pipe, which is written at once: a line is out before the next statement runs.
 const say = (line: ChildLine): void => console.log(JSON.stringify(line));
 
-/** Never connected itself: the session's own connections are the only ones, and they let the process go. */
-const client =
-  order.client === 'ioredis'
-    ? new Redis(order.port, '127.0.0.1', { lazyConnect: true })
-    : createClient({ socket: { host: '127.0.0.1', port: order.port } });
-const { callTimeoutMs = 2_000 } = order;
-const locks = new Locks(client, { leaseMs: order.leaseMs, callTimeoutMs });
+/**
+ * Never connected itself: the session's own connections are the only ones, and they let the process go. Only the
+ * client that is asked for is loaded, because loading one takes longer than everything else here.
+ */
+async function makeClient({ client, port }: ChildOrder): Promise<RedisClient> {
+  if (client === 'ioredis') {
+    const { Redis } = await import('ioredis');
+    return new Redis(port, '127.0.0.1', { lazyConnect: true });
+  }
+  const { createClient } = await import('redis');
+  return createClient({ socket: { host: '127.0.0.1', port } });
+}
+
+const { leaseMs, callTimeoutMs = 2_000 } = order;
+const locks = new Locks(await makeClient(order), { leaseMs, callTimeoutMs });
 
 async function hold(name = order.name): Promise<FencedLease> {
   const lease = await locks.lock(name).acquire();
@@ -73,6 +96,7 @@ function blockFor(ms: number): void {
 /** Spins without letting the event loop turn, until it notices that the process was stopped for a while. */
 function spinUntilStopped(pauseMs: number): void {
   let lastMs = performance.now();
+  say({ is: 'ready' });
   for (;;) {
     const nowMs = performance.now();
     if (nowMs - lastMs >= pauseMs) return;
@@ -103,7 +127,7 @@ const TASKS = {
   pauseBusy: async (): Promise<void> => {
     const lease = await hold();
     const { signal } = lease;
-    spinUntilStopped(order.leaseMs / 2);
+    spinUntilStopped(leaseMs / 2);
     const { isHeld } = lease;
     say({ is: 'woken', isHeld });
     await nextTurn();
@@ -121,24 +145,27 @@ const TASKS = {
     let lastMs = performance.now();
     const looking = setInterval(() => {
       const nowMs = performance.now();
-      const hasSlept = nowMs - lastMs >= order.leaseMs / 2;
+      const hasSlept = nowMs - lastMs >= leaseMs / 2;
       lastMs = nowMs;
       if (!hasSlept) return;
       say({ is: 'woken', isHeld: lease.isHeld });
       clearInterval(looking);
     }, 5);
+    say({ is: 'ready' });
     await once(signal, 'abort');
     say({ is: 'lost', isHeld: lease.isHeld });
   },
 
   /** Throws one lease away and keeps another. */
   collect: async (): Promise<void> => {
-    subscribe(CHANNELS.abandoned, (message) => say({ is: 'abandoned', lock: (message as AbandonedMessage).lock }));
+    subscribe(CHANNELS.abandoned, (message) =>
+      say({ is: 'abandoned', lock: (message as AbandonedMessage).lock }),
+    );
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const kept = await hold(`${order.name}:kept`);
     await hold(`${order.name}:dropped`);
-    const collecting = setInterval(collectGarbage, 50);
+    const collecting = setInterval(collectGarbage, 100);
     await toldToGoOn();
     say({ is: 'end', isHeld: kept.isHeld, wasOurs: await kept.release() });
     clearInterval(collecting);
@@ -147,14 +174,16 @@ const TASKS = {
   /** Has listeners to a loss that misbehave, and other leases beside the lost one. */
   listeners: async (): Promise<void> => {
     process.on('uncaughtException', ({ message }) => say({ is: 'uncaught', text: message }));
-    const [lost, ...others] = await Promise.all(['a', 'b', 'c'].map((letter) => hold(`${order.name}:${letter}`)));
+    const [lost, ...others] = await Promise.all(
+      ['a', 'b', 'c'].map((letter) => hold(`${order.name}:${letter}`)),
+    );
     subscribe(CHANNELS.lost, () => {
       throw new Error('the subscriber fails');
     });
     lost?.signal.addEventListener('abort', () => {
       throw new Error('the listener fails');
     });
-    lost?.signal.addEventListener('abort', () => blockFor(order.leaseMs / 4));
+    lost?.signal.addEventListener('abort', () => blockFor(leaseMs / 4));
     lost?.signal.addEventListener('abort', async () => {
       throw new Error('the listener rejects');
     });

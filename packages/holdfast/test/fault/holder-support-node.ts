@@ -134,7 +134,8 @@ export class ScriptedNode implements Client {
   #execute({ verb, script, keys, args }: SeenCall): Reply {
     const key = keys[0] ?? '';
     const holder = args[0] ?? '';
-    if (verb === 'renew') return keys.map((each, i) => this.#renew(each, args[2 * i] ?? '', Number(args[2 * i + 1])));
+    if (verb === 'renew')
+      return keys.map((each, i) => this.#renew(each, args[2 * i] ?? '', Number(args[2 * i + 1])));
     if (verb === 'release') {
       const isOurs = this.holder(key) === holder;
       if (isOurs) this.#keys.delete(key);

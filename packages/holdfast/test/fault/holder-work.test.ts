@@ -112,7 +112,9 @@ test('`using` whose release gets no answer gives what the body gave', async () =
     expect(await rejection(lock.using(() => Promise.reject(failure))), label).toBe(failure);
     await cutAgain;
     // Repeated in the background until it is answered.
-    await waitFor(async () => (await held(server.port, subject, lock.name)) === null, { what: 'the late release' });
+    await waitFor(async () => (await held(server.port, subject, lock.name)) === null, {
+      what: 'the late release',
+    });
   });
 });
 

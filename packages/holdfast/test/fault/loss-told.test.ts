@@ -35,7 +35,10 @@ interface Fault {
 async function hold(): Promise<Holder[]> {
   const rows = await openRows(bench, server.port);
   const holders = await Promise.all(
-    rows.map(async (row) => ({ ...row, watched: await acquireWatched(bench, row.lock, { leaseMs: LEASE_MS }) })),
+    rows.map(async (row) => ({
+      ...row,
+      watched: await acquireWatched(bench, row.lock, { leaseMs: LEASE_MS }),
+    })),
   );
   await waitFor(() => holders.every(({ watched }) => watched.renewals > 0), { what: 'renewals' });
   return holders;
@@ -130,8 +133,18 @@ const CUT_OFF: Fault[] = [
 ];
 
 const WITHOUT_A_SERVER: Fault[] = [
-  { what: 'the server is frozen', reason: 'expired', strike: () => server.freeze(), heal: () => server.resume() },
-  { what: 'the server is killed', reason: 'expired', strike: () => server.kill(), heal: () => server.restart() },
+  {
+    what: 'the server is frozen',
+    reason: 'expired',
+    strike: () => server.freeze(),
+    heal: () => server.resume(),
+  },
+  {
+    what: 'the server is killed',
+    reason: 'expired',
+    strike: () => server.kill(),
+    heal: () => server.restart(),
+  },
 ];
 
 describe.each(TAKEN_BY_AN_ADMIN)('when $what', (fault) => {

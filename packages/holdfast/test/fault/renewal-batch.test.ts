@@ -17,44 +17,46 @@ const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
 
-test.each(MATRIX)('300 leases of a $subject.kind on $client are renewed in few calls of at most 128 names, and one that is gone disturbs no other', async ({
-  client,
-  subject,
-}) => {
-  const proxy = await bench.proxy(server.port);
-  const locks = await bench.session(proxy.port, { client });
-  const name = bench.name();
-  const names = Array.from({ length: LEASES }, (_, i) => `${name}:${i}`);
-  const leases: Lease[] = await Promise.all(names.map((each) => subject.of(locks, each).acquire({ leaseMs: LEASE_MS })));
-  const told: string[] = [];
-  for (const lease of leases) lease.signal.addEventListener('abort', () => told.push(lease.name));
-  const renewals = () => proxy.history.filter(subject.renews);
-  const renewed = () => new Set(renewals().flatMap((args) => args.slice(3, 3 + Number(args[2]))));
+test.each(MATRIX)(
+  '300 leases of a $subject.kind on $client are renewed in few calls of at most 128 names, and one that is gone disturbs no other',
+  async ({ client, subject }) => {
+    const proxy = await bench.proxy(server.port);
+    const locks = await bench.session(proxy.port, { client });
+    const name = bench.name();
+    const names = Array.from({ length: LEASES }, (_, i) => `${name}:${i}`);
+    const leases: Lease[] = await Promise.all(
+      names.map((each) => subject.of(locks, each).acquire({ leaseMs: LEASE_MS })),
+    );
+    const told: string[] = [];
+    for (const lease of leases) lease.signal.addEventListener('abort', () => told.push(lease.name));
+    const renewals = () => proxy.history.filter(subject.renews);
+    const renewed = () => new Set(renewals().flatMap((args) => args.slice(3, 3 + Number(args[2]))));
 
-  await waitFor(() => renewed().size === LEASES, { what: 'every lease to be renewed' });
-  const victim = names[150] ?? '';
-  await askAll(server.port, [
-    ['DEL', victim],
-    ['RPUSH', victim, 'something else'],
-  ]);
-  proxy.clearHistory();
-  const beforeMs = performance.now();
-  await waitFor(() => performance.now() - beforeMs > 1.5 * LEASE_MS, { what: 'a lease and a half' });
-  const watchedMs = performance.now() - beforeMs;
+    await waitFor(() => renewed().size === LEASES, { what: 'every lease to be renewed' });
+    const victim = names[150] ?? '';
+    await askAll(server.port, [
+      ['DEL', victim],
+      ['RPUSH', victim, 'something else'],
+    ]);
+    proxy.clearHistory();
+    const beforeMs = performance.now();
+    await waitFor(() => performance.now() - beforeMs > 1.5 * LEASE_MS, { what: 'a lease and a half' });
+    const watchedMs = performance.now() - beforeMs;
 
-  expect(told).toEqual([victim]);
-  expect(leases.filter(({ isHeld }) => !isHeld).map((lease) => lease.name)).toEqual([victim]);
-  expect(renewed().size).toBe(LEASES);
-  for (const [, , count] of renewals()) expect(Number(count)).toBeLessThanOrEqual(BATCH_MAX);
-  // Three batches for 300 names, renewed at a third of the lease and up to a third sooner; the rest is for batches
-  // that a busy machine has split.
-  const callsPerSecond = renewals().length / (watchedMs / 1_000);
-  expect(callsPerSecond).toBeLessThan(20);
+    expect(told).toEqual([victim]);
+    expect(leases.filter(({ isHeld }) => !isHeld).map((lease) => lease.name)).toEqual([victim]);
+    expect(renewed().size).toBe(LEASES);
+    for (const [, , count] of renewals()) expect(Number(count)).toBeLessThanOrEqual(BATCH_MAX);
+    // Three batches for 300 names, renewed at a third of the lease and up to a third sooner; the rest is for batches
+    // that a busy machine has split.
+    const callsPerSecond = renewals().length / (watchedMs / 1_000);
+    expect(callsPerSecond).toBeLessThan(20);
 
-  const released = await Promise.all(leases.map((lease) => lease.release()));
-  expect(released.filter((wasOurs) => !wasOurs).length).toBe(1);
-  await ask(server.port, ['DEL', victim]);
-});
+    const released = await Promise.all(leases.map((lease) => lease.release()));
+    expect(released.filter((wasOurs) => !wasOurs).length).toBe(1);
+    await ask(server.port, ['DEL', victim]);
+  },
+);
 
 describe.each(SUBJECTS)('of many leases of a $kind', (subject) => {
   test('one whose extension hangs leaves the others renewed', async () => {
@@ -62,7 +64,9 @@ describe.each(SUBJECTS)('of many leases of a $kind', (subject) => {
     const node = new ScriptedNode(clock);
     const locks = new Locks(node, { clock });
     const [hanging, ...others] = await Promise.all(
-      ['hanging', 'b', 'c'].map((name): Promise<Lease> => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })),
+      ['hanging', 'b', 'c'].map(
+        (name): Promise<Lease> => subject.of(locks, name).acquire({ leaseMs: LEASE_MS }),
+      ),
     );
     node.fate = ({ verb, keys }) => (verb === 'renew' && keys.includes('hanging') ? 'lost' : 'answered');
     const failing = hanging && rejection(hanging.extend(LEASE_MS));

@@ -102,7 +102,10 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
     for (let stepMs = 0; stepMs < 2 * LEASE_MS; stepMs += 50) {
       await clock.advance(50);
       const claimed = lease.isHeld;
-      expect(claimed && node.holder('name') === null, `claimed after ${stepMs} ms, and free on the server`).toBe(false);
+      expect(
+        claimed && node.holder('name') === null,
+        `claimed after ${stepMs} ms, and free on the server`,
+      ).toBe(false);
     }
     await failing;
     await lease.release();

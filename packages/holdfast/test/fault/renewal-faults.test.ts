@@ -119,7 +119,9 @@ test('a renewal that comes when another owner was there and left does not bring 
       what: 'what had piled up to reach the server',
     });
     // Behind all of it on the server's side.
-    await waitFor(async () => (await subject.of(rivals, lock.name).tryAcquire())?.release(), { what: 'a free lock' });
+    await waitFor(async () => (await subject.of(rivals, lock.name).tryAcquire())?.release(), {
+      what: 'a free lock',
+    });
     expect(await held(server.port, subject, lock.name), label).toBe(null);
   });
 });

@@ -37,7 +37,9 @@ interface Watched {
 type MatrixRow = (typeof MATRIX)[number];
 
 /** Holds, or tries to hold, a lock of each length for a second, and counts what the server is asked to do for it. */
-async function hold(rows: readonly { readonly row: MatrixRow; readonly leaseMs: number }[]): Promise<Watched[]> {
+async function hold(
+  rows: readonly { readonly row: MatrixRow; readonly leaseMs: number }[],
+): Promise<Watched[]> {
   const ready = [];
   // All sessions first: making a client of node-redis keeps the event loop from turning.
   for (const { row, leaseMs } of rows) {
@@ -56,17 +58,21 @@ async function hold(rows: readonly { readonly row: MatrixRow; readonly leaseMs: 
   );
 }
 
-test.each(MATRIX)('a $subject.kind on $client makes at most four calls a lease, whatever its length', async (row) => {
-  const lengths = [3, 5, 10, 50, 300, 1_000, 1_250, 1_251, 2_000];
-  const all = await hold(lengths.map((leaseMs) => ({ row, leaseMs })));
-  for (const { leaseMs, calls, tookMs } of all) {
-    const most = (4 * tookMs) / leaseMs + CALLS_BESIDE + (leaseMs < 10 ? CALLS_IN_VAIN_MAX : 0);
-    expect(calls, `calls with a lease of ${leaseMs} ms`).toBeLessThanOrEqual(most);
-  }
-  // Held past the end of their first lease: nothing above passes because nothing is sent.
-  for (const { lease, leaseMs } of all) if (leaseMs >= 1_000) expect(lease?.isHeld, `${leaseMs} ms`).toBe(true);
-  await Promise.all(all.map(({ lease }) => lease?.release()));
-});
+test.each(MATRIX)(
+  'a $subject.kind on $client makes at most four calls a lease, whatever its length',
+  async (row) => {
+    const lengths = [3, 5, 10, 50, 300, 1_000, 1_250, 1_251, 2_000];
+    const all = await hold(lengths.map((leaseMs) => ({ row, leaseMs })));
+    for (const { leaseMs, calls, tookMs } of all) {
+      const most = (4 * tookMs) / leaseMs + CALLS_BESIDE + (leaseMs < 10 ? CALLS_IN_VAIN_MAX : 0);
+      expect(calls, `calls with a lease of ${leaseMs} ms`).toBeLessThanOrEqual(most);
+    }
+    // Held past the end of their first lease: nothing above passes because nothing is sent.
+    for (const { lease, leaseMs } of all)
+      if (leaseMs >= 1_000) expect(lease?.isHeld, `${leaseMs} ms`).toBe(true);
+    await Promise.all(all.map(({ lease }) => lease?.release()));
+  },
+);
 
 test('a lease of a month or a year makes no call while it is held', async () => {
   const rows = MATRIX.flatMap((row) => [30 * DAY_MS, 365 * DAY_MS].map((leaseMs) => ({ row, leaseMs })));
@@ -103,7 +109,9 @@ test('a wait with a lease too short to be valid ends as unavailable, after few c
     TOO_SHORT.map(async ({ subject, leaseMs }) => {
       const proxy = await bench.proxy(server.port);
       const lock = subject.of(await bench.session(proxy.port), bench.name());
-      expect(await rejection(lock.acquire({ leaseMs, waitMs: WATCH_MS }))).toBeInstanceOf(LockUnavailableError);
+      expect(await rejection(lock.acquire({ leaseMs, waitMs: WATCH_MS }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
       expect(scriptCalls(proxy)).toBeLessThanOrEqual(CALLS_IN_VAIN_MAX);
       expect(scriptCalls(proxy)).toBeGreaterThan(3);
     }),

@@ -45,7 +45,9 @@ describe.each(SUBJECTS)('after the release of a $kind', (subject) => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
     const locks = new Locks(node, { clock });
-    const leases = await Promise.all(['a', 'b'].map((name) => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })));
+    const leases = await Promise.all(
+      ['a', 'b'].map((name) => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })),
+    );
     await clock.advance(10 * LEASE_MS);
     expect(clock.refdTimers, 'a held lease keeps nobody').toBe(0);
     for (const lease of leases) expect(await lease.release()).toBe(true);
@@ -107,7 +109,9 @@ test('a process exits soon after the scope ends although nothing is answered any
       expect(await child.next(({ is }) => is === 'end')).toMatchObject({ aborts: 0 });
       proxy.thaw();
       // The release was on its way; it takes effect when the network does.
-      await waitFor(async () => (await ask(server.port, ['EXISTS', name])) === 0, { what: 'the late release' });
+      await waitFor(async () => (await ask(server.port, ['EXISTS', name])) === 0, {
+        what: 'the late release',
+      });
     }),
   );
 });

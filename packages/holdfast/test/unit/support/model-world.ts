@@ -269,8 +269,8 @@ const UNREACHABLE = new CallFailure('unreachable', 'no connection');
 const LOADING = new CallFailure('reply', 'LOADING Redis is loading the dataset in memory', 'LOADING');
 const CUT = new CallFailure('unknown', 'the connection was lost');
 
-function mayStray(_call: SentCall): boolean {
-  return true;
+function mayStray({ script }: SentCall): boolean {
+  return script.endsWith('.acquire') || script.endsWith('.release');
 }
 
 function sum(processes: readonly StageProcess[], count: (process: StageProcess) => number): number {

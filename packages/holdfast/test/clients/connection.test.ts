@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { Connection } from '../../src/clients/connection.ts';
+import { SILENCE_MS_MAX } from '../../src/clients/silence.ts';
+import { CONNECT_MS_MAX } from '../../src/clients/wire.ts';
+import { Agenda } from '../../src/core/agenda.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FakeDriver } from './fake-driver.ts';
+import { failureOf } from './harness.ts';
+import { echo } from './scripts.ts';
+
+function setUp() {
+  const clock = new FakeClock();
+  const agenda = new Agenda(clock);
+  const driver = new FakeDriver();
+  return { clock, agenda, driver, connection: new Connection(driver, agenda) };
+}
+
+async function connected() {
+  const parts = setUp();
+  const first = parts.connection.run(echo('first'), 1_000);
+  parts.driver.wire.next('connect').answer();
+  await parts.clock.settle();
+  parts.driver.wire.next('evalsha', 'echo first').answer('first');
+  expect(await first).toBe('first');
+  return parts;
+}
+
+describe('a connection of our own', () => {
+  test('that hangs while it is made is dropped after CONNECT_MS_MAX, and the next call makes another', async () => {
+    const { clock, driver, connection, agenda } = setUp();
+    const call = connection.run(echo('a'), 60_000);
+    await clock.advance(CONNECT_MS_MAX - 1);
+    expect(driver.wire.isDropped).toBe(false);
+    await clock.advance(1);
+    expect(failureOf(await call)).toMatchObject({
+      kind: 'unreachable',
+      text: 'no connection within 5000 ms',
+    });
+    expect(driver.wire.isDropped).toBe(true);
+    expect(agenda.size).toBe(0);
+    const late = driver.wire.next('connect');
+    void connection.run(echo('b'), 60_000);
+    expect(driver.wires).toHaveLength(2);
+    // The first one comes up after all: it was given up, and must not be taken for the second.
+    late.answer();
+    await clock.settle();
+    expect(connection.isConnected).toBe(false);
+    connection.close();
+  });
+
+  test('goes on being made for later calls when the first has given up', async () => {
+    const { clock, driver, connection } = setUp();
+    const hasty = connection.run(echo('hasty'), 100);
+    await clock.advance(100);
+    expect(failureOf(await hasty).kind).toBe('unreachable');
+    const patient = connection.run(echo('patient'), 1_000);
+    driver.wire.next('connect').answer();
+    await clock.settle();
+    driver.wire.next('evalsha', 'echo patient').answer('patient');
+    expect(await patient).toBe('patient');
+    expect(driver.wires).toHaveLength(1);
+  });
+
+  test('never holds the process by itself; a call does, by its deadline', async () => {
+    const { clock, driver, connection } = await connected();
+    expect(driver.wire.isHeld).toBe(false);
+    expect(clock.refdTimers).toBe(0);
+    const call = connection.run(echo('x'), 1_000);
+    expect(clock.refdTimers).toBe(1);
+    driver.wire.next('evalsha', 'echo x').answer('x');
+    await call;
+    expect(clock.refdTimers).toBe(0);
+  });
+
+  test('that is lost ends its calls at once, also when its client never says what became of them', async () => {
+    const { clock, driver, connection } = await connected();
+    const calls = ['a', 'b'].map((value) => connection.run(echo(value), 60_000));
+    driver.wire.events.lost(new Error('read ECONNRESET'));
+    driver.wire.events.lost(new Error('again'));
+    for (const result of await Promise.all(calls)) {
+      expect(failureOf(result)).toMatchObject({
+        kind: 'unknown',
+        text: 'the connection was lost: read ECONNRESET',
+      });
+    }
+    expect(driver.wire.isDropped).toBe(true);
+    expect(clock.refdTimers).toBe(0);
+    connection.close();
+  });
+
+  test('that cannot even be dialled makes a call end unreachable', async () => {
+    const { driver, connection } = setUp();
+    driver.dial = () => {
+      throw new Error('Requires at least one sentinel to connect to.');
+    };
+    const failure = failureOf(await connection.run(echo('x'), 1_000));
+    expect(failure).toMatchObject({
+      kind: 'unreachable',
+      text: 'Requires at least one sentinel to connect to.',
+    });
+  });
+
+  test('whose client throws instead of rejecting makes a call end unknown', async () => {
+    const { driver, connection } = await connected();
+    driver.wire.send = () => {
+      throw new TypeError('Invalid argument type');
+    };
+    expect(failureOf(await connection.run(echo('x'), 1_000))).toMatchObject({
+      kind: 'unknown',
+      text: 'Invalid argument type',
+    });
+    connection.close();
+  });
+
+  test('does not send a script by its text when the refusal of its hash comes after the deadline', async () => {
+    const { clock, driver, connection } = await connected();
+    const call = connection.run(echo('x'), 100);
+    await clock.advance(100);
+    expect(failureOf(await call).kind).toBe('unknown');
+    driver.wire.next('evalsha', 'echo x').refuse('NOSCRIPT No matching script.');
+    await clock.settle();
+    expect(driver.wire.asked).toEqual([]);
+    connection.close();
+  });
+
+  test('sends a script by its text once, under the deadline of the call', async () => {
+    const { clock, driver, connection } = await connected();
+    const call = connection.run(echo('x'), 100);
+    await clock.advance(99);
+    driver.wire.next('evalsha', 'echo x').refuse('NOSCRIPT No matching script.');
+    await clock.settle();
+    driver.wire.next('eval', 'echo x').refuse('NOSCRIPT No matching script.');
+    expect(failureOf(await call)).toMatchObject({ kind: 'reply', word: 'NOSCRIPT' });
+    expect(clock.refdTimers).toBe(0);
+    connection.close();
+  });
+
+  test('is silent only while nothing at all comes back', async () => {
+    const { clock, driver, connection } = await connected();
+    void connection.run(echo('a'), 60_000);
+    void connection.run(echo('b'), 60_000);
+    await clock.advance(SILENCE_MS_MAX - 1);
+    driver.wire.next('evalsha', 'echo a').answer('a');
+    await clock.advance(SILENCE_MS_MAX - 1);
+    expect(driver.wire.isDropped).toBe(false);
+    await clock.advance(1);
+    expect(driver.wire.isDropped).toBe(true);
+  });
+
+  test('is not silent when it is idle', async () => {
+    const { clock, driver, agenda } = await connected();
+    await clock.advance(10 * SILENCE_MS_MAX);
+    expect(driver.wire.isDropped).toBe(false);
+    expect(agenda.size).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { ask, askAll } from '../support/raw-redis.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { FLAVOURS } from './flavours.ts';
+import { AMPLE_MS } from './harness.ts';
+import { append } from './scripts.ts';
+import { using } from './using.ts';
+
+async function listIn(port: number, database: string): Promise<unknown> {
+  const [, list] = await askAll(port, [
+    ['SELECT', database],
+    ['LRANGE', 'list', '0', '-1'],
+  ]);
+  return list;
+}
+
+describe('a database that the caller selects after it has made its client', () => {
+  const redis = useRedis();
+  const ioredis = FLAVOURS.filter(({ library }) => library === 'ioredis');
+  const nodeRedis = FLAVOURS.filter(({ library }) => library === 'node-redis');
+
+  test.each(ioredis)('is where the scripts of $name run', async ({ make }) => {
+    await ask(redis.port, ['FLUSHALL']);
+    const caller = make({ port: redis.port });
+    await caller.connect();
+    await using(caller, async (client) => {
+      await caller.select(3);
+      await client.run(append('x'), AMPLE_MS);
+      // Not moved by a later choice, neither now nor by a reconnect: locks must stay where they are.
+      await caller.select(4);
+      await client.run(append('y'), AMPLE_MS);
+      await ask(redis.port, ['CLIENT', 'KILL', 'TYPE', 'normal']);
+      await waitFor(() => !client.isConnected);
+      await client.run(append('z'), AMPLE_MS);
+    });
+    expect(await listIn(redis.port, '3')).toEqual(['x', 'y', 'z']);
+  });
+
+  test.each(ioredis)('is where the scripts of $name run while it reconnects', async ({ make }) => {
+    await ask(redis.port, ['FLUSHALL']);
+    const caller = make({ port: redis.port, ioredis: { retryStrategy: () => 60_000 } });
+    await caller.connect();
+    await caller.select(3);
+    await ask(redis.port, ['CLIENT', 'KILL', 'TYPE', 'normal']);
+    await waitFor(() => !caller.isReady());
+    await using(caller, async (client) => void (await client.run(append('x'), AMPLE_MS)));
+    expect(await listIn(redis.port, '3')).toEqual(['x']);
+  });
+
+  test.each(nodeRedis)(
+    'is not known to us with $name, which tells only what it was made with',
+    async ({ make }) => {
+      await ask(redis.port, ['FLUSHALL']);
+      const caller = make({ port: redis.port, database: 2 });
+      await caller.connect();
+      await caller.select(3);
+      await using(caller, async (client) => void (await client.run(append('x'), AMPLE_MS)));
+      expect(await listIn(redis.port, '2')).toEqual(['x']);
+    },
+  );
+});

@@ -1,0 +1,27 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ask } from '../support/raw-redis.ts';
+import { useRedis } from '../support/redis-server.ts';
+import { FLAVOURS } from './flavours.ts';
+import { AMPLE_MS, failureOf } from './harness.ts';
+import { echo } from './scripts.ts';
+import { using } from './using.ts';
+
+describe('a server that is loading its data', () => {
+  // Each key takes a while to load, and the server looks up between them.
+  const slow = ['--key-load-delay', '20000', '--loading-process-events-interval-bytes', '1024'];
+  const redis = useRedis({ args: ['--enable-debug-command', 'local', ...slow] });
+  beforeAll(async () => {
+    await ask(redis.port, ['DEBUG', 'POPULATE', '2000', 'key', '100']);
+    await ask(redis.port, ['SAVE']);
+    await redis.restart();
+  });
+
+  test.each(FLAVOURS)('answers a call with $name by LOADING, which is a reply', async ({ make }) => {
+    await using(make({ port: redis.port }), async (client) => {
+      expect(failureOf(await client.run(echo('x'), AMPLE_MS))).toMatchObject({
+        kind: 'reply',
+        word: 'LOADING',
+      });
+    });
+  });
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { SILENCE_MS_MAX } from '../../src/clients/silence.ts';
+import { RECONNECT_MS_MAX, RECONNECT_MS_MIN, Subscriptions } from '../../src/clients/subscriptions.ts';
+import { Agenda } from '../../src/core/agenda.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FakeDriver } from './fake-driver.ts';
+import { failureOf } from './harness.ts';
+
+function setUp(fraction = 0) {
+  const clock = new FakeClock();
+  const agenda = new Agenda(clock);
+  const driver = new FakeDriver();
+  const subscriptions = new Subscriptions(driver, agenda, { ...systemRandom, fraction: () => fraction });
+  return { clock, agenda, driver, subscriptions };
+}
+
+/** With one confirmed listener, whose messages are in `heard`. */
+async function listening(fraction = 0) {
+  const parts = setUp(fraction);
+  const heard: (string | null)[] = [];
+  const listened = parts.subscriptions.listen('news', (message) => heard.push(message), 1_000);
+  parts.driver.wire.next('connect').answer();
+  await parts.clock.settle();
+  parts.driver.wire.next('subscribe', 'news').answer();
+  const stop = await listened;
+  if (typeof stop !== 'function') throw new Error(stop.text);
+  return { ...parts, heard, stop };
+}
+
+describe('a lost subscription', () => {
+  test.each([
+    ['without luck', 0, [50, 100, 200, 400, 500, 500]],
+    ['with luck', 0.5, [75, 150, 300, 600, 750, 750]],
+  ])('is tried again after longer and longer times: %s', async (_, fraction, delays) => {
+    const { clock, driver } = await listening(fraction);
+    driver.wire.events.lost(new Error('read ECONNRESET'));
+    for (const [index, delayMs] of delays.entries()) {
+      expect(delayMs).toBeGreaterThanOrEqual(RECONNECT_MS_MIN);
+      expect(delayMs).toBeLessThanOrEqual(RECONNECT_MS_MAX);
+      expect(driver.wires).toHaveLength(index + 1);
+      await clock.advance(delayMs - 1);
+      expect(driver.wires).toHaveLength(index + 1);
+      await clock.advance(1);
+      expect(driver.wires).toHaveLength(index + 2);
+      driver.wire.next('connect').refuse('connect ECONNREFUSED');
+      await clock.settle();
+    }
+  });
+
+  test('is tried again soon once one has been confirmed in between', async () => {
+    const { clock, driver, heard } = await listening();
+    for (let turn = 0; turn < 5; turn += 1) {
+      driver.wire.events.lost(new Error('read ECONNRESET'));
+      await clock.advance(RECONNECT_MS_MIN);
+      driver.wire.next('connect').answer();
+      await clock.settle();
+      driver.wire.next('subscribe', 'news').answer();
+      await clock.settle();
+    }
+    expect(heard).toEqual([null, null, null, null, null]);
+  });
+
+  test('is not tried again soon by a server that lets us in and throws us out', async () => {
+    const { clock, driver } = await listening();
+    for (const delayMs of [50, 100, 200, 400]) {
+      const dials = driver.wires.length;
+      driver.wire.events.lost(new Error('read ECONNRESET'));
+      await clock.advance(delayMs - 1);
+      expect(driver.wires).toHaveLength(dials);
+      await clock.advance(1);
+      driver.wire.next('connect').answer();
+      await clock.settle();
+    }
+  });
+
+  test('holds the process while somebody listens, and is forgotten when nobody does', async () => {
+    const { clock, driver, agenda, stop } = await listening();
+    driver.wire.events.lost(new Error('read ECONNRESET'));
+    expect(clock.refdTimers).toBe(1);
+    stop();
+    expect(clock.refdTimers).toBe(0);
+    expect(agenda.size).toBe(0);
+    await clock.advance(60_000);
+    expect(driver.wires).toHaveLength(1);
+  });
+
+  test('that the server refuses to restore leaves its listener without, until somebody asks again', async () => {
+    const { clock, driver, subscriptions, heard } = await listening();
+    driver.wire.events.lost(new Error('read ECONNRESET'));
+    await clock.advance(RECONNECT_MS_MIN);
+    driver.wire.next('connect').answer();
+    await clock.settle();
+    driver.wire.next('subscribe', 'news').refuse('NOPERM No permissions to access a channel');
+    await clock.settle();
+    expect(driver.wire.asked).toEqual([]);
+    const again = subscriptions.listen('news', () => {}, 1_000);
+    driver.wire.next('subscribe', 'news').answer();
+    expect(await again).toBeTypeOf('function');
+    expect(heard).toEqual([null]);
+  });
+});
+
+describe('a subscription', () => {
+  test('holds the process by its socket while somebody listens', async () => {
+    const { driver, stop } = await listening();
+    expect(driver.wire.isHeld).toBe(true);
+    stop();
+    expect(driver.wire.isHeld).toBe(false);
+  });
+
+  test('that is asked for while the channel is being given up waits, and is asked for anew', async () => {
+    const { clock, driver, subscriptions, stop, heard } = await listening();
+    stop();
+    const unsubscribing = driver.wire.next('unsubscribe', 'news');
+    let isConfirmed = false;
+    const again = subscriptions.listen('news', (message) => heard.push(message), 1_000);
+    void again.then(() => {
+      isConfirmed = true;
+    });
+    expect(driver.wire.asked).toEqual([]);
+    unsubscribing.answer();
+    await clock.settle();
+    expect(isConfirmed).toBe(false);
+    driver.wire.next('subscribe', 'news').answer();
+    expect(await again).toBeTypeOf('function');
+    driver.wire.events.message('news', 'x');
+    expect(heard).toEqual(['x']);
+  });
+
+  test('that is confirmed after its listener gave up is given up, too', async () => {
+    const { clock, driver, subscriptions } = await listening();
+    const late = subscriptions.listen('late', () => {}, 100);
+    const subscribing = driver.wire.next('subscribe', 'late');
+    await clock.advance(100);
+    expect(failureOf(await late).kind).toBe('unknown');
+    expect(driver.wire.asked).toEqual([]);
+    subscribing.answer();
+    await clock.settle();
+    driver.wire.next('unsubscribe', 'late').answer();
+    await clock.settle();
+    expect(driver.wire.asked).toEqual([]);
+  });
+
+  test('that is confirmed after its listener gave up serves one that came meanwhile', async () => {
+    const { clock, driver, subscriptions } = await listening();
+    const hasty = subscriptions.listen('late', () => {}, 100);
+    await clock.advance(100);
+    await hasty;
+    const patient = subscriptions.listen('late', () => {}, 100);
+    driver.wire.next('subscribe', 'late').answer();
+    expect(await patient).toBeTypeOf('function');
+    expect(driver.wire.asked).toEqual([]);
+  });
+
+  test('hears a message that comes in the same breath as the confirmation', async () => {
+    const { driver, subscriptions } = await listening();
+    const heard: (string | null)[] = [];
+    const listened = subscriptions.listen('other', (message) => heard.push(message), 1_000);
+    driver.wire.next('subscribe', 'other').answer();
+    driver.wire.events.message('other', 'x');
+    await listened;
+    expect(heard).toEqual(['x']);
+  });
+
+  test('that gets no answer for SILENCE_MS_MAX is taken to a new connection', async () => {
+    const { clock, driver, subscriptions, heard } = await listening();
+    const stuck = subscriptions.listen('other', () => {}, 60_000);
+    await clock.advance(SILENCE_MS_MAX);
+    expect(driver.wires[0]?.isDropped).toBe(true);
+    expect(failureOf(await stuck).kind).toBe('unreachable');
+    await clock.advance(RECONNECT_MS_MIN);
+    driver.wire.next('connect').answer();
+    await clock.settle();
+    driver.wire.next('subscribe', 'news').answer();
+    await clock.settle();
+    expect(heard).toEqual([null]);
+  });
+
+  test('ends with close, and a stop afterwards is harmless', async () => {
+    const { agenda, driver, subscriptions, stop, heard } = await listening();
+    const pending = subscriptions.listen('other', () => {}, 1_000);
+    subscriptions.close();
+    expect(failureOf(await pending).kind).toBe('closed');
+    driver.wire.events.message('news', 'x');
+    stop();
+    expect(heard).toEqual([]);
+    expect(driver.wire.isDropped).toBe(true);
+    expect(agenda.size).toBe(0);
+  });
+});
