@@ -44,6 +44,14 @@ end
 -- Fences first: if the counter is not a number this stops before the lock is written.
 if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
-redis.call('PEXPIRE', lock, lease_ms)
+-- Never shorter: a request that was repeated may arrive late, behind one that stated more.
+if ttl_ms < tonumber(lease_ms) then
+  local expires = redis.pcall('PEXPIRE', lock, lease_ms)
+  if type(expires) == 'table' then
+    -- A user that may not: no lock stays without an expiry.
+    if ttl_ms == -2 then redis.call('DEL', lock) end
+    error(expires)
+  end
+end
 if wants_time == 1 then return { GRANTED, now_ms, first_fence } end
 return first_fence

@@ -4,14 +4,20 @@
 -- @each arg holder string: <session>:<hold number>
 -- @each arg lease_ms digits, ms
 -- @each outcome RENEWED GONE FAILED
--- @repeat harmless: the lease is stated, not added
+-- @repeat harmless: the lease is stated, not added, and never made shorter
 local outcomes = {}
 for i = 1, #KEYS do
   local lock = KEYS[i]
   local holder = ARGV[2 * i - 1]
   local lease_ms = ARGV[2 * i]
   local mine = redis.pcall('HEXISTS', lock, holder)
-  if mine == 1 then mine = redis.pcall('PEXPIRE', lock, lease_ms) end
+  if mine == 1 then
+    -- Never shorter: a request without an answer may arrive late, behind one that stated more.
+    mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')
+    -- It has more, or has lost its expiry.
+    if mine == 0 then mine = redis.pcall('PEXPIRE', lock, lease_ms, 'NX') end
+    if mine == 0 then mine = 1 end
+  end
   if mine == 1 then
     outcomes[i] = RENEWED
   elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then

@@ -20,5 +20,6 @@ if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
 if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end
 if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end
-redis.call('PEXPIRE', mutex, lease_ms)
+-- Never shorter: a request that was repeated may arrive late, behind one that stated more.
+if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end
 return now_ms

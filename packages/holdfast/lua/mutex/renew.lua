@@ -4,14 +4,20 @@
 -- @each arg token string: random, one per hold
 -- @each arg lease_ms digits, ms
 -- @each outcome RENEWED GONE FAILED
--- @repeat harmless: the lease is stated, not added
+-- @repeat harmless: the lease is stated, not added, and never made shorter
 local outcomes = {}
 for i = 1, #KEYS do
   local mutex = KEYS[i]
   local token = ARGV[2 * i - 1]
   local lease_ms = ARGV[2 * i]
   local owner = redis.pcall('GET', mutex)
-  if owner == token then owner = redis.pcall('PEXPIRE', mutex, lease_ms) end
+  if owner == token then
+    -- Never shorter: a request without an answer may arrive late, behind one that stated more.
+    owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')
+    -- It has more, or has lost its expiry.
+    if owner == 0 then owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'NX') end
+    if owner == 0 then owner = 1 end
+  end
   if owner == 1 then
     outcomes[i] = RENEWED
   elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then

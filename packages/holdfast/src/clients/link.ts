@@ -13,6 +13,7 @@
  *
  * `close` leads to idle from everywhere, without a word.
  */
+import { AsyncResource } from 'node:async_hooks';
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { reasonOf } from './reason.ts';
 import { SILENCE_MS_MAX, Silence } from './silence.ts';
@@ -46,7 +47,29 @@ export class Link {
 
   /** Connects unless it is connecting or up. */
   open(): void {
-    if (this.#wire !== null) return;
+    if (this.#wire === null) this.#connect();
+  }
+
+  /** Whether the connection keeps the process alive. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#wire?.hold(isHeld);
+  }
+
+  close(): void {
+    const wire = this.#wire;
+    this.#wire = null;
+    this.#silence?.stop();
+    this.#silence = null;
+    this.#agenda.cancel(this.#connectAlarm);
+    wire?.drop();
+  }
+
+  /**
+   * In the async context in which the link was made: a connection outlives the call that first needs it, and must
+   * neither keep that call's context alive nor show it to listeners.
+   */
+  readonly #connect = AsyncResource.bind((): void => {
     let wire: Wire;
     try {
       wire = this.#dial();
@@ -65,22 +88,7 @@ export class Link {
       },
     );
     wire.hold(this.#isHeld);
-  }
-
-  /** Whether the connection keeps the process alive. */
-  hold(isHeld: boolean): void {
-    this.#isHeld = isHeld;
-    this.#wire?.hold(isHeld);
-  }
-
-  close(): void {
-    const wire = this.#wire;
-    this.#wire = null;
-    this.#silence?.stop();
-    this.#silence = null;
-    this.#agenda.cancel(this.#connectAlarm);
-    wire?.drop();
-  }
+  });
 
   #dial(): Wire {
     // Events of a wire that has been given up mean nothing any more.

@@ -13,6 +13,7 @@ import { assert } from './assert.ts';
 import { Backoff } from './backoff.ts';
 import { detached } from './detached.ts';
 import { acquireError } from './failures.ts';
+import { NO_STRAYS, type Strays } from './late-releases.ts';
 import type { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 import type { Waiter } from './waiter.ts';
@@ -25,7 +26,7 @@ type NotGranted = Exclude<AcquireResult, Granted>;
 /** Whom the contender works for. */
 export interface ContenderHost {
   /** It is ours. The waiter is the first in the queue. */
-  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>): void;
+  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>, strays: Strays): void;
   /** Nobody wants it any more. */
   gaveUp(): void;
 }
@@ -49,6 +50,7 @@ export class Contender {
   #terms: HoldTerms | null = null;
   /** An attempt under the present holder went unanswered: it may have been granted. */
   #mayExist = false;
+  #strays: Strays = NO_STRAYS;
   #isAttempting = false;
   #last: NotGranted | null = null;
   #outageSinceMs: number | null = null;
@@ -125,7 +127,7 @@ export class Contender {
   }
 
   #newTerms(leaseMs: number): HoldTerms {
-    const holder = this.#terms?.holder ?? this.#session.newHolder(this.#protocol);
+    const holder = this.#session.newHolder(this.#protocol);
     const handovers = Math.min(this.#session.options.handovers, this.#queue.size - 1);
     return { holder, leaseMs, fences: 1 + handovers };
   }
@@ -133,24 +135,33 @@ export class Contender {
   #isGranted(result: AcquireResult): result is Granted {
     this.#isAttempting = false;
     if (result.is === 'granted') return true;
-    if (result.is === 'unknown') this.#mayExist = true;
+    if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
+      this.#mayExist = true;
+      const { agenda, options } = this.#session;
+      const { count } = this.#strays;
+      this.#strays = { count: count + 1, untilMs: agenda.clock.monotonicMs() + options.callTimeoutMs };
+    }
     this.#last = result;
     return false;
   }
 
   #grant(granted: Granted): void {
     const terms = this.#terms as HoldTerms;
-    this.#terms = null;
-    this.#mayExist = false;
+    const strays = this.#strays;
+    this.#forgetTerms();
     this.#last = null;
     this.#outageSinceMs = null;
     this.#backoff = null;
     const waiter = this.#queue.head;
     if (waiter !== null) {
-      this.#host.granted(granted, terms, waiter);
+      this.#host.granted(granted, terms, waiter, strays);
     } else {
       // The grant crossed the last caller's departure.
-      this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs);
+      const { count, untilMs } = strays;
+      this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs, {
+        count: count + 1,
+        untilMs,
+      });
       this.stopListening();
       this.#host.gaveUp();
     }
@@ -182,16 +193,20 @@ export class Contender {
     const isStranger = result.is === 'refused' && !this.#session.topology.hasAnswered;
     const isOver = nowMs - this.#outageSinceMs >= outageMs;
     if (isHopeless || isStranger || isOver) return this.#rejectAll(result);
-    for (const waiter of this.#queue.takeTries()) {
-      // One attempt, but an answer that was lost is asked for again while its time lasts.
-      const isLost = result.is === 'unknown' && result.servers.some(({ kind }) => kind !== 'late');
-      if (isLost && waiter.elapsedMs < callTimeoutMs) this.#queue.push(waiter);
-      else waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
+    // One attempt, but an answer that was lost is asked for again while its time lasts.
+    const isLost = result.is === 'unknown' && result.servers.some(({ kind }) => kind !== 'late');
+    const isOut = (waiter: Waiter<Owner | null>): boolean => !isLost || waiter.elapsedMs >= callTimeoutMs;
+    for (const waiter of this.#queue.takeTries(isOut)) {
+      waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
     }
     this.#settleWaits();
     if (this.#queue.head === null) return;
     this.#backoff ??= new Backoff(random);
-    await this.#sleep(this.#backoff.nextMs());
+    const { head } = this.#queue;
+    const leftMs = head.options.isTry
+      ? Math.max(0, callTimeoutMs - head.elapsedMs)
+      : Number.POSITIVE_INFINITY;
+    await this.#sleep(Math.min(this.#backoff.nextMs(), leftMs));
   }
 
   async #sleep(delayMs: number): Promise<void> {
@@ -236,13 +251,20 @@ export class Contender {
   /** Nobody wants it any more. */
   #giveUp(): void {
     if (this.#mayExist && this.#terms !== null) {
-      this.#session.lateReleases.add(this.#protocol, this.#terms.holder, this.#terms.leaseMs);
+      const { holder, leaseMs } = this.#terms;
+      this.#session.lateReleases.add(this.#protocol, holder, leaseMs, this.#strays);
     }
-    this.#terms = null;
-    this.#mayExist = false;
+    this.#forgetTerms();
     this.stopListening();
     this.#host.gaveUp();
     this.#session.finish();
+  }
+
+  /** The next attempt is under a holder of its own. */
+  #forgetTerms(): void {
+    this.#terms = null;
+    this.#mayExist = false;
+    this.#strays = NO_STRAYS;
   }
 
   /** Something that cannot happen did: every caller hears it rather than waiting for ever. */

@@ -1,6 +1,7 @@
 /** How an acquisition that did not succeed is told to its caller: one place for the words. */
 import {
   type Holder,
+  LockAbortedError,
   LockConflictError,
   type LockError,
   LockTimeoutError,
@@ -9,6 +10,7 @@ import {
   type ServerFailure,
 } from '../errors.ts';
 import type { AcquireResult, Protocol } from '../topologies/topology.ts';
+import { WAITERS_MAX } from './waiter-queue.ts';
 
 export function quoted(protocol: Protocol): string {
   return `${protocol.kind} ${JSON.stringify(protocol.name)}`;
@@ -66,6 +68,18 @@ function unavailable(
   const tookMs = Math.round(details.elapsedMs);
   const message = `${quoted(protocol)}: the server did not serve it within ${tookMs} ms (${describeServers(servers)})`;
   return new LockUnavailableError(message, { ...details, servers });
+}
+
+/** The caller's signal fired while it waited. */
+export function abortError(protocol: Protocol, elapsedMs: number, signal: AbortSignal): LockError {
+  const message = `${quoted(protocol)}: aborted after ${Math.round(elapsedMs)} ms of waiting`;
+  return new LockAbortedError(message, { lock: protocol.name, elapsedMs, cause: signal.reason });
+}
+
+/** Too many callers wait already: the one that comes is turned away rather than piled up. */
+export function crowdError(protocol: Protocol): LockError {
+  const message = `${quoted(protocol)}: ${WAITERS_MAX} callers of this process wait for it already`;
+  return new LockUnavailableError(message, { lock: protocol.name });
 }
 
 /** A release without an answer. It is being repeated; the lease on the server is the last resort. */

@@ -10,6 +10,7 @@ import type { KeepResult, Protocol } from '../topologies/topology.ts';
 import type { Clock } from './clock.ts';
 import type { HeapItem } from './heap.ts';
 import { earlierOf, type Instant, laterOf, leaseDeadline, remainingMs } from './instant.ts';
+import type { Strays } from './late-releases.ts';
 import type { Owner } from './owner.ts';
 
 /** Who looks after a hold: takes it back from an owner, and is told when it ends by itself. */
@@ -27,6 +28,8 @@ export interface HoldGrant {
   readonly firstFence: number | undefined;
   readonly handovers: number;
   readonly grantedMs: number;
+  /** Earlier acquires of this holder without an answer. */
+  readonly strays: Strays;
   readonly warden: HoldWarden;
 }
 
@@ -34,6 +37,7 @@ export class Hold implements HeapItem {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly grantedMs: number;
+  readonly strays: Strays;
   readonly warden: HoldWarden;
   /** For the renewal heap: when it next needs attention. */
   dueMs = 0;
@@ -41,6 +45,8 @@ export class Hold implements HeapItem {
   /** When the next renewal should go out; only meaningful while `renews`. */
   renewAtMs = 0;
   leaseMs: number;
+  /** The longest lease ever stated: what the server may have at worst. */
+  longestMs: number;
   renews: boolean;
   handoversLeft: number;
   /** The root of the chain of owners. */
@@ -52,13 +58,16 @@ export class Hold implements HeapItem {
   #deadline: Instant;
   #nextFence: number | undefined;
   #isLive = true;
+  #wasLost = false;
 
   constructor(grant: HoldGrant) {
     this.protocol = grant.protocol;
     this.holder = grant.holder;
     this.grantedMs = grant.grantedMs;
+    this.strays = grant.strays;
     this.warden = grant.warden;
     this.leaseMs = grant.leaseMs;
+    this.longestMs = grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
     this.#deadline = grant.deadline;
@@ -82,8 +91,19 @@ export class Hold implements HeapItem {
     return this.#isLive && this.remainingMs(clock) > 0;
   }
 
-  end(): void {
+  /** Whether an earlier acquire of this holder may still be on its way to the server. */
+  hasStrays(clock: Clock): boolean {
+    return this.strays.count > 0 && clock.monotonicMs() < this.strays.untilMs;
+  }
+
+  /** Whether it ended by loss rather than by release. */
+  get wasLost(): boolean {
+    return this.#wasLost;
+  }
+
+  end(wasLost: boolean): void {
     this.#isLive = false;
+    this.#wasLost = wasLost;
   }
 
   /** The next of the block of fences that came with the grant. */
@@ -98,6 +118,7 @@ export class Hold implements HeapItem {
    * shorter one. So the deadline moves down before sending, and only an answer moves it up.
    */
   willState(sentAt: Instant, leaseMs: number): void {
+    this.longestMs = Math.max(this.longestMs, leaseMs);
     this.#deadline = earlierOf(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
 

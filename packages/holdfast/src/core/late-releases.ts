@@ -23,7 +23,21 @@ interface LateRelease {
   readonly holder: string;
   /** When the server has certainly let it go, by our monotonic clock. */
   readonly untilMs: number;
+  strays: Strays;
+  /** What the best answer so far was. */
+  outcome: 'released' | 'gone';
 }
+
+/**
+ * Acquires of a holder that went unanswered. Each may still reach the server until then, behind a release that was
+ * sent later on another connection; after that the server refuses it.
+ */
+export interface Strays {
+  readonly count: number;
+  readonly untilMs: number;
+}
+
+export const NO_STRAYS: Strays = { count: 0, untilMs: 0 };
 
 export class LateReleases {
   readonly #agenda: Agenda;
@@ -47,12 +61,12 @@ export class LateReleases {
   }
 
   /** Takes over the release of a holder whose last request, stating `leaseMs`, may still take effect. */
-  add(protocol: Protocol, holder: string, leaseMs: number): void {
+  add(protocol: Protocol, holder: string, leaseMs: number, strays: Strays = NO_STRAYS): void {
     if (this.#isStopped) return;
     // That request is refused by the server once the call has timed out, so the lease starts by then at the latest.
     const untilMs =
       this.#agenda.clock.monotonicMs() + this.#options.callTimeoutMs + leaseMs + driftMs(leaseMs);
-    this.#open.set(holder, { protocol, holder, untilMs });
+    this.#open.set(holder, { protocol, holder, untilMs, strays, outcome: 'gone' });
     if (this.#open.size > LATE_RELEASES_MAX) {
       const oldest = this.#open.values().next().value as LateRelease;
       this.#close(oldest, 'dropped');
@@ -63,14 +77,17 @@ export class LateReleases {
   /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
   async flush(): Promise<void> {
     if (this.#open.size === 0) return;
+    let alarm: Alarm | undefined;
     const limit = new Promise<void>((resolve) => {
-      this.#agenda.setIn(new Alarm(resolve, true), this.#options.callTimeoutMs);
+      alarm = new Alarm(resolve, true);
+      this.#agenda.setIn(alarm, this.#options.callTimeoutMs);
     });
     const round = async (): Promise<void> => {
       if (this.#sending !== null) await this.#sending;
       if (this.#open.size > 0) await this.#send();
     };
     await Promise.race([round(), limit]);
+    if (alarm !== undefined) this.#agenda.cancel(alarm);
   }
 
   /** Leaves everything to the leases on the server. */
@@ -106,8 +123,14 @@ export class LateReleases {
     // An answer that makes no sense is no answer.
     const result = await this.#topology.release(late.protocol, late.holder, callTimeoutMs).catch(() => null);
     if (result === null || result.is === 'failed') return;
+    const { count, untilMs } = late.strays;
+    const left = result.is === 'released' ? count - 1 : count;
+    late.strays = { count: left, untilMs };
+    if (result.is === 'released') late.outcome = 'released';
+    // One may still be on its way: that the lock is not ours now proves nothing.
+    if (left > 0 && this.#agenda.clock.monotonicMs() < untilMs) return;
     this.#backoff.reset();
-    this.#close(late, result.is);
+    this.#close(late, late.outcome);
   }
 
   #close(late: LateRelease, outcome: 'released' | 'gone' | 'expired' | 'dropped'): void {

@@ -3,15 +3,16 @@
  * under; an owner has one child at a time, and parallel re-entries queue behind it inside the process. The hold
  * count in Redis is the number of owners in the chain, stated anew after each change.
  */
-import { LockAbortedError, type LockError, LockNotHeldError } from '../errors.ts';
+import { type LockError, LockNotHeldError } from '../errors.ts';
 import type { KeepResult } from '../topologies/topology.ts';
 import { Backoff } from './backoff.ts';
-import { acquireError, quoted } from './failures.ts';
+import { abortError, acquireError, crowdError, quoted } from './failures.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 import { siblingsOf } from './siblings.ts';
 import { Waiter } from './waiter.ts';
+import { WAITERS_MAX } from './waiter-queue.ts';
 
 /** The owner above has released meanwhile: the caller must come in by the front door. */
 export const ENDED = 'ended';
@@ -65,15 +66,19 @@ export class Reentry {
     // A sibling that comes in states the same count by itself.
     if (freePlace(owner)) return true;
     const result = await this.#session.renewal.recount(owner.hold);
+    // The others of the chain may have released meanwhile, and the hold with them.
+    if (result === null) return !owner.hold.wasLost;
     // Without an answer the count in Redis is behind, which nothing depends on: the hold is released as a whole.
-    return result !== null && result.is !== 'gone';
+    return result.is !== 'gone';
   }
 
   #queue(parent: Owner, options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | typeof ENDED> {
     const { agenda } = this.#session;
     const { protocol } = parent.hold;
-    const waiter = new Waiter<Owner | typeof ENDED>(agenda, protocol.name, options, startedMs);
-    siblingsOf(parent).queue.push(waiter);
+    const { queue } = siblingsOf(parent);
+    if (queue.size >= WAITERS_MAX) return Promise.reject(crowdError(protocol));
+    const waiter = new Waiter<Owner | typeof ENDED>(agenda, protocol, options, startedMs);
+    queue.push(waiter);
     waiter.armTimeout(() => waiter.reject(acquireError(protocol, null, waiter.elapsedMs)));
     return waiter.promise;
   }
@@ -108,21 +113,22 @@ export class Reentry {
       return new LockNotHeldError(`${quoted(protocol)}: was released while it was entered again`, details);
     }
     if (options.signal?.aborted) {
-      const message = `${quoted(protocol)}: aborted while it was entered again`;
-      return new LockAbortedError(message, { ...details, cause: options.signal.reason });
+      return abortError(protocol, elapsedMs, options.signal);
     }
     const { outageMs } = this.#session.options;
     const isOver = options.isTry || elapsedMs >= Math.min(options.waitMs, outageMs);
     // Not `unknown`: nobody but us holds it, and the next count states the truth.
     return isOver
-      ? acquireError(protocol, { is: 'refused', servers: result.servers, isPassing: true }, elapsedMs)
+      ? acquireError(
+          protocol,
+          { is: 'refused', servers: result.servers, isPassing: true, isCertain: true },
+          elapsedMs,
+        )
       : null;
   }
 
   #undo(child: Owner): void {
-    if (child.state !== 'held') return;
-    child.markReleased();
-    child.hold.count -= 1;
-    freePlace(child);
+    // Not by hand: those above may have released meanwhile, and then the hold ends with this one.
+    child.hold.warden.release(child).catch(() => {});
   }
 }

@@ -26,8 +26,9 @@ const EARLY_SHARE = 0.25;
 /** The next renewal of a batch comes up to this share of the interval sooner. */
 const JITTER_SHARE = 0.1;
 
-/** After a renewal without an answer the next try waits this share of the lease, within these bounds. */
+/** After a renewal without an answer the next try waits this share of the lease, or of what is left, within bounds. */
 const RETRY_SHARE = 1 / 30;
+const RETRY_SHARE_LEFT = 1 / 3;
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 1_000;
 
@@ -42,10 +43,6 @@ const CLOCK_JUMP_MS = 50;
 
 function intervalMs(hold: Hold): number {
   return hold.leaseMs / RENEWALS_PER_LEASE;
-}
-
-function retryMs(hold: Hold): number {
-  return Math.min(Math.max(hold.leaseMs * RETRY_SHARE, RETRY_MS_MIN), RETRY_MS_MAX);
 }
 
 export class Renewal {
@@ -70,7 +67,7 @@ export class Renewal {
   /** Starts watching a hold that was granted or handed over just now. */
   watch(hold: Hold): void {
     if (this.#heap.size === 0) this.#clockGapMs = this.#readClockGap();
-    hold.renewAtMs = hold.deadline.monotonicMs - hold.leaseMs + this.#nextIntervalMs(hold, 0);
+    hold.renewAtMs = hold.deadline.monotonicMs - hold.leaseMs + this.#nextIntervalMs(hold.leaseMs, 0);
     this.refresh(hold);
   }
 
@@ -82,7 +79,10 @@ export class Renewal {
   /** Puts the hold where its changed deadline or renewal time belongs. */
   refresh(hold: Hold): void {
     const renewAtMs = hold.renews && hold.keeping === null ? hold.renewAtMs : Number.POSITIVE_INFINITY;
-    this.#heap.reschedule(hold, Math.min(renewAtMs, hold.deadline.monotonicMs));
+    // By both clocks: after a sleep of the machine the end is nearer than the monotonic deadline says.
+    const { clock } = this.#agenda;
+    const endMs = clock.monotonicMs() + hold.remainingMs(clock);
+    this.#heap.reschedule(hold, Math.min(renewAtMs, endMs));
     if (!this.#alarm.isSet || hold.dueMs < this.#alarm.dueMs) this.#arm();
   }
 
@@ -104,7 +104,7 @@ export class Renewal {
         if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
           hold.leaseMs = leaseMs;
           hold.hasStated(sentAt, leaseMs);
-          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(hold, 0);
+          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(leaseMs, 0);
         }
         return result;
       });
@@ -117,12 +117,15 @@ export class Renewal {
   async recount(hold: Hold): Promise<KeepResult | null> {
     const result = await hold.keep(() => {
       const sentAt = instantNow(this.#agenda.clock);
-      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs: hold.leaseMs };
+      // What was sent, not what the hold has by then: a hand-over may have changed it meanwhile.
+      const { leaseMs } = hold;
+      hold.longestMs = Math.max(hold.longestMs, leaseMs);
+      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs };
       return this.#topology
         .recount(hold.protocol, item, hold.count, this.#timeoutMs([hold]))
         .then((result) => {
           if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
-            hold.hasStatedAtLeast(sentAt, hold.leaseMs);
+            hold.hasStatedAtLeast(sentAt, leaseMs);
           }
           return result;
         });
@@ -177,6 +180,8 @@ export class Renewal {
     if (!hasJumped) return taken;
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
       this.#heap.remove(hold);
+      // Its next renewal was planned by a clock that stood still.
+      hold.renewAtMs = 0;
       taken.push(hold);
     }
     return taken;
@@ -217,7 +222,8 @@ export class Renewal {
         const result = results?.[i] ?? null;
         if (result?.is === 'kept' && hold.isValid(this.#agenda.clock)) {
           hold.hasStated(sentAt, item.leaseMs);
-          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(hold, intervalShare);
+          // By what was stated: a new owner's longer lease takes effect with the next renewal only.
+          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(item.leaseMs, intervalShare);
         }
         this.#afterKeep(hold, result);
       }
@@ -233,13 +239,21 @@ export class Renewal {
     } else if (hold.remainingMs(this.#agenda.clock) <= 0) {
       hold.warden.holdLost(hold, 'expired');
     } else {
-      if (result?.is !== 'kept') hold.renewAtMs = this.#agenda.clock.monotonicMs() + retryMs(hold);
+      if (result?.is !== 'kept') hold.renewAtMs = this.#agenda.clock.monotonicMs() + this.#retryMs(hold);
       this.refresh(hold);
     }
   }
 
-  #nextIntervalMs(hold: Hold, share: number): number {
-    return intervalMs(hold) * (1 - JITTER_SHARE * share);
+  #nextIntervalMs(leaseMs: number, share: number): number {
+    return (leaseMs / RENEWALS_PER_LEASE) * (1 - JITTER_SHARE * share);
+  }
+
+  #retryMs(hold: Hold): number {
+    const shareMs = Math.min(
+      hold.leaseMs * RETRY_SHARE,
+      hold.remainingMs(this.#agenda.clock) * RETRY_SHARE_LEFT,
+    );
+    return Math.min(Math.max(shareMs, RETRY_MS_MIN), RETRY_MS_MAX);
   }
 
   #timeoutMs(holds: readonly Hold[]): number {

@@ -96,8 +96,8 @@ export class Session {
   }
 
   /** The hold is over for us: nothing touches it any more. */
-  forgetHold(hold: Hold): void {
-    hold.end();
+  forgetHold(hold: Hold, wasLost: boolean): void {
+    hold.end(wasLost);
     this.renewal.forget(hold);
     this.#holds -= 1;
     if (this.#holds > 0) return;
@@ -109,7 +109,9 @@ export class Session {
   async releaseHold(hold: Hold): Promise<ReleaseResult> {
     this.begin();
     const result = await this.topology.release(hold.protocol, hold.holder, this.options.callTimeoutMs);
-    if (result.is === 'failed') this.lateReleases.add(hold.protocol, hold.holder, hold.leaseMs);
+    if (result.is === 'failed' || hold.hasStrays(this.agenda.clock)) {
+      this.lateReleases.add(hold.protocol, hold.holder, hold.longestMs, hold.strays);
+    }
     this.finish();
     return result;
   }

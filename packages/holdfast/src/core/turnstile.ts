@@ -13,20 +13,19 @@
  * - `turning`: between two owners a script is under way: the lease is restarted for a caller with a fixed one, or
  *   the hold is being released. Out: `held`, `seeking`, `idle`.
  */
-import { LockClosedError, LockLostError, LockUnavailableError, type LossReason } from '../errors.ts';
+import { LockClosedError, LockLostError, type LossReason } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { HoldTerms, Protocol, ReleaseResult } from '../topologies/topology.ts';
 import { Contender, type ContenderHost, type Granted } from './contender.ts';
-import { acquireError, quoted, releaseError } from './failures.ts';
+import { detached } from './detached.ts';
+import { acquireError, crowdError, quoted, releaseError } from './failures.ts';
 import { Hold, type HoldWarden } from './hold.ts';
+import type { Strays } from './late-releases.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 import { Waiter } from './waiter.ts';
-import { WaiterQueue } from './waiter-queue.ts';
-
-/** Callers that may wait for one name in one process. Beyond it something else is wrong. */
-export const WAITERS_MAX = 100_000;
+import { WAITERS_MAX, WaiterQueue } from './waiter-queue.ts';
 
 /** How long this process stands back after a release that others heard: a wake-up and a round trip for them. */
 const YIELD_MS = 2;
@@ -63,11 +62,8 @@ export class Turnstile implements HoldWarden, ContenderHost {
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
     if (options.isTry && this.#phase !== 'idle' && !this.#contender.isAttempting)
       return this.#tryWhileTaken();
-    if (this.#queue.size >= WAITERS_MAX) {
-      const message = `${quoted(this.protocol)}: ${WAITERS_MAX} callers of this process wait for it already`;
-      return Promise.reject(new LockUnavailableError(message, { lock: this.protocol.name }));
-    }
-    const waiter = new Waiter<Owner | null>(this.#session.agenda, this.protocol.name, options, startedMs);
+    if (this.#queue.size >= WAITERS_MAX) return Promise.reject(crowdError(this.protocol));
+    const waiter = new Waiter<Owner | null>(this.#session.agenda, this.protocol, options, startedMs);
     this.#queue.push(waiter);
     if (this.#phase === 'idle') this.#seek(options.isTry ? 0 : this.#yieldUntilMs);
     else if (!options.isTry) this.#contender.armTimeout(waiter);
@@ -99,7 +95,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
   /** The warden's duty, and the way in for revocation: everybody under the hold is told, the next ones go on. */
   holdLost(hold: Hold, reason: LossReason): void {
     if (!hold.isLive) return;
-    this.#session.forgetHold(hold);
+    this.#session.forgetHold(hold, true);
     const told: Owner[] = [];
     for (let owner = hold.owner; owner !== null; owner = owner.child) {
       if (owner.state !== 'held') continue;
@@ -110,14 +106,16 @@ export class Turnstile implements HoldWarden, ContenderHost {
     if (this.#hold === hold) this.#hold = null;
     if (mustContinue) this.#phase = 'turning';
     // The owner hears of it before anything is sent that could let somebody else in.
-    for (const owner of told) {
-      owner.siblings?.end();
-      owner.tellLoss();
-    }
-    if (told[0] !== undefined) telemetry.lost(hold, told[0].fence, reason);
+    for (const owner of told) owner.siblings?.end();
+    // In nobody's async context: a listener must not find itself inside the `using` that happens to run us.
+    detached(() => {
+      for (const owner of told) owner.tellLoss();
+      if (told[0] !== undefined) telemetry.lost(hold, told[0].fence, reason);
+    });
     // Not when it is certainly not ours. Otherwise a renewal whose answer was lost may have kept it on the server.
-    if (reason !== 'gone' && reason !== 'revoked') {
-      this.#session.lateReleases.add(this.protocol, hold.holder, hold.leaseMs);
+    const isCertain = reason === 'gone' || reason === 'revoked';
+    if (!isCertain || hold.hasStrays(this.#session.agenda.clock)) {
+      this.#session.lateReleases.add(this.protocol, hold.holder, hold.longestMs, hold.strays);
     }
     if (mustContinue) this.#continue(0);
   }
@@ -166,7 +164,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
   }
 
   /** The contender's word that the lock is ours. */
-  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>): void {
+  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>, strays: Strays): void {
     const { handovers } = this.#session.options;
     const hold = new Hold({
       protocol: this.protocol,
@@ -177,6 +175,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
       firstFence: granted.firstFence,
       handovers: this.protocol.isFenced ? terms.fences - 1 : handovers,
       grantedMs: this.#session.agenda.clock.monotonicMs(),
+      strays,
       warden: this,
     });
     this.#hold = hold;
@@ -237,7 +236,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** Releases in Redis. With callers waiting, what the server says about other listeners decides the pace. */
   async #endHold(hold: Hold): Promise<ReleaseResult> {
-    this.#session.forgetHold(hold);
+    this.#session.forgetHold(hold, false);
     if (this.#hold === hold) this.#hold = null;
     const isAlone = this.#queue.head === null;
     const ownListeners = this.#contender.isListening ? 1 : 0;

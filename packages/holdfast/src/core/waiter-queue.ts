@@ -1,6 +1,9 @@
 /** First come, first served. Leaving from the middle costs nothing: ten thousand waiters may all time out. */
 import type { Waiter } from './waiter.ts';
 
+/** Callers that may wait for one name in one process. Beyond it something else is wrong. */
+export const WAITERS_MAX = 100_000;
+
 export class WaiterQueue<Result> {
   #head: Waiter<Result> | null = null;
   #tail: Waiter<Result> | null = null;
@@ -43,13 +46,14 @@ export class WaiterQueue<Result> {
   }
 
   /** Those who do not wait: `tryAcquire` that came while an attempt was under way. */
-  takeTries(): Waiter<Result>[] {
+  takeTries(isOut: (waiter: Waiter<Result>) => boolean = () => true): Waiter<Result>[] {
     const tries: Waiter<Result>[] = [];
     for (let waiter = this.#head; waiter !== null && tries.length < this.#tries; waiter = waiter.next) {
       if (waiter.options.isTry) tries.push(waiter);
     }
-    for (const waiter of tries) this.remove(waiter);
-    return tries;
+    const out = tries.filter(isOut);
+    for (const waiter of out) this.remove(waiter);
+    return out;
   }
 
   takeAll(): Waiter<Result>[] {

@@ -2,8 +2,9 @@
  * A caller that wants in: its options, its promise, and what ends its wait (its turn, its time, its signal).
  * The caller awaits the promise in its own async context; settling it from elsewhere does not carry ours over.
  */
-import { LockAbortedError, type LockError } from '../errors.ts';
+import type { Protocol } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
+import { abortError } from './failures.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import type { WaiterQueue } from './waiter-queue.ts';
 
@@ -18,15 +19,15 @@ export class Waiter<Result> {
   /** Its time is up, but an attempt for it is under way; that one still counts. */
   isOverdue = false;
   readonly #agenda: Agenda;
-  readonly #lockName: string;
+  readonly #protocol: Protocol;
   #alarm: Alarm | null = null;
   #onAbort: (() => void) | null = null;
   #resolve!: (result: Result) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(agenda: Agenda, lockName: string, options: ResolvedAcquireOptions, startedMs: number) {
+  constructor(agenda: Agenda, protocol: Protocol, options: ResolvedAcquireOptions, startedMs: number) {
     this.#agenda = agenda;
-    this.#lockName = lockName;
+    this.#protocol = protocol;
     this.options = options;
     this.startedMs = startedMs;
     this.promise = new Promise((resolve, reject) => {
@@ -58,7 +59,7 @@ export class Waiter<Result> {
     this.#resolve(result);
   }
 
-  reject(error: LockError | unknown): void {
+  reject(error: unknown): void {
     this.#settle();
     this.#reject(error);
   }
@@ -70,10 +71,7 @@ export class Waiter<Result> {
   }
 
   #abort(): void {
-    const elapsedMs = this.elapsedMs;
-    const message = `lock ${JSON.stringify(this.#lockName)}: aborted after ${Math.round(elapsedMs)} ms of waiting`;
-    this.reject(
-      new LockAbortedError(message, { lock: this.#lockName, elapsedMs, cause: this.options.signal?.reason }),
-    );
+    const { signal } = this.options;
+    if (signal !== undefined) this.reject(abortError(this.#protocol, this.elapsedMs, signal));
   }
 }

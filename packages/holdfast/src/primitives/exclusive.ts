@@ -1,6 +1,6 @@
 /** What `lock` and `mutex` have in common: three strengths of acquiring, one owner at a time. */
 import { describe } from '../core/describe.ts';
-import { quoted } from '../core/failures.ts';
+import { abortError, quoted } from '../core/failures.ts';
 import { type FencedLease, type Lease, LeaseHandle } from '../core/lease.ts';
 import {
   type AcquireOptions,
@@ -80,7 +80,6 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   }
 
   async #acquire(options: AcquireOptions, isTry: boolean): Promise<Proof | null> {
-    this.#session.assertOpen(this.name);
     const resolved = resolveAcquireOptions(options, this.#session.options, isTry);
     if (resolved.signal?.aborted) throw resolved.signal.reason;
     const startedMs = this.#session.agenda.clock.monotonicMs();
@@ -99,14 +98,21 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
 
   #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
     const above = this.#ownerAbove(options);
+    // Also while closing: an owner in its grace may need its own lock again to finish.
     if (above !== null) return this.#enterBelow(above, options, startedMs);
+    this.#session.assertOpen(this.name);
     return this.#session.turnstile(this.#protocol).enter(options, startedMs);
   }
 
   async #enterBelow(above: Owner, options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
     const owner = await this.enterAgain(this.#session, above, options, startedMs);
     if (owner !== ENDED) return owner;
-    // The owner above has released meanwhile: this one comes in by the front door.
+    // The owner above has released meanwhile: this one comes in by the front door. It may have aborted on the way,
+    // between one queue and the other, where nobody listened.
+    if (options.signal?.aborted) {
+      const elapsedMs = this.#session.agenda.clock.monotonicMs() - startedMs;
+      throw abortError(this.#protocol, elapsedMs, options.signal);
+    }
     this.#session.assertOpen(this.name);
     return this.#session.turnstile(this.#protocol).enter(options, startedMs);
   }

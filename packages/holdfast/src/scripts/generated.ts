@@ -314,7 +314,7 @@ export const adminScan: Script<AdminScanInput, AdminScanOutcome> = {
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'de9e8f72a90866ca6d012a1b7ded4d3efeeab3ff',
+  sha: '0d11a09fa02645797764197021a374f1f6c1243e',
   source:
     '#!lua\n' +
     'local GRANTED = 1\n' +
@@ -367,7 +367,13 @@ const lockAcquireText: ScriptText = {
     'end\n' +
     'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
     "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
-    "redis.call('PEXPIRE', lock, lease_ms)\n" +
+    'if ttl_ms < tonumber(lease_ms) then\n' +
+    "  local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
+    "  if type(expires) == 'table' then\n" +
+    "    if ttl_ms == -2 then redis.call('DEL', lock) end\n" +
+    '    error(expires)\n' +
+    '  end\n' +
+    'end\n' +
     'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
     'return first_fence\n',
 };
@@ -561,7 +567,7 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
 
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: '1c3a1044aa9dcdd769c8cd0be449d0ba47d235d5',
+  sha: 'e42d16832735efb36611beae3ec63828570d08b2',
   source:
     '#!lua flags=allow-oom\n' +
     'local RENEWED = 7\n' +
@@ -573,7 +579,11 @@ const lockRenewText: ScriptText = {
     '  local holder = ARGV[2 * i - 1]\n' +
     '  local lease_ms = ARGV[2 * i]\n' +
     "  local mine = redis.pcall('HEXISTS', lock, holder)\n" +
-    "  if mine == 1 then mine = redis.pcall('PEXPIRE', lock, lease_ms) end\n" +
+    '  if mine == 1 then\n' +
+    "    mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')\n" +
+    "    if mine == 0 then mine = redis.pcall('PEXPIRE', lock, lease_ms, 'NX') end\n" +
+    '    if mine == 0 then mine = 1 end\n' +
+    '  end\n' +
     '  if mine == 1 then\n' +
     '    outcomes[i] = RENEWED\n' +
     "  elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
@@ -631,7 +641,7 @@ export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'd3c8c85856c54b370559f217c3e437a03c597f05',
+  sha: '6e3db0b885fd64ba11a1eadcf21a2639a4960e9a',
   source:
     '#!lua\n' +
     'local GRANTED = 1\n' +
@@ -650,7 +660,7 @@ const mutexAcquireText: ScriptText = {
     'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
     "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
     "if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end\n" +
-    "redis.call('PEXPIRE', mutex, lease_ms)\n" +
+    "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
     'return now_ms\n',
 };
 
@@ -760,7 +770,7 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
 
 const mutexRenewText: ScriptText = {
   name: 'mutex.renew',
-  sha: '91850049f9f9d79da8ef7d6657af7a5a60abc31b',
+  sha: '3ef43b0169ca37a7573e932f6958dd3aa5ea1e44',
   source:
     '#!lua flags=allow-oom\n' +
     'local RENEWED = 7\n' +
@@ -772,7 +782,11 @@ const mutexRenewText: ScriptText = {
     '  local token = ARGV[2 * i - 1]\n' +
     '  local lease_ms = ARGV[2 * i]\n' +
     "  local owner = redis.pcall('GET', mutex)\n" +
-    "  if owner == token then owner = redis.pcall('PEXPIRE', mutex, lease_ms) end\n" +
+    '  if owner == token then\n' +
+    "    owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')\n" +
+    "    if owner == 0 then owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'NX') end\n" +
+    '    if owner == 0 then owner = 1 end\n' +
+    '  end\n' +
     '  if owner == 1 then\n' +
     '    outcomes[i] = RENEWED\n' +
     "  elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then\n" +

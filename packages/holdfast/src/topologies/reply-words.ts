@@ -23,6 +23,20 @@ export function isPassingWord(word: string): boolean {
   return PASSING_WORDS.has(word);
 }
 
+/** It will not help to ask again, and nothing was done: the server did not let us try. */
+const REFUSING_WORDS: ReadonlySet<string> = new Set([
+  'NOAUTH',
+  'WRONGPASS',
+  'NOPERM',
+  'NOSCRIPT',
+  'CROSSSLOT',
+]);
+
+/** Whether the server itself says that nothing was done. Any other word may come from something in between. */
+export function isCertainWord(word: string): boolean {
+  return PASSING_WORDS.has(word) || REFUSING_WORDS.has(word);
+}
+
 /** The key holds something of another type: nothing was written. */
 export function isConflictWord(word: string): boolean {
   return word === 'WRONGTYPE';

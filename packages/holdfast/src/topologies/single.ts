@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../core/clock.ts';
 import { instantNow, leaseDeadline, remainingMs } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
-import { isConflictWord, isPassingWord } from './reply-words.ts';
+import { isCertainWord, isConflictWord, isPassingWord } from './reply-words.ts';
 import { ServerClock } from './server-clock.ts';
 import type {
   AcquireResult,
@@ -45,7 +45,16 @@ export class SingleTopology implements Topology {
     return this.#hasAnswered;
   }
 
-  async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+    return this.#acquire(protocol, terms, timeoutMs, true);
+  }
+
+  async #acquire(
+    protocol: Protocol,
+    terms: HoldTerms,
+    timeoutMs: number,
+    mayAskAgain: boolean,
+  ): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
     const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
@@ -60,8 +69,12 @@ export class SingleTopology implements Topology {
     if (answer.is === 'HELD') return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner };
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
     if (answer.is === 'LATE') {
+      // We had its clock wrong (it jumped, or this machine slept), and this answer has put that right.
+      if (mayAskAgain && heardAtMs < giveUpMs)
+        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, false);
       const text = `refused: it reached the server later than ${timeoutMs} ms after it was sent, or the server's clock jumped`;
-      return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true };
+      // A client that sends again after a reconnect may have had an earlier copy granted.
+      return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true, isCertain: false };
     }
     const deadline = leaseDeadline(sentAt, terms.leaseMs);
     if (remainingMs(deadline, this.#clock) <= 0) {
@@ -136,7 +149,8 @@ export class SingleTopology implements Topology {
     const servers = [this.#failureOf(failure)];
     if (failure.kind === 'unknown') return { is: 'unknown', servers };
     const isPassing = failure.kind === 'unreachable' || isPassingWord(failure.word);
-    return { is: 'refused', servers, isPassing };
+    const isCertain = failure.kind !== 'reply' || isCertainWord(failure.word);
+    return { is: 'refused', servers, isPassing, isCertain };
   }
 
   /** A key of another type is as gone as no key. */

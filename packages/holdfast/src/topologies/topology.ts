@@ -64,8 +64,14 @@ export type AcquireResult =
   | { readonly is: 'granted'; readonly deadline: Instant; readonly firstFence: number | undefined }
   | { readonly is: 'held'; readonly ttlMs: number; readonly owner: string | undefined }
   | { readonly is: 'conflict'; readonly found: string }
-  /** It has not happened and will not happen. */
-  | { readonly is: 'refused'; readonly servers: readonly ServerFailure[]; readonly isPassing: boolean }
+  /** It was not granted; `isCertain` when no earlier copy of the request can have been either. */
+  | {
+      readonly is: 'refused';
+      readonly servers: readonly ServerFailure[];
+      /** Whether it may help to ask again. */
+      readonly isPassing: boolean;
+      readonly isCertain: boolean;
+    }
   /** It may have happened: repeat it under the same holder, or release that holder. */
   | { readonly is: 'unknown'; readonly servers: readonly ServerFailure[] };
 

@@ -147,6 +147,17 @@ describe('a connection of our own', () => {
     expect(driver.wire.isDropped).toBe(true);
   });
 
+  test('is silent from when a call was written, not from when it began to wait for the connection', async () => {
+    const { clock, driver, connection } = setUp();
+    void connection.run(echo('x'), 60_000);
+    await clock.advance(CONNECT_MS_MAX - 1);
+    driver.wire.next('connect').answer();
+    await clock.advance(SILENCE_MS_MAX - 1);
+    expect(driver.wire.isDropped).toBe(false);
+    await clock.advance(1);
+    expect(driver.wire.isDropped).toBe(true);
+  });
+
   test('is not silent when it is idle', async () => {
     const { clock, driver, agenda } = await connected();
     await clock.advance(10 * SILENCE_MS_MAX);

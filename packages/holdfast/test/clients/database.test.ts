@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ask, askAll } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -39,11 +41,14 @@ describe('a database that the caller selects after it has made its client', () =
 
   test.each(ioredis)('is where the scripts of $name run while it reconnects', async ({ make }) => {
     await ask(redis.port, ['FLUSHALL']);
-    const caller = make({ port: redis.port, ioredis: { retryStrategy: () => 60_000 } });
+    const caller = make({ port: redis.port });
     await caller.connect();
     await caller.select(3);
+    // From here until it is ready its own record says 0, and the right one waits aside.
+    const reconnecting = once(caller.client as Redis, 'connecting');
     await ask(redis.port, ['CLIENT', 'KILL', 'TYPE', 'normal']);
-    await waitFor(() => !caller.isReady());
+    await reconnecting;
+    expect(caller.isReady()).toBe(false);
     await using(caller, async (client) => void (await client.run(append('x'), AMPLE_MS)));
     expect(await listIn(redis.port, '3')).toEqual(['x']);
   });

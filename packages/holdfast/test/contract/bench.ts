@@ -7,7 +7,7 @@ import { Locks, type LocksOptions } from '../../src/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Caller } from './callers.ts';
-import { fenceCounter, type Kind } from './kinds.ts';
+import type { Kind } from './kinds.ts';
 import type { Row } from './matrix.ts';
 
 /** A free server and the way to it. */
@@ -104,6 +104,8 @@ export class Bench {
   async untilWaiting(kind: Kind, name: string, sessions = 1): Promise<void> {
     await waitFor(async () => (await this.listeners(kind, name)) === sessions, {
       what: `${sessions} sessions to wait for ${name}`,
+      // A session that could not listen at once tries again after a sleep of a few seconds.
+      limitMs: 15_000,
     });
   }
 
@@ -141,11 +143,11 @@ export class Bench {
     if (this.#foreignKeys.size > 0) await this.redis.del(...this.#foreignKeys);
   }
 
-  /** What is left of this test on the server although everything has ended, in words. */
-  async leaks(): Promise<string[]> {
+  /** Nothing is left of this test on the server once everything has ended. */
+  async expectNoLeaks(): Promise<void> {
     const look = async (): Promise<string[]> => {
       // The counters of fences outlive their locks by design.
-      const keys = (await this.keys()).filter((key) => !key.startsWith(fenceCounter('').slice(0, -2)));
+      const keys = (await this.keys()).filter((key) => !key.startsWith('redisson_lock_token:'));
       const channels = (await this.redis.pubsub('CHANNELS', `*${this.#id}:*`)) as string[];
       return [
         ...keys.map((key) => `the key ${key}`),
@@ -153,7 +155,9 @@ export class Bench {
       ];
     };
     // Closed sockets are noticed by the server a moment later.
-    await waitFor(async () => (await look()).length === 0).catch(() => {});
-    return look();
+    await waitFor(async () => (await look()).length === 0).catch(async () => {
+      const leaks = await look();
+      if (leaks.length > 0) throw new Error(`the test left behind:\n- ${leaks.join('\n- ')}`);
+    });
   }
 }

@@ -1,10 +1,9 @@
 /** The two endings: close finishes and releases, destroy drops everything and lets leases run out. */
 import { describe, expect } from 'vitest';
 import { type Lease, LockClosedError, LockLostError, type Locks } from '../../src/index.ts';
-import type { ContractTest } from './harness.ts';
+import { type ContractTest, PUNCTUAL } from './harness.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { aborted, during, failureOf, gate } from './observe.ts';
-import { punctually } from './punctual.ts';
 
 const LONG_MS = 30_000;
 const PROMPT_MS = 3_000;
@@ -90,8 +89,10 @@ export function closeContract(test: ContractTest): void {
         expect(await bench.redis.exists(bench.key(name))).toBe(0);
       });
 
-      test('a grace that runs out takes what is still held', async ({ bench }) => {
-        await punctually(bench, async (name) => {
+      test(
+        'a grace that runs out takes what is still held',
+        async ({ bench }) => {
+          const name = bench.name();
           const locks = await bench.locks();
           const lease = await kind.of(locks, name).acquire({ leaseMs: 500 });
           const beganMs = performance.now();
@@ -100,8 +101,9 @@ export function closeContract(test: ContractTest): void {
           expect(performance.now() - beganMs).toBeGreaterThan(795);
           expect(lease.signal.reason).toMatchObject({ reason: 'closed' });
           expect(await bench.redis.exists(bench.key(name))).toBe(0);
-        });
-      });
+        },
+        PUNCTUAL,
+      );
 
       test('a grant that crosses the close is not left to its lease', async ({ bench }) => {
         const locks = await bench.locks();

@@ -1,22 +1,26 @@
-/** A session with more leases than it can have clean-ups under way. */
+/** A session with more leases than it keeps clean-ups for: closing it is no outage, so none is dropped. */
 import { describe, expect } from 'vitest';
+import { LATE_RELEASES_MAX } from '../../src/core/late-releases.ts';
 import { ioredis6 } from './callers.ts';
 import { useRow } from './harness.ts';
 import { KINDS } from './kinds.ts';
 
-/** DESIGN's own measure for what one session holds. */
-const LEASES = 10_000;
+const LEASES = LATE_RELEASES_MAX + 200;
+const AT_ONCE = 500;
 
 describe('a crowd of leases', () => {
   const test = useRow({ title: 'ioredis 6', connect: ioredis6 });
 
   for (const kind of KINDS) {
-    test(`closing a session releases every ${kind.name} it holds`, { timeout: 60_000 }, async ({ bench }) => {
-      const locks = await bench.locks({ leaseMs: 60_000 });
+    test(`closing a session releases every ${kind.name} it holds`, async ({ bench }) => {
+      const locks = await bench.locks({ leaseMs: 120_000, callTimeoutMs: 20_000 });
       const names = Array.from({ length: LEASES }, (_, index) => bench.name(`one:${index}`));
-      await Promise.all(names.map((name) => kind.of(locks, name).acquire()));
+      for (let from = 0; from < LEASES; from += AT_ONCE) {
+        await Promise.all(names.slice(from, from + AT_ONCE).map((name) => kind.of(locks, name).acquire()));
+      }
       await locks.close();
-      expect(await bench.redis.exists(...names.map((name) => bench.key(name)))).toBe(0);
+      const left = await bench.redis.exists(...names.map((name) => bench.foreignKey(name)));
+      expect(left).toBe(0);
     });
   }
 });

@@ -2,10 +2,9 @@
 import { describe, expect } from 'vitest';
 import type { Locks } from '../../src/index.ts';
 import type { Bench } from './bench.ts';
-import type { ContractTest } from './harness.ts';
+import { type ContractTest, PUNCTUAL } from './harness.ts';
 import type { Kind } from './kinds.ts';
 import { during, Room } from './observe.ts';
-import { punctually } from './punctual.ts';
 
 /** So long that only the number of hand-overs bounds a hold. */
 const NO_TIME_BOUND_MS = 60_000;
@@ -54,8 +53,8 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
         for (let turn = 0; turn < 5; turn += 1) {
           tickets += 1;
           const ticket = tickets;
-          await lock.using(() =>
-            room.visit(async () => {
+          await lock.using((lease) =>
+            room.visit(lease, async () => {
               served.push(ticket);
             }),
           );
@@ -134,9 +133,11 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
       }
     });
 
-    test('a caller with a longer lease than the one before keeps it', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
-      await punctually(bench, async (name) => {
+    test(
+      'a caller with a longer lease than the one before keeps it',
+      async ({ bench }) => {
+        const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
+        const name = bench.name();
         const lock = kind.of(locks, name);
         const first = await lock.acquire({ leaseMs: 400 });
         const next = lock.acquire({ leaseMs: 5_000 });
@@ -145,8 +146,9 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
         await during(700, () => expect(lease.isHeld).toBe(true));
         expect(await bench.redis.pttl(bench.key(name))).toBeGreaterThan(400);
         expect(await lease.release()).toBe(true);
-      });
-    });
+      },
+      PUNCTUAL,
+    );
 
     test('an owner that has handed over has nothing left to give back', async ({ bench }) => {
       const locks = await bench.locks({ handovers: 64 });

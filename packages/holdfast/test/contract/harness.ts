@@ -1,18 +1,42 @@
-/** Turns a row of the matrix into a `test` whose tests get a bench each. */
+/**
+ * Turns a row of the matrix into a `test` whose rules get a bench each.
+ *
+ * Many rules need a machine that keeps time. On a shared one a process or a server may stand still for longer than
+ * a short lease lasts; the lease is then rightly lost, a call rightly without an answer. A rule that fails beside
+ * such a stall has not been tested, and is tried again; the end of the row tells which ones were. What must never
+ * happen, stall or not, is a `Violation`, and that is never tried again.
+ */
 import { Redis } from 'ioredis';
-import { afterAll, test as base, beforeAll, expect, type TestAPI } from 'vitest';
+import { afterAll, test as base, beforeAll, expect } from 'vitest';
 import { type RedisServer, useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Bench, type Ground } from './bench.ts';
 import { fenceCounter } from './kinds.ts';
 import type { Row } from './matrix.ts';
+import { Violation } from './observe.ts';
+import { StallWatch } from './stall-watch.ts';
 
-export type ContractTest = TestAPI<{ bench: Bench }>;
+export interface RuleOptions {
+  /** The longest stall that the rule must bear. @default 500 */
+  readonly stallMs?: number;
+}
+
+type Rule = (given: { readonly bench: Bench }) => Promise<void>;
+
+export type ContractTest = (title: string, rule: Rule, options?: RuleOptions) => void;
+
+/** For rules with leases of a few hundred milliseconds. */
+export const PUNCTUAL: RuleOptions = { stallMs: 80 };
+
+const STALL_MS_DEFAULT = 500;
+const TRIES_MAX = 5;
+const RULE_LIMIT_MS = 90_000;
 
 /** A server for the row, an onlooker's connection to it, and a look at what the whole row leaves behind. */
 class Stage implements Ground {
   readonly row: Row;
   readonly #server: RedisServer;
+  readonly #retried: string[] = [];
   #redis: Redis | undefined;
   #benches = 0;
 
@@ -35,12 +59,34 @@ class Stage implements Ground {
   }
 
   async close(): Promise<void> {
-    await this.redis.quit();
+    if (this.#retried.length > 0)
+      console.info(`${this.row.title}, tried again:\n- ${this.#retried.join('\n- ')}`);
+    await this.expectClean().finally(() => this.redis.quit());
   }
 
-  nextBench(): Bench {
+  async run(title: string, rule: Rule, options: RuleOptions): Promise<void> {
+    const { stallMs = STALL_MS_DEFAULT } = options;
+    for (let tries = 1; ; tries += 1) {
+      const watch = new StallWatch(this.redis);
+      const [outcome] = await Promise.allSettled([this.#attempt(rule)]);
+      const worstMs = await watch.end();
+      if (outcome.status === 'fulfilled') return;
+      if (worstMs <= stallMs || tries === TRIES_MAX || outcome.reason instanceof Violation)
+        throw outcome.reason;
+      this.#retried.push(`${title} (a stall of ${Math.round(worstMs)} ms; ${String(outcome.reason)})`);
+    }
+  }
+
+  async #attempt(rule: Rule): Promise<void> {
     this.#benches += 1;
-    return new Bench(this, `t${this.#benches}`);
+    const bench = new Bench(this, `t${this.#benches}`);
+    try {
+      await rule({ bench });
+    } finally {
+      await bench.clear();
+    }
+    // Not after a failure: a rule that failed half-way leaves much behind, and has told its reason.
+    await bench.expectNoLeaks();
   }
 
   /** Nothing but the caller's database and prefix is touched, and no connection of ours stays. */
@@ -66,17 +112,8 @@ function isCounterUnder(key: string, prefix: string): boolean {
 export function useRow(row: Row): ContractTest {
   const stage = new Stage(row, useRedis());
   beforeAll(() => stage.open());
-  afterAll(async () => {
-    await stage.expectClean().finally(() => stage.close());
-  });
-  return base.extend<{ bench: Bench }>({
-    bench: async ({ task }, use) => {
-      const bench = stage.nextBench();
-      await use(bench);
-      await bench.clear();
-      // A test that failed half-way leaves much behind, and has told its reason.
-      const leaks = task.result?.state === 'fail' ? [] : await bench.leaks();
-      if (leaks.length > 0) throw new Error(`the test left behind:\n- ${leaks.join('\n- ')}`);
-    },
-  });
+  afterAll(() => stage.close());
+  return (title, rule, options = {}) => {
+    base(title, { timeout: RULE_LIMIT_MS }, () => stage.run(title, rule, options));
+  };
 }

@@ -1,11 +1,11 @@
 /** Bad input is refused with what was expected and what was got, before anything is sent. */
 import { describe, expect } from 'vitest';
 import { type AcquireOptions, LockConfigError, Locks, type LocksOptions } from '../../src/index.ts';
-import { monitor } from '../support/commands.ts';
 import type { Bench } from './bench.ts';
 import type { ContractTest } from './harness.ts';
 import { type AnyLock, KINDS } from './kinds.ts';
 import { failureOf } from './observe.ts';
+import { watching } from './traffic-watch.ts';
 
 const EXPECTED_GOT = /^expected .+, got .+/s;
 const YEAR_MS = 366 * 24 * 60 * 60 * 1_000;
@@ -57,15 +57,11 @@ const BAD_CLIENTS: readonly unknown[] = [
   Promise.resolve(),
 ];
 
-/** Does it while the server's every command is watched; there must be none. */
 async function sendingNothing(bench: Bench, work: () => Promise<void>): Promise<void> {
-  const watch = await monitor(bench.port);
-  try {
+  await watching(bench, async (watch) => {
     await work();
-    expect((await watch.commands()).map(({ args }) => args[0])).toEqual([]);
-  } finally {
-    watch.stop();
-  }
+    expect(await watch.sent()).toEqual([]);
+  });
 }
 
 function expectRefusal(error: unknown, input: unknown): void {

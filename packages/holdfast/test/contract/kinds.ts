@@ -38,9 +38,24 @@ export function fenceOf(lease: Lease): number {
   return (lease as FencedLease).fence;
 }
 
+/** A rule that fails half-way leaves promises that nobody awaits; their rejections are not another failure. */
+export function handled<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => {});
+  return promise;
+}
+
+function handling(lock: AnyLock): AnyLock {
+  return {
+    name: lock.name,
+    tryAcquire: (options) => handled(lock.tryAcquire(options)),
+    acquire: (options) => handled(lock.acquire(options)),
+    using: (body, options) => handled(lock.using(body, options)),
+  };
+}
+
 export const LOCK: Kind = {
   name: 'lock',
-  of: (locks, name) => locks.lock(name),
+  of: (locks, name) => handling(locks.lock(name)),
   channel: (key) => tagged('redisson_lock__channel', key),
   async seize(redis, key, ttlMs) {
     // As Redisson does it: the session of the Java process and the number of the thread.
@@ -53,7 +68,7 @@ export const LOCK: Kind = {
 
 export const MUTEX: Kind = {
   name: 'mutex',
-  of: (locks, name) => locks.mutex(name),
+  of: (locks, name) => handling(locks.mutex(name)),
   channel: (key) => tagged('holdfast_mutex__channel', key),
   async seize(redis, key, ttlMs) {
     // As node-redlock does it, and the Redis documentation.

@@ -1,6 +1,6 @@
 /** Ways of looking at what happens. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'vitest';
+import type { Lease } from '../../src/index.ts';
 
 const LOOK_EVERY_MS = 10;
 
@@ -42,7 +42,10 @@ export function gate(): Gate {
   return { opened, open };
 }
 
-/** Counts who is inside and fails when two are. */
+/** What a lock must never do, on whatever machine. */
+export class Violation extends Error {}
+
+/** Whom a lock lets in: never two at once. */
 export class Room {
   #inside = 0;
   #visits = 0;
@@ -51,12 +54,13 @@ export class Room {
     return this.#visits;
   }
 
-  async visit(stay: () => Promise<unknown>): Promise<void> {
+  /** The lease is asked on the way out: whoever may not claim the lock any more is not inside. */
+  async visit(lease: Lease, stay: () => Promise<unknown>): Promise<void> {
     this.#inside += 1;
     this.#visits += 1;
-    expect(this.#inside).toBe(1);
+    if (this.#inside !== 1) throw new Violation(`${this.#inside} owners at once`);
     await stay();
-    expect(this.#inside).toBe(1);
+    if (this.#inside !== 1 && lease.isHeld) throw new Violation(`${this.#inside} owners at once`);
     this.#inside -= 1;
   }
 }

@@ -9,8 +9,8 @@ import {
 } from '../../src/index.ts';
 import type { Bench } from './bench.ts';
 import type { ContractTest } from './harness.ts';
-import { LOCK } from './kinds.ts';
-import { aborted, failureOf, gate } from './observe.ts';
+import { handled, LOCK } from './kinds.ts';
+import { aborted, failureOf, gate, Room } from './observe.ts';
 
 const LONG_MS = 30_000;
 
@@ -79,21 +79,14 @@ export function reentryContract(test: ContractTest): void {
       const locks = await bench.locks();
       const name = bench.name();
       const lock = locks.lock(name);
-      let inside = 0;
-      let visits = 0;
+      const room = new Room();
       const branch = (): Promise<void> =>
-        lock.using(async () => {
-          inside += 1;
-          expect(inside).toBe(1);
-          expect(await holdCount(bench, name)).toBe(2);
-          inside -= 1;
-          visits += 1;
-        });
+        lock.using((lease) => room.visit(lease, async () => expect(await holdCount(bench, name)).toBe(2)));
       await lock.using(async () => {
         await Promise.all([branch(), branch(), branch(), branch()]);
         expect(await holdCount(bench, name)).toBe(1);
       });
-      expect(visits).toBe(4);
+      expect(room.visits).toBe(4);
     });
 
     test('a try beside a branch that is inside is null', async ({ bench }) => {
@@ -101,10 +94,12 @@ export function reentryContract(test: ContractTest): void {
       const lock = locks.lock(bench.name());
       await lock.using(async () => {
         const [inside, looked] = [gate(), gate()];
-        const branch = lock.using(async () => {
-          inside.open();
-          await looked.opened;
-        });
+        const branch = handled(
+          lock.using(async () => {
+            inside.open();
+            await looked.opened;
+          }),
+        );
         await inside.opened;
         expect(await lock.tryAcquire()).toBeNull();
         expect(await failureOf(lock.acquire({ waitMs: 20 }))).toBeInstanceOf(LockTimeoutError);
@@ -125,7 +120,7 @@ export function reentryContract(test: ContractTest): void {
       let fence = 0;
       await locks.lock(name).using((lease) => {
         fence = lease.fence;
-        stray = ended.opened.then(() => locks.lock(name).acquire());
+        stray = handled(ended.opened.then(() => locks.lock(name).acquire()));
       });
       const next = await other.lock(name).acquire();
       ended.open();
@@ -223,10 +218,12 @@ export function reentryContract(test: ContractTest): void {
       const outer = await lock.acquire();
       const inner = await lock.acquire({ within: outer });
       let isServed = false;
-      const waiting = lock.acquire().then((lease) => {
-        isServed = true;
-        return lease;
-      });
+      const waiting = handled(
+        lock.acquire().then((lease) => {
+          isServed = true;
+          return lease;
+        }),
+      );
       await outer.release();
       expect(isServed).toBe(false);
       await inner.release();

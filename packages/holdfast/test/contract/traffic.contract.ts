@@ -1,26 +1,10 @@
 /** What is sent to the server, and what is not. Each test has the server to itself. */
 import { describe, expect } from 'vitest';
 import type { Lease } from '../../src/index.ts';
-import { type Monitor, monitor } from '../support/commands.ts';
-import type { Bench } from './bench.ts';
 import type { ContractTest } from './harness.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { during, failureOf } from './observe.ts';
-
-/** The commands that clients sent, without those that scripts called. */
-async function sent(watch: Monitor): Promise<string[]> {
-  const commands = await watch.commands();
-  return commands.filter(({ client }) => client !== 'lua').map(({ args }) => String(args[0]).toLowerCase());
-}
-
-async function watching(bench: Bench, work: (watch: Monitor) => Promise<void>): Promise<void> {
-  const watch = await monitor(bench.port);
-  try {
-    await work(watch);
-  } finally {
-    watch.stop();
-  }
-}
+import { watching } from './traffic-watch.ts';
 
 export function trafficContract(test: ContractTest, kind: Kind): void {
   describe(`the traffic of a ${kind.name}`, () => {
@@ -30,10 +14,10 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
       await (await lock.acquire()).release();
       await watching(bench, async (watch) => {
         await (await lock.acquire()).release();
-        expect(await sent(watch)).toEqual(['evalsha', 'evalsha']);
+        expect(await watch.sent()).toEqual(['evalsha', 'evalsha']);
         await lock.using(() => {});
         await (await lock.tryAcquire())?.release();
-        expect(await sent(watch)).toEqual(Array.from({ length: 6 }, () => 'evalsha'));
+        expect(await watch.sent()).toEqual(Array.from({ length: 6 }, () => 'evalsha'));
       });
     });
 
@@ -46,9 +30,9 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
       await kind.of(locks, name).acquire();
       await watching(bench, async (watch) => {
         expect(await kind.of(other, name).tryAcquire()).toBeNull();
-        expect(await sent(watch)).toEqual(['evalsha']);
+        expect(await watch.sent()).toEqual(['evalsha']);
         expect(await kind.of(locks, name).tryAcquire()).toBeNull();
-        expect(await sent(watch)).toEqual(['evalsha']);
+        expect(await watch.sent()).toEqual(['evalsha']);
       });
     });
 
@@ -72,7 +56,7 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
         ]) {
           expect(await failureOf(call)).toBe(reason);
         }
-        expect(await sent(watch)).toEqual([]);
+        expect(await watch.sent()).toEqual([]);
         expect(runs).toBe(0);
       });
     });
@@ -86,7 +70,7 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
           for (let turn = 0; turn < 4; turn += 1) await lock.using(() => {});
         };
         await Promise.all(Array.from({ length: 50 }, caller));
-        const commands = await sent(watch);
+        const commands = await watch.sent();
         expect(commands.length).toBeLessThan(40);
         expect(new Set(commands)).toEqual(new Set(['evalsha']));
       });
@@ -98,7 +82,7 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
       await (await lock.acquire()).release();
       await watching(bench, async (watch) => {
         await Promise.all(Array.from({ length: 10 }, () => lock.using(() => {})));
-        expect(await sent(watch)).toEqual(Array.from({ length: 20 }, () => 'evalsha'));
+        expect(await watch.sent()).toEqual(Array.from({ length: 20 }, () => 'evalsha'));
       });
     });
 
@@ -110,7 +94,7 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
       await watching(bench, async (watch) => {
         expect(await lease.release()).toBe(false);
         expect(await lease.release()).toBe(false);
-        expect((await sent(watch)).length).toBeLessThanOrEqual(1);
+        expect((await watch.sent()).length).toBeLessThanOrEqual(1);
       });
     });
   });
@@ -132,7 +116,7 @@ export function backgroundContract(test: ContractTest): void {
       }
       await watching(bench, async (watch) => {
         await during(400, () => {});
-        expect(await sent(watch)).toEqual([]);
+        expect(await watch.sent()).toEqual([]);
       });
     });
 
@@ -145,7 +129,7 @@ export function backgroundContract(test: ContractTest): void {
       );
       await watching(bench, async (watch) => {
         await during(1_200, () => {});
-        const commands = await sent(watch);
+        const commands = await watch.sent();
         expect(new Set(commands)).toEqual(new Set(['evalsha']));
         expect(commands.length).toBeGreaterThanOrEqual(2 * KINDS.length);
         expect(commands.length).toBeLessThanOrEqual(6 * KINDS.length);

@@ -1,12 +1,11 @@
 /** One owner at a time; the others wait, are woken, give up, or are turned away. */
 import { describe, expect } from 'vitest';
-import { LockAbortedError, LockTimeoutError } from '../../src/index.ts';
+import { type Lease, LockAbortedError, LockTimeoutError } from '../../src/index.ts';
 import { command } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { ContractTest } from './harness.ts';
+import { type ContractTest, PUNCTUAL } from './harness.ts';
 import { type Kind, LOCK } from './kinds.ts';
-import { failureOf } from './observe.ts';
-import { punctually } from './punctual.ts';
+import { failureOf, Room } from './observe.ts';
 
 /** Far longer than any test: who gets the name before it ends was woken, not patient. */
 const LONG_MS = 30_000;
@@ -65,9 +64,11 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
       expect(lease.isHeld).toBe(true);
     });
 
-    test('a wait that runs out says for how long and behind whom', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
-      await punctually(bench, async (name) => {
+    test(
+      'a wait that runs out says for how long and behind whom',
+      async ({ bench }) => {
+        const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+        const name = bench.name();
         const lease = await kind.of(first, name).acquire({ leaseMs: LONG_MS });
         const beganMs = performance.now();
         const error = await failureOf(kind.of(second, name).acquire({ waitMs: 150 }));
@@ -86,8 +87,9 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
         await bench.untilWaiting(kind, name, 0);
         await lease.release();
         expect(await bench.redis.exists(bench.key(name))).toBe(0);
-      });
-    });
+      },
+      PUNCTUAL,
+    );
 
     test('a wait behind a caller of the same process runs out too', async ({ bench }) => {
       const locks = await bench.locks();
@@ -98,19 +100,24 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
       expect((error as LockTimeoutError).elapsedMs).toBeGreaterThanOrEqual(49);
     });
 
-    test('an owner without an expiry is told as such', async ({ bench }) => {
-      const locks = await bench.locks();
-      await punctually(bench, async (name) => {
+    test(
+      'an owner without an expiry is told as such',
+      async ({ bench }) => {
+        const locks = await bench.locks();
+        const name = bench.name();
         await kind.seize(bench.redis, bench.foreignKey(name), LONG_MS);
         await bench.redis.persist(bench.key(name));
         const error = await failureOf(kind.of(locks, name).acquire({ waitMs: 20 }));
         expect(error).toMatchObject({ code: 'ELOCKTIMEOUT', holder: { ttlMs: -1 } });
-      });
-    });
+      },
+      PUNCTUAL,
+    );
 
-    test('with waitMs 0 a free name is given and a held one refused at once', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
-      await punctually(bench, async (name) => {
+    test(
+      'with waitMs 0 a free name is given and a held one refused at once',
+      async ({ bench }) => {
+        const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+        const name = bench.name();
         const lease = await kind.of(first, name).acquire({ waitMs: 0 });
         for (const locks of [first, second]) {
           const beganMs = performance.now();
@@ -119,8 +126,9 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
           expect(performance.now() - beganMs).toBeLessThan(PROMPT_MS);
         }
         expect(lease.isHeld).toBe(true);
-      });
-    });
+      },
+      PUNCTUAL,
+    );
 
     test('an abort ends a wait with the reason of the signal as its cause', async ({ bench }) => {
       const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
@@ -199,9 +207,11 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
       expect(next?.isHeld).toBe(true);
     });
 
-    test('waiters that all give up leave nothing behind', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
-      await punctually(bench, async (name) => {
+    test(
+      'waiters that all give up leave nothing behind',
+      async ({ bench }) => {
+        const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+        const name = bench.name();
         const lease = await kind.of(first, name).acquire();
         const waits = Array.from({ length: 20 }, (_, index) =>
           failureOf(kind.of(second, name).acquire({ waitMs: 20 + index })),
@@ -211,26 +221,20 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
         await lease.release();
         expect(await bench.redis.exists(bench.key(name))).toBe(0);
         expect((await kind.of(second, name).acquire({ waitMs: PROMPT_MS })).isHeld).toBe(true);
-      });
-    });
+      },
+      PUNCTUAL,
+    );
 
     test('every waiter of every session is served', async ({ bench }) => {
       const sessions = await Promise.all([bench.locks(), bench.locks(), bench.locks()]);
       const name = bench.name();
-      let inside = 0;
-      let served = 0;
-      const visit = async (): Promise<void> => {
-        inside += 1;
-        expect(inside).toBe(1);
-        await bench.redis.ping();
-        inside -= 1;
-        served += 1;
-      };
+      const room = new Room();
+      const visit = (lease: Lease): Promise<void> => room.visit(lease, () => bench.redis.ping());
       const callers = sessions.flatMap((locks) =>
         Array.from({ length: 5 }, () => kind.of(locks, name).using(visit)),
       );
       await Promise.all(callers);
-      expect(served).toBe(15);
+      expect(room.visits).toBe(15);
     });
   });
 }

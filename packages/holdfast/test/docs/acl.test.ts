@@ -18,7 +18,15 @@ const [least = '', more = ''] = blocksOf('docs/reference/keys.md')
   .map(({ code }) => code);
 
 async function addUser(name: string, rules: string): Promise<void> {
-  const reply = await ask(redis.port, ['ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...rules.split(/\s+/)]);
+  const reply = await ask(redis.port, [
+    'ACL',
+    'SETUSER',
+    name,
+    'reset',
+    'on',
+    '>pass',
+    ...rules.split(/\s+/),
+  ]);
   expect(reply).toBe('OK');
 }
 
@@ -54,7 +62,9 @@ describe.each(['ioredis', 'node-redis'] as const)('on %s the least user', (clien
       expect(lease.isHeld).toBe(true);
       const channel = lock === 'lock' ? 'redisson_lock__channel' : 'holdfast_mutex__channel';
       const listeners = ['PUBSUB', 'NUMSUB', `${channel}:{locks:a}`];
-      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { what: 'a subscription' });
+      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, {
+        what: 'a subscription',
+      });
       await lease.release();
       await (await waiting).release();
     }

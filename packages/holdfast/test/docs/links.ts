@@ -1,7 +1,7 @@
 /** Finds links between pages that lead nowhere. */
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { listPages, readPage, ROOT } from './pages.ts';
+import { listPages, ROOT, readPage } from './pages.ts';
 
 /** Code is not prose: what looks like a link in it is none. */
 function proseOf(page: string): string {

@@ -1,9 +1,14 @@
 /** What the reference says about names, numbers and types is what the source has. */
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LATE_RELEASES_MAX } from '../../src/core/late-releases.ts';
+import { NAME_BYTES_MAX } from '../../src/core/name.ts';
+import * as options from '../../src/core/options.ts';
+import { BATCH_MAX } from '../../src/core/renewal.ts';
+import { WAITERS_MAX } from '../../src/core/waiter-queue.ts';
 import * as holdfast from '../../src/index.ts';
 import { listBrokenLinks } from './links.ts';
-import { listFiles, readPage, ROOT } from './pages.ts';
+import { listFiles, ROOT, readPage } from './pages.ts';
 import { listScripts, readScript, scriptsPage } from './scripts-page.ts';
 
 test('the page of the scripts is what their headers say', async () => {
@@ -11,24 +16,61 @@ test('the page of the scripts is what their headers say', async () => {
 });
 
 test('the page of the errors has a section for each code', () => {
-  const codes = [...readPage('packages/holdfast/src/errors.ts').matchAll(/^ {2}\| '(E\w+)'/gm)].map(([, code]) => code);
-  const sections = [...readPage('docs/reference/errors.md').matchAll(/^## (E\w+)$/gm)].map(([, code]) => code);
+  const codes = [...readPage('packages/holdfast/src/errors.ts').matchAll(/^ {2}\| '(E\w+)'/gm)].map(
+    ([, code]) => code,
+  );
+  const sections = [...readPage('docs/reference/errors.md').matchAll(/^## (E\w+)$/gm)].map(
+    ([, code]) => code,
+  );
   expect(codes.length).toBeGreaterThan(0);
   expect(sections).toEqual(codes);
 });
 
 test('the page of the diagnostics has every channel', () => {
   const page = readPage('docs/reference/diagnostics.md');
-  for (const [key, name] of Object.entries(holdfast.CHANNELS)) expect(page).toContain(`| \`${key}\` | \`${name}\` |`);
+  for (const [key, name] of Object.entries(holdfast.CHANNELS))
+    expect(page).toContain(`| \`${key}\` | \`${name}\` |`);
 });
 
-test('the page of the options has every option', () => {
-  const source = readPage('packages/holdfast/src/core/options.ts');
+describe('the page of the options', () => {
   const page = readPage('docs/reference/options.md');
-  const lists = [...source.matchAll(/new Set\(\[([^\]]*)\]\)/g)].map(([, list = '']) => list);
-  const options = lists.flatMap((list) => [...list.matchAll(/'(\w+)'/g)].map(([, option]) => option));
-  expect(options).toContain('shareConnection');
-  for (const option of options) expect(page).toMatch(new RegExp(`^\\| .*\`${option}\``, 'm'));
+  /** As the page writes numbers: 10 000. */
+  const written = (value: number): string => value.toLocaleString('en-GB').replaceAll(',', ' ');
+  const DAY_MS = 24 * 60 * 60 * 1000;
+
+  test('has every option', () => {
+    const source = readPage('packages/holdfast/src/core/options.ts');
+    const lists = [...source.matchAll(/new Set\(\[([^\]]*)\]\)/g)].map(([, list = '']) => list);
+    const names = lists.flatMap((list) => [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name));
+    expect(names).toContain('shareConnection');
+    for (const name of names) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\``, 'm'));
+  });
+
+  test('has their defaults and limits', () => {
+    expect(options.FENCE_TTL_MS_DEFAULT).toBe(7 * DAY_MS);
+    expect(options.LEASE_MS_MAX).toBe(366 * DAY_MS);
+    for (const start of [
+      `\`leaseMs\` | ${written(options.LEASE_MS_DEFAULT)} | integer, 1 to 366 days`,
+      `\`callTimeoutMs\` | ${written(options.CALL_TIMEOUT_MS_DEFAULT)} |`,
+      `\`handovers\` | ${written(options.HANDOVERS_DEFAULT)} | integer, 0 to ${written(options.HANDOVERS_MAX)} |`,
+      `\`handoverMs\` | ${written(options.HANDOVER_MS_DEFAULT)} |`,
+      '`fenceTtlMs` | one week |',
+      `\`outageMs\` | ${written(options.OUTAGE_MS_DEFAULT)} |`,
+    ]) {
+      expect(page).toContain(`| ${start}`);
+    }
+  });
+
+  test('has the limits that are no options', () => {
+    for (const row of [
+      `| leases in one call of renewals | at most ${BATCH_MAX} |`,
+      `| callers of one process that wait for one name | at most ${written(WAITERS_MAX)} |`,
+      `| clean-ups that are open at once | at most ${written(LATE_RELEASES_MAX)};`,
+      `| a name | at most ${written(NAME_BYTES_MAX)} bytes of UTF-8 |`,
+    ]) {
+      expect(page).toContain(row);
+    }
+  });
 });
 
 describe('the lists of the ACL', () => {

@@ -45,9 +45,20 @@ function describeScript(file: string): string {
     if (outcome.payload.length === 1) return `${row}, as one integer alone |`;
     return `${row}; or \`${bare.item}\` as one integer alone |`;
   });
-  const lines = [`## \`${name}\``, '', isBatch ? `${sentence} For many at once: one outcome for each.` : sentence, ''];
+  const lines = [
+    `## \`${name}\``,
+    '',
+    isBatch ? `${sentence} For many at once: one outcome for each.` : sentence,
+    '',
+  ];
   if (given.length > 0) lines.push('| given | as | meaning |', '| --- | --- | --- |', ...given, '');
-  lines.push('| outcome | number | with |', '| --- | --- | --- |', ...answers, '', `When it runs twice: ${repeat}.`);
+  lines.push(
+    '| outcome | number | with |',
+    '| --- | --- | --- |',
+    ...answers,
+    '',
+    `When it runs twice: ${repeat}.`,
+  );
   return lines.join('\n');
 }
 

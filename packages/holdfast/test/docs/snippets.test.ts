@@ -38,7 +38,8 @@ test('every snippet and every example compiles', () => {
 });
 
 test('a snippet has no mark but no-run', () => {
-  for (const { page, line, mark } of snippets) expect(['', 'no-run'], `${page}, line ${line}`).toContain(mark);
+  for (const { page, line, mark } of snippets)
+    expect(['', 'no-run'], `${page}, line ${line}`).toContain(mark);
 });
 
 describe.concurrent('a snippet', { timeout: LIMIT_MS }, () => {
@@ -65,7 +66,9 @@ describe.concurrent('the example', { timeout: LIMIT_MS }, () => {
     await pool.lend(async (port) => {
       const replicas = [1, 2].map(() => workshop.start(join(ROOT, 'examples/cron/main.ts'), port));
       const runs = (): string[] =>
-        replicas.flatMap((replica) => [...replica.printed().matchAll(/^run (\d+): done/gm)].map(([, run = '']) => run));
+        replicas.flatMap((replica) =>
+          [...replica.printed().matchAll(/^run (\d+): done/gm)].map(([, run = '']) => run),
+        );
       await waitFor(() => runs().length >= 3, { limitMs: 20_000, what: 'three runs' });
       for (const replica of replicas) replica.kill('SIGTERM');
       for (const { code, output } of await Promise.all(replicas.map(({ ended }) => ended))) {

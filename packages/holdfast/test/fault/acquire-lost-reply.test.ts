@@ -121,7 +121,7 @@ test('a reply that is dropped on a connection that stays open leaves no key once
   // Side by side: noticing takes five seconds.
   const runs = MATRIX.map(async ({ client, subject }) => {
     const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 500 });
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 800 });
     const name = bench.name();
     expect(await (await subject.of(locks, `warm-up:${name}`).acquire()).release()).toBe(true);
     const dropped = proxy.dropReply(subject.acquires);

@@ -114,7 +114,7 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
 
   test('by an outage longer than waiters sit out ends for all of them', async () => {
     const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { client, outageMs: 400, callTimeoutMs: 300 });
+    const locks = await bench.session(proxy.port, { client, outageMs: 400, callTimeoutMs: 800 });
     const name = bench.name();
     await subject.take(redis.port, name, 700);
     const waiting = Array.from({ length: 5 }, () => rejection(subject.of(locks, name).acquire()));
@@ -162,12 +162,12 @@ describe.each(SUBJECTS)('an outage shorter than waiters sit out, $kind', (subjec
   });
 
   test('of a frozen server is waited out, and nobody is told that somebody else holds it', async () => {
-    const locks = await bench.session(redis.port, { callTimeoutMs: 200 });
+    const locks = await bench.session(redis.port, { callTimeoutMs: 500 });
     const name = bench.name();
     expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
     redis.freeze();
     const patient = subject.of(locks, name).using(() => 'served');
-    const hasty = await rejection(subject.of(locks, name).acquire({ waitMs: 400 }));
+    const hasty = await rejection(subject.of(locks, name).acquire({ waitMs: 700 }));
     expect(hasty instanceof LockUnavailableError || hasty instanceof LockUnknownError).toBe(true);
     redis.resume();
     expect(await patient).toBe('served');

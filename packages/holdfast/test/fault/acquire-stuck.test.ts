@@ -23,7 +23,7 @@ useLeakCheck(redis);
 const bench = useBench();
 
 const LEASE_MS = 60_000;
-const CALL_TIMEOUT_MS = 300;
+const CALL_TIMEOUT_MS = 500;
 const OPTIONS = { leaseMs: LEASE_MS, callTimeoutMs: CALL_TIMEOUT_MS };
 
 /** From here the session knows the server's time and scripts, and the server knows its connection. */

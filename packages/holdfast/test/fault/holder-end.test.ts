@@ -1,57 +1,51 @@
 /** Owners that end without a word: killed, run dry, exited, collected. Real processes. */
 import { expect, test } from 'vitest';
-import { type Child, startChild, useChildren } from '../support/child.ts';
+import { useChildren } from '../support/child.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CLIENTS, type ClientKind, useBench } from './acquire-support.ts';
-import type { ChildLine, ChildOrder, Task } from './holder-support-child.ts';
+import type { Task } from './holder-support-child.ts';
+import { type Holder, SLOW, startHolder } from './holder-support-process.ts';
 
 const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
 useChildren();
 
-interface Holder {
-  readonly name: string;
-  readonly child: Child<ChildLine>;
-  /** What the child said when it had the lock. */
-  readonly held: ChildLine;
-}
-
-async function startHolder(task: Task, client: ClientKind, leaseMs: number): Promise<Holder> {
-  const name = bench.name();
-  const order: ChildOrder = { task, port: server.port, client, name, leaseMs };
-  const child = startChild<ChildLine>('test/fault/holder-support-child.ts', [JSON.stringify(order)]);
-  return { name, child, held: await child.next(({ is }) => is === 'held') };
-}
+const start = (task: Task, client: ClientKind, leaseMs: number): Promise<Holder> =>
+  startHolder({ task, client, leaseMs, port: server.port, name: bench.name() });
 
 /** One for each client, at the same time: a process takes a while to start. */
-const startHolders = (task: Task, leaseMs: number): Promise<Holder[]> =>
-  Promise.all(CLIENTS.map((client) => startHolder(task, client, leaseMs)));
+const startBoth = (task: Task, leaseMs: number): Promise<Holder[]> =>
+  Promise.all(CLIENTS.map((client) => start(task, client, leaseMs)));
 
 const exists = async (key: string): Promise<boolean> => (await ask(server.port, ['EXISTS', key])) === 1;
 
-test('when the owner is killed the next waiter gets the lock after the lease and not before, with a larger fence', async () => {
-  const locks = await bench.session(server.port);
-  const { name, child, held } = await startHolder('work', 'ioredis', 2_000);
-  const waiting = locks.lock(name).acquire({ waitMs: 15_000 });
-  await child.kill('SIGKILL');
-  const askedMs = performance.now();
-  const ttlMs = Number(await ask(server.port, ['PTTL', name]));
-  expect(ttlMs).toBeGreaterThan(0);
-  const lease = await waiting;
-  const waitedMs = performance.now() - askedMs;
-  // The server rounds to whole milliseconds.
-  expect(waitedMs).toBeGreaterThanOrEqual(ttlMs - 1);
-  expect(waitedMs).toBeLessThan(ttlMs + 2_000);
-  expect(lease.fence).toBeGreaterThan(held.fence ?? Number.POSITIVE_INFINITY);
-  expect(await lease.release()).toBe(true);
-});
+test(
+  'when the owner is killed the next waiter gets the lock after the lease and not before, with a larger fence',
+  SLOW,
+  async () => {
+    const locks = await bench.session(server.port);
+    const { name, child, held } = await start('work', 'ioredis', 2_000);
+    const waiting = locks.lock(name).acquire({ waitMs: 15_000 });
+    await child.kill('SIGKILL');
+    const askedMs = performance.now();
+    const ttlMs = Number(await ask(server.port, ['PTTL', name]));
+    expect(ttlMs).toBeGreaterThan(0);
+    const lease = await waiting;
+    const waitedMs = performance.now() - askedMs;
+    // The server rounds to whole milliseconds.
+    expect(waitedMs).toBeGreaterThanOrEqual(ttlMs - 1);
+    expect(waitedMs).toBeLessThan(ttlMs + 2_000);
+    expect(lease.fence).toBeGreaterThan(held.fence ?? Number.POSITIVE_INFINITY);
+    expect(await lease.release()).toBe(true);
+  },
+);
 
-test('a process whose event loop runs dry while it holds releases at once', async () => {
-  for (const { name, child, held } of await startHolders('runDry', 30_000)) {
+test('a process whose event loop runs dry while it holds releases at once', SLOW, async () => {
+  for (const { name, child, held } of await startBoth('runDry', 30_000)) {
     expect(held.isHeld).toBe(true);
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(child.stderr).toBe('');
@@ -59,9 +53,9 @@ test('a process whose event loop runs dry while it holds releases at once', asyn
   }
 });
 
-test('a process that calls process.exit while it holds leaves the lock to its lease', async () => {
+test('a process that calls process.exit while it holds leaves the lock to its lease', SLOW, async () => {
   const locks = await bench.session(server.port);
-  const { name, child } = await startHolder('exit', 'node-redis', 2_000);
+  const { name, child } = await start('exit', 'node-redis', 2_000);
   expect(await child.exited).toEqual({ code: 0, signal: null });
   const askedMs = performance.now();
   const ttlMs = Number(await ask(server.port, ['PTTL', name]));
@@ -71,27 +65,35 @@ test('a process that calls process.exit while it holds leaves the lock to its le
   expect(await lease.release()).toBe(true);
 });
 
-test('a lease that was thrown away is not renewed any more and runs out; one that is kept is renewed', async () => {
-  const leaseMs = 2_000;
-  const { name, child } = await startHolder('collect', 'ioredis', leaseMs);
-  expect(await child.next(({ is }) => is === 'abandoned')).toMatchObject({ lock: `${name}:dropped` });
-  await waitFor(async () => !(await exists(`${name}:dropped`)), { what: 'the dropped lease to run out' });
-  const sinceMs = performance.now();
-  await waitFor(() => performance.now() - sinceMs > leaseMs, { what: 'another lease' });
-  expect(await exists(`${name}:kept`)).toBe(true);
-  child.send('go on');
-  expect(await child.next(({ is }) => is === 'end')).toMatchObject({ isHeld: true, wasOurs: true });
-  expect(await child.exited).toEqual({ code: 0, signal: null });
-  expect(child.lines.filter(({ is }) => is === 'abandoned').length).toBe(1);
-});
-
-test('a process that loses its lease to a silent server and handles nothing goes on, and ends with code 0', async () => {
-  const holders = await startHolders('careless', 1_500);
-  server.freeze();
-  await Promise.all(holders.map(({ child }) => child.next(({ is }) => is === 'lost')));
-  for (const { child } of holders) {
+test(
+  'a lease that was thrown away is not renewed any more and runs out; one that is kept is renewed',
+  SLOW,
+  async () => {
+    const leaseMs = 2_000;
+    const { name, child } = await start('collect', 'ioredis', leaseMs);
+    expect(await child.next(({ is }) => is === 'abandoned')).toMatchObject({ lock: `${name}:dropped` });
+    await waitFor(async () => !(await exists(`${name}:dropped`)), { what: 'the dropped lease to run out' });
+    const sinceMs = performance.now();
+    await waitFor(() => performance.now() - sinceMs > leaseMs, { what: 'another lease' });
+    expect(await exists(`${name}:kept`)).toBe(true);
+    child.send('go on');
+    expect(await child.next(({ is }) => is === 'end')).toMatchObject({ isHeld: true, wasOurs: true });
     expect(await child.exited).toEqual({ code: 0, signal: null });
-    expect(child.stderr).toBe('');
-  }
-  server.resume();
-});
+    expect(child.lines.filter(({ is }) => is === 'abandoned').length).toBe(1);
+  },
+);
+
+test(
+  'a process that loses its lease to a silent server and handles nothing goes on, and ends with code 0',
+  SLOW,
+  async () => {
+    const holders = await startBoth('careless', 1_500);
+    server.freeze();
+    await Promise.all(holders.map(({ child }) => child.next(({ is }) => is === 'lost')));
+    for (const { child } of holders) {
+      expect(await child.exited).toEqual({ code: 0, signal: null });
+      expect(child.stderr).toBe('');
+    }
+    server.resume();
+  },
+);

@@ -159,7 +159,9 @@ export class ScriptedNode implements Client {
 
   #renew(key: string, holder: string, leaseMs: number): number {
     if (this.holder(key) !== holder) return OUTCOMES.GONE;
-    this.#keys.set(key, { holder, untilMs: this.#clock.wallMs() + leaseMs });
+    // Never shorter: what comes late must not undo what came before it.
+    const untilMs = Math.max(this.#keys.get(key)?.untilMs ?? 0, this.#clock.wallMs() + leaseMs);
+    this.#keys.set(key, { holder, untilMs });
     return OUTCOMES.RENEWED;
   }
 }

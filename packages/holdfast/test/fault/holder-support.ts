@@ -30,6 +30,12 @@ export function driftMs(leaseMs: number): number {
  */
 const TIMER_SLACK_MS = 9;
 
+/** A lease ends when the first of two clocks says so, and the wall clock counts in whole milliseconds. */
+const WALL_CLOCK_MS = 1;
+
+/** The channel tells of a renewal right after the clock was read for it, unless the process was interrupted there. */
+const PREEMPTION_MS = 20;
+
 const TICK_MS = 2;
 /** A loop that turns meets its ticks within this. */
 const STALL_MS_MIN = 4;
@@ -129,7 +135,7 @@ export class WatchedLease {
 
   /** The same at the earliest: we do not know to the microsecond when the request was sent. */
   get deadlineFromMs(): number {
-    return this.#sent.afterMs + this.#leaseMs - driftMs(this.#leaseMs);
+    return this.#sent.afterMs + this.#leaseMs - driftMs(this.#leaseMs) - WALL_CLOCK_MS;
   }
 
   get told(): Told | null {
@@ -139,8 +145,7 @@ export class WatchedLease {
   /** A request that states the lease got through. It counts if the lease was not over by then. */
   stated(sentMs: number): void {
     if (this.#told !== null || performance.now() >= this.deadlineMs) return;
-    // The channel tells of a renewal right after the clock was read for it.
-    this.#sent = { afterMs: sentMs - 1, beforeMs: sentMs };
+    this.#sent = { afterMs: sentMs - PREEMPTION_MS, beforeMs: sentMs };
     this.renewals += 1;
   }
 

@@ -1,15 +1,15 @@
 /** Listeners to a loss that throw, reject or take their time: everybody else's lease is none of their business. */
 import { describe, expect, test } from 'vitest';
 import { type Lease, Locks } from '../../src/index.ts';
-import { startChild, useChildren } from '../support/child.ts';
+import { useChildren } from '../support/child.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { SUBJECTS, type Subject, useBench } from './acquire-support.ts';
-import type { ChildLine, ChildOrder } from './holder-support-child.ts';
 import { ScriptedNode } from './holder-support-node.ts';
+import { SLOW, startHolder } from './holder-support-process.ts';
 
 const LEASE_MS = 1_000;
 
@@ -73,26 +73,23 @@ describe.each(SUBJECTS)('of a $kind, a listener', (subject) => {
   });
 });
 
-test('listeners that throw, reject or are slow stop neither the next listener nor the renewal of others', async () => {
-  const name = bench.name();
-  const order: ChildOrder = {
-    task: 'listeners',
-    port: server.port,
-    client: 'node-redis',
-    name,
-    leaseMs: 2 * LEASE_MS,
-  };
-  const child = startChild<ChildLine>('test/fault/holder-support-child.ts', [JSON.stringify(order)]);
-  for (let i = 0; i < 3; i += 1) await child.next(({ is }) => is === 'held');
-  await ask(server.port, ['DEL', `${name}:a`]);
-  expect(await child.next(({ is }) => is === 'heard')).toMatchObject({ isHeld: false });
-  const heardMs = performance.now();
-  const texts: unknown[] = [];
-  while (texts.length < 3) texts.push((await child.next(({ is }) => is === 'uncaught')).text);
-  expect(texts.sort()).toEqual(['the listener fails', 'the listener rejects', 'the subscriber fails']);
-  // The others outlive what they had left when it happened.
-  await waitFor(() => performance.now() - heardMs > 2 * LEASE_MS, { what: 'a lease' });
-  child.send('go on');
-  expect(await child.next(({ is }) => is === 'end')).toMatchObject({ held: [true, true] });
-  expect(await child.exited).toEqual({ code: 0, signal: null });
-});
+test(
+  'listeners that throw, reject or are slow stop neither the next listener nor the renewal of others',
+  SLOW,
+  async () => {
+    const order = { task: 'listeners', client: 'node-redis', leaseMs: 2 * LEASE_MS } as const;
+    const { name, child } = await startHolder({ ...order, port: server.port, name: bench.name() });
+    for (let i = 1; i < 3; i += 1) await child.next(({ is }) => is === 'held');
+    await ask(server.port, ['DEL', `${name}:a`]);
+    expect(await child.next(({ is }) => is === 'heard')).toMatchObject({ isHeld: false });
+    const heardMs = performance.now();
+    const texts: unknown[] = [];
+    while (texts.length < 3) texts.push((await child.next(({ is }) => is === 'uncaught')).text);
+    expect(texts.sort()).toEqual(['the listener fails', 'the listener rejects', 'the subscriber fails']);
+    // The others outlive what they had left when it happened.
+    await waitFor(() => performance.now() - heardMs > 2 * LEASE_MS, { what: 'a lease' });
+    child.send('go on');
+    expect(await child.next(({ is }) => is === 'end')).toMatchObject({ held: [true, true] });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  },
+);

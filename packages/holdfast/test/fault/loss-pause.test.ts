@@ -2,14 +2,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { LockLostError } from '../../src/index.ts';
-import { startChild, useChildren } from '../support/child.ts';
+import { useChildren } from '../support/child.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CLIENTS, type ClientKind, rejection, useBench } from './acquire-support.ts';
 import { openRows } from './holder-support.ts';
-import type { ChildLine, ChildOrder, Task } from './holder-support-child.ts';
+import { SLOW, startHolder } from './holder-support-process.ts';
 import { FencedResource } from './holder-support-resource.ts';
 
 const LEASE_MS = 1_500;
@@ -18,11 +18,6 @@ const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
 useChildren();
-
-const startHolder = (task: Task, client: ClientKind, name: string, resource = '') => {
-  const order: ChildOrder = { task, client, port: server.port, leaseMs: LEASE_MS, name, resource };
-  return startChild<ChildLine>('test/fault/holder-support-child.ts', [JSON.stringify(order)]);
-};
 
 /** Nothing else runs on this thread meanwhile. */
 function block(ms: number): void {
@@ -76,12 +71,13 @@ describe('when the event loop is blocked past the lease', () => {
   });
 });
 
-describe('when the process is stopped past the lease', () => {
+describe('when the process is stopped past the lease', SLOW, () => {
   async function expectRefused(client: ClientKind): Promise<void> {
     const name = bench.name();
     const resource = new FencedResource(server.port, `${name}:resource`);
-    const child = startHolder('pauseBusy', client, name, `${name}:resource`);
-    const { fence = 0 } = await child.next(({ is }) => is === 'held');
+    const order = { task: 'pauseBusy', port: server.port, leaseMs: LEASE_MS, client, name } as const;
+    const { child, held } = await startHolder({ ...order, resource: `${name}:resource` });
+    const { fence = 0 } = held;
     await child.next(({ is }) => is === 'ready');
     child.stop();
     const stoppedMs = performance.now();
@@ -113,7 +109,14 @@ describe('when the process is stopped past the lease', () => {
 
   test('an owner that waited for something finds the lease lost in the first thing that runs, and is told', async () => {
     const name = bench.name();
-    const child = startHolder('pauseIdle', 'node-redis', name);
+    const order = {
+      task: 'pauseIdle',
+      port: server.port,
+      leaseMs: LEASE_MS,
+      client: 'node-redis',
+      name,
+    } as const;
+    const { child } = await startHolder(order);
     await child.next(({ is }) => is === 'ready');
     child.stop();
     const stoppedMs = performance.now();

@@ -66,7 +66,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
     expect(await lease.release()).toBe(true);
   });
 
-  test('that shortens a fixed lease and gets no answer ends it at the shorter deadline: the server may have it', async () => {
+  test('that shortens a fixed lease and gets no answer ends it at the shorter deadline', async () => {
     const { clock, node, lease, signal } = await held(subject, false);
     once(node, 'reply-lost');
     const sentMs = clock.monotonicMs();

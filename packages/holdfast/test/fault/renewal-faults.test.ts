@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { held, useBench } from './acquire-support.ts';
 import { acquireWatched, openRows, type Row, type WatchedLease } from './holder-support.ts';
 
-const LEASE_MS = 1_500;
+const LEASE_MS = 2_400;
 
 const server = useRedis();
 useLeakCheck(server);
@@ -59,7 +59,7 @@ test('a renewal that happened and whose answer was lost is followed by one that 
 
 test('renewals that were cut off on the way are repeated while time remains', async () => {
   await forEach(await hold(), async (scene) => {
-    await scene.proxy.cutBeforeRequest(scene.subject.renews, 3);
+    await scene.proxy.cutBeforeRequest(scene.subject.renews, 2);
     await outliveIt(scene);
     await expectKept(scene);
   });

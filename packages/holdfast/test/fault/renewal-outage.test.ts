@@ -1,6 +1,7 @@
 /** Extensions that meet a frozen server, a cut connection or a lost answer: a held lock stays held, and stays there. */
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, rejection, useBench } from './acquire-support.ts';
@@ -94,7 +95,7 @@ test('an extension that happened without an answer leaves a fixed lease to its o
   );
 });
 
-test('an extension that shortens a fixed lease and happened without an answer ends it before the server does', async () => {
+test('an extension that shortens a fixed lease and happened without an answer ends it at the shorter deadline', async () => {
   const shortMs = 1_000;
   await Promise.all(
     (await hold(false)).map(async ({ proxy, subject, lock, watched, label }) => {
@@ -104,11 +105,31 @@ test('an extension that shortens a fixed lease and happened without an answer en
       watched.mayHaveStated(shortMs, { afterMs, beforeMs: performance.now() });
       expect(watched.lease.remainingMs, label).toBeLessThanOrEqual(shortMs - driftMs(shortMs));
       await cut;
-      expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeLessThanOrEqual(shortMs);
       expect(await extending, label).toMatchObject({ code: 'ELOCKUNKNOWN' });
       await watched.lost();
       watched.expectToldInTime(label);
       watched.expectNotToldEarly(label);
+      await waitFor(async () => (await held(server.port, subject, lock.name)) === null, {
+        what: 'a late release',
+      });
+    }),
+  );
+});
+
+test('an extension that shortens and arrives when it was given up takes nothing from what was renewed since', async () => {
+  await Promise.all(
+    (await hold(true)).map(async ({ proxy, subject, lock, watched, label }) => {
+      const cut = proxy.cutBeforeRequest(subject.renews);
+      expect(await rejection(watched.lease.extend(1_000)), label).toMatchObject({ code: 'ELOCKUNKNOWN' });
+      const stray = await cut;
+      const { renewals } = watched;
+      await waitFor(() => watched.renewals > renewals, { what: 'a renewal' });
+      // The network gives back what it had lost: the same request, on a connection that nobody listens to any more.
+      expect(await ask(server.port, stray), label).toEqual([expect.any(Number)]);
+      const claimedUntilMs = performance.now() + watched.lease.remainingMs;
+      const { ttlMs = 0 } = (await held(server.port, subject, lock.name)) ?? {};
+      expect(performance.now() + ttlMs, label).toBeGreaterThan(claimedUntilMs);
+      expect(await watched.lease.release(), label).toBe(true);
     }),
   );
 });

@@ -106,12 +106,12 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   });
 
   test('does not cost a lease that outlasts it', async () => {
-    const cells = await openCells({ leaseMs: 1_500 });
+    const cells = await openCells({ leaseMs: 2_400 });
     const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
     const startMs = performance.now();
     // Longer than a renewal may wait, shorter than the lease.
-    await during(() => elapse(800));
-    await elapse(1_700 - (performance.now() - startMs));
+    await during(() => elapse(1_200));
+    await elapse(2_600 - (performance.now() - startMs));
     await inEach(owners, async ({ result: lease }) => {
       expect(lease.isHeld).toBe(true);
       expect(lease.signal.aborted).toBe(false);
@@ -179,11 +179,11 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   });
 
   test.runIf(letsGo)('still extends, renews, counts and releases what is held', async () => {
-    const cells = await openCells({ leaseMs: 600 });
+    const cells = await openCells({ leaseMs: 1_800 });
     const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
     await during(() =>
       inEach(owners, async ({ result: lease, subject, locks, name }) => {
-        await elapse(1_000);
+        await elapse(2_200);
         expect(lease.isHeld).toBe(true);
         await lease.extend(5_000);
         expect(lease.remainingMs).toBeGreaterThan(3_000);

@@ -10,16 +10,16 @@ const redis = useRedis();
 useLeakCheck(redis);
 const bench = useBench();
 
-const DEAD_MS = 1_500;
+const DEAD_MS = 2_200;
 const SLACK_MS = 3_000;
 
 describe.each(SUBJECTS)('a dead owner, $kind', (subject) => {
   test('is not kept alive by the renewals, tries and waits of others', async () => {
     const dead = bench.name();
     const all = await Promise.all(
-      [...CLIENTS, ...CLIENTS].map((client) => bench.session(redis.port, { client, leaseMs: 900 })),
+      [...CLIENTS, ...CLIENTS].map((client) => bench.session(redis.port, { client, leaseMs: 1_800 })),
     );
-    // Each holds a lock of its own, renewed every third of a second, and waits for the dead one with two callers.
+    // Each holds a lock of its own, renewed often, and waits for the dead one with two callers.
     const busy = await Promise.all(
       all.map((locks, index) => subject.of(locks, `${dead}:${index}`).acquire()),
     );

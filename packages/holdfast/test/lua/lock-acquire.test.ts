@@ -199,3 +199,15 @@ test('a server out of memory refuses before anything is written', async () => {
   });
   expect(await database.contents()).toEqual({});
 });
+
+test('a repeat that arrives behind one that stated more does not shorten the lease', async () => {
+  await granted({ leaseMs: 30_000 });
+  await granted({ leaseMs: 3_000 });
+  await database.expectTtl(INPUT.lock, 30_000);
+});
+
+test('a user that may not set an expiry leaves no lock behind', async () => {
+  const client = await database.restricted('-pexpire');
+  await expect(database.run(lockAcquire.call(INPUT), client)).rejects.toThrow("can't run this command");
+  expect(await database.redis.exists(INPUT.lock)).toBe(0);
+});

@@ -29,10 +29,18 @@ test('a second renewal leaves the same lease', async () => {
   await database.expectTtl(ITEM.lock, 30_000);
 });
 
-test('a lease may be made shorter', async () => {
+test('a lease is never made shorter, because a request may arrive behind one that stated more', async () => {
   await hold(ITEM);
+  await database.redis.pexpire(ITEM.lock, 60_000);
   expect(await renew({ ...ITEM, leaseMs: 3_000 })).toEqual(['RENEWED']);
-  await database.expectTtl(ITEM.lock, 3_000);
+  await database.expectTtl(ITEM.lock, 60_000);
+});
+
+test('a lock that has lost its expiry gets one again', async () => {
+  await hold(ITEM);
+  await database.redis.persist(ITEM.lock);
+  expect(await renew(ITEM)).toEqual(['RENEWED']);
+  await database.expectTtl(ITEM.lock, ITEM.leaseMs);
 });
 
 test('a lock that is absent is gone and is not created', async () => {

@@ -92,3 +92,9 @@ test('a server out of memory refuses before anything is written', async () => {
   });
   expect(await database.contents()).toEqual({});
 });
+
+test('a repeat that arrives behind one that stated more does not shorten the lease', async () => {
+  await acquire({ leaseMs: 30_000 });
+  expect((await acquire({ leaseMs: 3_000 })).is).toBe('GRANTED');
+  await database.expectTtl(INPUT.mutex, 30_000);
+});

@@ -47,6 +47,12 @@ test('a token of ours without a TTL gets one', async () => {
   await database.expectTtl(ITEM.mutex, 30_000);
 });
 
+test('a lease is never made shorter, because a request may arrive behind one that stated more', async () => {
+  await hold(ITEM);
+  expect(await renew({ ...ITEM, leaseMs: 3_000 })).toEqual(['RENEWED']);
+  await database.expectTtl(ITEM.mutex, 5_000);
+});
+
 test('each mutex of a batch gets its own outcome and its own lease', async () => {
   const items = ['a', 'b', 'c', 'd'].map((mutex, i) => ({
     mutex,

@@ -131,7 +131,7 @@ describe('the options of an acquisition', () => {
     const [a, b] = [process.lock('a'), process.lock('b')];
     const lease = await a.acquire();
     await expect(b.acquire({ within: lease })).rejects.toThrow(
-      'expected within to be a lease of lock "b", got a lease of lock "a"',
+      'expected within to be a lease of lock "b" from this Locks, got a lease of lock "a"',
     );
     await expect(a.acquire({ within: {} as never })).rejects.toThrow('got an object of Object');
     await lease.release();

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { LATE_RELEASES_MAX } from '../../src/core/late-releases.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/core/options.ts';
 import { BATCH_MAX } from '../../src/core/renewal.ts';
-import { WAITERS_MAX } from '../../src/core/turnstile.ts';
+import { WAITERS_MAX } from '../../src/core/waiter-queue.ts';
 import { LockUnavailableError } from '../../src/errors.ts';
 import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
 import { answers, losesAnswer, refuses, type ScriptedClient } from './support/scripted-client.ts';

@@ -140,7 +140,7 @@ describe('a process that finds the lock held', () => {
     other.client.from('lock.acquire', answers(2));
     await lease.release();
     const next = await stage.until(Promise.race(waiting));
-    expect(stage.server.owner('a')).toBe(`${other.session.id}:1`);
+    expect(stage.server.owner('a')).toContain(other.session.id);
     await next.release();
     await (await stage.until(waiting[0])).release();
   });

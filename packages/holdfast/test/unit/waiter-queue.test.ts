@@ -4,12 +4,18 @@ import { Agenda } from '../../src/core/agenda.ts';
 import { resolveAcquireOptions, resolveLocksOptions } from '../../src/core/options.ts';
 import { Waiter } from '../../src/core/waiter.ts';
 import { WaiterQueue } from '../../src/core/waiter-queue.ts';
+import { LockProtocol } from '../../src/primitives/lock-protocol.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const agenda = new Agenda(new FakeClock());
 
 function waiter(isTry = false): Waiter<string> {
-  return new Waiter<string>(agenda, 'a', resolveAcquireOptions({}, resolveLocksOptions({}), isTry), 0);
+  return new Waiter<string>(
+    agenda,
+    new LockProtocol('a', 'a', 0),
+    resolveAcquireOptions({}, resolveLocksOptions({}), isTry),
+    0,
+  );
 }
 
 function inOrder(queue: WaiterQueue<string>): Waiter<string>[] {

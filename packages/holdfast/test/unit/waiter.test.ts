@@ -5,6 +5,7 @@ import { Agenda } from '../../src/core/agenda.ts';
 import { type AcquireOptions, resolveAcquireOptions, resolveLocksOptions } from '../../src/core/options.ts';
 import { Waiter } from '../../src/core/waiter.ts';
 import { LockAbortedError } from '../../src/errors.ts';
+import { LockProtocol } from '../../src/primitives/lock-protocol.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failure } from './support/stage.ts';
 
@@ -12,7 +13,11 @@ function setup(options: AcquireOptions = {}): { clock: FakeClock; agenda: Agenda
   const clock = new FakeClock();
   const agenda = new Agenda(clock);
   const resolved = resolveAcquireOptions(options, resolveLocksOptions({}), false);
-  return { clock, agenda, waiter: new Waiter<string>(agenda, 'a', resolved, clock.monotonicMs()) };
+  return {
+    clock,
+    agenda,
+    waiter: new Waiter<string>(agenda, new LockProtocol('a', 'a', 0), resolved, clock.monotonicMs()),
+  };
 }
 
 describe('a waiter', () => {

@@ -1,4 +1,5 @@
 /** What we take from the caller's client, what we do not take, and that we leave it alone. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
 import { commandCounts } from '../../support/commands.ts';
 import { ask } from '../../support/raw-redis.ts';
@@ -123,6 +124,20 @@ export function callerRules(harness: Harness): void {
       const refused = failureOf(await client.run(returning("redis.error_reply('READONLY you')"), AMPLE_MS));
       expect(refused).toMatchObject({ kind: 'reply', word: 'READONLY' });
       expect(harness.proxy.connectionsMade).toBe(2);
+    });
+
+    test('do not run in the async context of whoever needed them first', async () => {
+      const context = new AsyncLocalStorage<string>();
+      const { client } = await harness.adapt();
+      const seen: (string | undefined)[] = [];
+      await context.run('a request', async () => {
+        await client.run(echo('x'), AMPLE_MS);
+        await hear(client, 'news', () => seen.push(context.getStore()));
+        expect(context.getStore()).toBe('a request');
+      });
+      await harness.publish('news', 'x');
+      await waitFor(() => seen.length === 1);
+      expect(seen).toEqual([undefined]);
     });
 
     test('send nothing but what they must', async () => {

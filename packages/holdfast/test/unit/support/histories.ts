@@ -14,6 +14,8 @@ export type Step =
       readonly waitMs: number;
       readonly leaseMs: number;
       readonly renew: boolean;
+      /** How many callers come at once. */
+      readonly callers: number;
     }
   /** `at` chooses among what is there by then. */
   | { readonly does: 'enter again' | 'release' | 'abort'; readonly at: number }
@@ -37,31 +39,46 @@ export interface History {
   /** Used again from the start when they run out. */
   readonly luck: readonly Luck[];
   readonly handovers: number;
+  readonly handoverMs: number;
+  /**
+   * Whether a request of any kind may be overtaken by later ones. Only where all leases are equally long: one that
+   * states a shorter lease and runs after a longer one was answered is beyond what a client can notice.
+   */
+  readonly mayOvertake: boolean;
 }
 
 const at = fc.nat(20);
-const who = fc.nat(PROCESSES - 1);
-const name = fc.constantFrom(...NAMES);
-const leaseMs = fc.constantFrom(60, 200, 300, 900, 3_000);
+// Uneven on purpose: callers of one process must meet each other, and those of another.
+const who = fc.constantFrom(0, 0, 0, 0, 1, 1, PROCESSES - 1);
+const name = fc.constantFrom('a', 'a', 'a', ...NAMES);
+const LEASES_MS = [60, 200, 300, 900, 3_000] as const;
 
-const passMs = fc.oneof(fc.nat(20), fc.nat(400), fc.nat(2_000));
+const passMs = fc.oneof(
+  { weight: 4, arbitrary: fc.nat(20) },
+  { weight: 2, arbitrary: fc.nat(400) },
+  fc.nat(2_000),
+);
 
-function stepOf(extra: readonly fc.WeightedArbitrary<Step>[]): fc.Arbitrary<Step> {
+function stepOf(
+  extra: readonly fc.WeightedArbitrary<Step>[],
+  leaseMs: fc.Arbitrary<number>,
+): fc.Arbitrary<Step> {
   const acquire = fc.record({
     does: fc.constantFrom('acquire' as const, 'acquire' as const, 'try' as const),
     who,
     name,
-    waitMs: fc.constantFrom(0, 50, 700, Number.POSITIVE_INFINITY),
+    waitMs: fc.constantFrom(0, 50, 700, 3_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
     leaseMs,
     renew: fc.boolean(),
+    callers: fc.constantFrom(1, 1, 2, 4),
   });
   return fc.oneof(
-    { weight: 24, arbitrary: acquire },
-    { weight: 6, arbitrary: fc.record({ does: fc.constant('enter again' as const), at }) },
-    { weight: 14, arbitrary: fc.record({ does: fc.constant('release' as const), at }) },
-    { weight: 4, arbitrary: fc.record({ does: fc.constant('abort' as const), at }) },
-    { weight: 5, arbitrary: fc.record({ does: fc.constant('extend' as const), at, leaseMs }) },
-    { weight: 24, arbitrary: fc.record({ does: fc.constant('pass' as const), ms: passMs }) },
+    { weight: 120, arbitrary: acquire },
+    { weight: 40, arbitrary: fc.record({ does: fc.constant('enter again' as const), at }) },
+    { weight: 120, arbitrary: fc.record({ does: fc.constant('release' as const), at }) },
+    { weight: 8, arbitrary: fc.record({ does: fc.constant('abort' as const), at }) },
+    { weight: 20, arbitrary: fc.record({ does: fc.constant('extend' as const), at, leaseMs }) },
+    { weight: 100, arbitrary: fc.record({ does: fc.constant('pass' as const), ms: passMs }) },
     ...extra,
   );
 }
@@ -74,7 +91,7 @@ const shortMs = fc.oneof(
 
 const luck: fc.Arbitrary<Luck> = fc.oneof(
   {
-    weight: 12,
+    weight: 36,
     arbitrary: fc.record({ is: fc.constant('answered' as const), effectMs: shortMs, answerMs: shortMs }),
   },
   {
@@ -95,13 +112,26 @@ const luck: fc.Arbitrary<Luck> = fc.oneof(
   },
 );
 
-function histories(extra: readonly fc.WeightedArbitrary<Step>[]): fc.Arbitrary<History> {
+function historiesOf(
+  extra: readonly fc.WeightedArbitrary<Step>[],
+  leaseMs: fc.Arbitrary<number>,
+  mayOvertake: boolean,
+): fc.Arbitrary<History> {
   return fc.record({
     // Without the size fast-check draws a handful of steps, and nobody meets.
-    steps: fc.array(stepOf(extra), { minLength: 1, maxLength: 120, size: 'max' }),
+    steps: fc.array(stepOf(extra, leaseMs), { minLength: 1, maxLength: 120, size: 'max' }),
     luck: fc.array(luck, { minLength: 1, maxLength: 60, size: 'max' }),
-    handovers: fc.constantFrom(0, 1, 64),
+    handovers: fc.constantFrom(0, 1, 64, 64),
+    handoverMs: fc.constantFrom(50, 5_000, 5_000),
+    mayOvertake: fc.constant(mayOvertake),
   });
+}
+
+function histories(extra: readonly fc.WeightedArbitrary<Step>[]): fc.Arbitrary<History> {
+  return fc.oneof(
+    historiesOf(extra, fc.constantFrom(...LEASES_MS), false),
+    ...[60, 300, 3_000].map((leaseMs) => historiesOf(extra, fc.constant(leaseMs), true)),
+  );
 }
 
 const close: fc.WeightedArbitrary<Step> = {
@@ -109,11 +139,11 @@ const close: fc.WeightedArbitrary<Step> = {
   arbitrary: fc.record({ does: fc.constantFrom('close' as const, 'destroy' as const), who }),
 };
 const sleep: fc.WeightedArbitrary<Step> = {
-  weight: 4,
+  weight: 20,
   arbitrary: fc.record({ does: fc.constant('sleep' as const), ms: fc.constantFrom(30, 200, 1_000, 5_000) }),
 };
 const remove: fc.WeightedArbitrary<Step> = {
-  weight: 3,
+  weight: 15,
   arbitrary: fc.record({ does: fc.constant('delete' as const), name }),
 };
 

@@ -52,8 +52,8 @@ export class ModelWorld {
       drawn = (drawn * 16_807 + 11) % 2_147_483_647;
       return drawn / 2_147_483_647;
     });
-    const { handovers } = history;
-    const options = { random, handovers, callTimeoutMs: CALL_TIMEOUT_MS, outageMs: 3_000 };
+    const { handovers, handoverMs } = history;
+    const options = { random, handovers, handoverMs, callTimeoutMs: CALL_TIMEOUT_MS, outageMs: 3_000 };
     this.#processes = Array.from({ length: PROCESSES }, () => this.#stage.process(options));
     for (const { client } of this.#processes) client.decide = this.#connection();
   }
@@ -70,14 +70,21 @@ export class ModelWorld {
     return this.#stage.clock.monotonicMs();
   }
 
+  /** One of the leases that are held, or now and then one that is lost and that its owner has not given back yet. */
+  #choose(at: number): Held | undefined {
+    const open = this.#held.filter(({ isReleased }) => !isReleased);
+    const held = open.filter(({ lease }) => lease.isHeld);
+    const choice = at % 5 === 0 || held.length === 0 ? open : held;
+    return choice[at % (choice.length || 1)];
+  }
+
   async #take(step: Step): Promise<void> {
     const { clock, server } = this.#stage;
-    const held = 'at' in step ? this.#held.filter(({ isReleased }) => !isReleased) : [];
-    const one = 'at' in step ? held[step.at % (held.length || 1)] : undefined;
+    const one = 'at' in step ? this.#choose(step.at) : undefined;
     switch (step.does) {
       case 'acquire':
       case 'try':
-        this.#acquire(step);
+        for (let i = 0; i < step.callers; i += 1) this.#acquire(step);
         break;
       case 'enter again':
         if (one !== undefined) this.#enterAgain(one);
@@ -245,14 +252,14 @@ export class ModelWorld {
     let effectAtMs = 0;
     let answerAtMs = 0;
     return (call) => {
-      const { luck } = this.#history;
+      const { luck, mayOvertake } = this.#history;
       const drawn = luck[this.#calls % luck.length] as Luck;
       this.#calls += 1;
       const nowMs = this.#nowMs;
       if (drawn.is === 'refused') return { ...NO_EFFECT, answerMs: 0, instead: UNREACHABLE };
       if (drawn.is === 'failing') return { ...NO_EFFECT, answerMs: 1, instead: LOADING };
       if (drawn.is === 'hanging') return { ...NO_EFFECT, answerMs: null };
-      if (drawn.is === 'stray' && mayStray(call)) {
+      if (drawn.is === 'stray' && (mayOvertake || call.script.endsWith('.release'))) {
         return { effectMs: drawn.effectMs, answerMs: drawn.cutMs, instead: CUT };
       }
       effectAtMs = Math.max(effectAtMs, nowMs + Math.min(drawn.effectMs, 700));
@@ -268,10 +275,6 @@ const NO_EFFECT = { effectMs: null } as const;
 const UNREACHABLE = new CallFailure('unreachable', 'no connection');
 const LOADING = new CallFailure('reply', 'LOADING Redis is loading the dataset in memory', 'LOADING');
 const CUT = new CallFailure('unknown', 'the connection was lost');
-
-function mayStray({ script }: SentCall): boolean {
-  return script.endsWith('.acquire') || script.endsWith('.release');
-}
 
 function sum(processes: readonly StageProcess[], count: (process: StageProcess) => number): number {
   return processes.reduce((total, process) => total + count(process), 0);

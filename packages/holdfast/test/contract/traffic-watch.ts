@@ -1,0 +1,36 @@
+/** What clients send while a rule looks on. */
+import { type Monitor, monitor } from '../support/commands.ts';
+import type { Bench } from './bench.ts';
+
+export class TrafficWatch {
+  readonly #monitor: Monitor;
+  readonly #onlooker: string;
+
+  constructor(monitor: Monitor, onlooker: string) {
+    this.#monitor = monitor;
+    this.#onlooker = onlooker;
+  }
+
+  /** The commands so far, in lower case: neither those that scripts called nor the onlooker's own. */
+  async sent(): Promise<string[]> {
+    const commands = await this.#monitor.commands();
+    return commands
+      .filter(({ client }) => client !== 'lua' && client !== this.#onlooker)
+      .map(({ args }) => String(args[0]).toLowerCase());
+  }
+
+  stop(): void {
+    this.#monitor.stop();
+  }
+}
+
+/** Watches every command of every client meanwhile; the rule must have the server to itself. */
+export async function watching(bench: Bench, work: (watch: TrafficWatch) => Promise<void>): Promise<void> {
+  const { address, port } = bench.redis.stream.address() as { address: string; port: number };
+  const watch = new TrafficWatch(await monitor(bench.port), `${address}:${port}`);
+  try {
+    await work(watch);
+  } finally {
+    watch.stop();
+  }
+}

@@ -1,0 +1,105 @@
+/** What is not a client we can use is refused when it is handed in, in words that say what it is instead. */
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import { describe, expect, test } from 'vitest';
+import { LockConfigError, Locks, type LocksOptions, type RedisClient } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { useBench } from './acquire-support.ts';
+
+useLeakCheck();
+const bench = useBench();
+
+/** As a caller without types would. */
+const construct = (client: unknown, options?: unknown): Locks =>
+  new Locks(client as RedisClient, options as LocksOptions);
+
+function refusal(client: unknown, options?: unknown): Error {
+  try {
+    construct(client, options);
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error(`expected a refusal of ${String(client)}`);
+}
+
+function lazyRedis(options: object = {}): Redis {
+  const client = new Redis({ lazyConnect: true, ...options });
+  bench.onEnd(() => client.disconnect());
+  return client;
+}
+
+const WRONG: readonly [what: string, make: () => unknown, says: RegExp][] = [
+  ['nothing', () => undefined, /got undefined/],
+  ['null', () => null, /got null/],
+  ['a URL', () => 'redis://127.0.0.1:6379', /got a string/],
+  ['a port', () => 6379, /got a number/],
+  ['a class', () => Redis, /got a function/],
+  ['an empty object', () => ({}), /an object without methods/],
+  ['connection options', () => ({ host: '127.0.0.1', port: 6379 }), /an object without methods/],
+  ['an empty array', () => [], /got an array/],
+  ['a map', () => new Map(), /an object with the methods .*get/],
+  ['a promise of a client', () => Promise.resolve(1), /a promise; await it first/],
+  ['half a client', () => ({ evalsha: () => {}, duplicate: () => {} }), /methods evalsha, duplicate/],
+  ['a pipeline of ioredis', () => lazyRedis().pipeline(), /pipeline/],
+  [
+    'a cluster of ioredis',
+    () => {
+      const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+      bench.onEnd(() => cluster.disconnect());
+      return cluster;
+    },
+    /Cluster/,
+  ],
+  ['a multi of node-redis', () => createClient().multi(), /multi/],
+  ['a pool of node-redis', () => createClientPool(), /pool/],
+  [
+    'a cluster of node-redis',
+    () => createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] }),
+    /cluster/,
+  ],
+  [
+    'a sentinel of node-redis',
+    () => createSentinel({ name: 'x', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
+    /sentinel/,
+  ],
+];
+
+describe('a wrong client is refused at construction', () => {
+  test.each(WRONG)('%s', (_what, make, says) => {
+    const error = refusal(make());
+    expect(error).toBeInstanceOf(LockConfigError);
+    expect(error).toMatchObject({ code: 'ELOCKCONFIG' });
+    expect(error.message).toMatch(/^expected an ioredis or node-redis client, got /);
+    expect(error.message).toMatch(says);
+  });
+
+  test('a client that cannot be shared, though it can be copied', () => {
+    const prefixed = lazyRedis({ keyPrefix: 'p:' });
+    expect(refusal(prefixed, { shareConnection: true }).message).toMatch(/keyPrefix/);
+    const stringy = lazyRedis({ stringNumbers: true });
+    expect(refusal(stringy, { shareConnection: true }).message).toMatch(/stringNumbers/);
+    expect(construct(prefixed)).toBeInstanceOf(Locks);
+    expect(construct(stringy)).toBeInstanceOf(Locks);
+  });
+});
+
+describe('wrong options are refused at construction, naming what was expected and got', () => {
+  test.each([
+    [{ leaseMs: 0 }, /expected leaseMs to be an integer from 1 .*got 0/],
+    [{ leaseMs: 1.5 }, /leaseMs.*got 1\.5/],
+    [{ leaseMs: '30s' }, /leaseMs.*got "30s"/],
+    [{ leaseMs: Number.NaN }, /leaseMs.*got NaN/],
+    [{ callTimeoutMs: 0 }, /callTimeoutMs/],
+    [{ handovers: -1 }, /handovers/],
+    [{ outageMs: Number.POSITIVE_INFINITY }, /outageMs/],
+    [{ prefix: 1 }, /prefix to be a string, got 1/],
+    [{ shareConnection: 'yes' }, /shareConnection to be a boolean/],
+    [{ ttl: 1 }, /got "ttl"/],
+    [null, /options of Locks to be an object, got null/],
+    [[], /options of Locks to be an object, got an array/],
+  ])('%j', (options, says) => {
+    const error = refusal(lazyRedis(), options);
+    expect(error).toBeInstanceOf(LockConfigError);
+    expect(error.message).toMatch(says);
+  });
+});
