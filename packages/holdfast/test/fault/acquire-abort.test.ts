@@ -1,12 +1,12 @@
 /** A caller that changes its mind, at every moment there is, leaves nothing behind. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { LockAbortedError, type Locks } from '../../src/index.ts';
+import { LockAbortedError } from '../../src/index.ts';
 import { command } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { held, listeners, MATRIX, rejection, type Subject, useBench } from './acquire-support.ts';
+import { held, listeners, MATRIX, rejection, type Subject, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -14,10 +14,6 @@ const bench = useBench();
 
 const LEASE_MS = 60_000;
 const REASON = new Error('changed my mind');
-
-async function warmUp(locks: Locks, subject: Subject): Promise<void> {
-  expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
-}
 
 const free = (subject: Subject, name: string): Promise<boolean> =>
   waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the key to be gone' });

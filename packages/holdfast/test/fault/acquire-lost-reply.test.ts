@@ -22,6 +22,7 @@ import {
   SUBJECTS,
   type Subject,
   useBench,
+  warmUp,
 } from './acquire-support.ts';
 
 const redis = useRedis();
@@ -92,7 +93,7 @@ describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost',
       const proxy = await bench.proxy(redis.port);
       const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, outageMs: 300 });
       const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
-      if (isKnown) expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+      if (isKnown) await warmUp(locks, subject);
       const names = [bench.name(), bench.name()];
       for (const [i, verb] of (['acquire', 'tryAcquire'] as const).entries()) {
         const name = names[i] ?? '';
@@ -123,7 +124,7 @@ test('a reply that is dropped on a connection that stays open leaves no key once
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 800 });
     const name = bench.name();
-    expect(await (await subject.of(locks, `warm-up:${name}`).acquire()).release()).toBe(true);
+    await warmUp(locks, subject, `warm-up:${name}`);
     const dropped = proxy.dropReply(subject.acquires);
     const failed = rejection(subject.of(locks, name).tryAcquire());
     await dropped;
@@ -146,7 +147,7 @@ describe.each(SUBJECTS)('a shared client that sends commands again, $kind', (sub
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
     // The script is known from here on, so that each later request is one EVALSHA.
-    expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+    await warmUp(locks, subject);
     for (const verb of ['acquire', 'tryAcquire'] as const) {
       proxy.clearHistory();
       const name = bench.name();

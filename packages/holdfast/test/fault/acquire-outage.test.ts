@@ -14,6 +14,7 @@ import {
   SUBJECTS,
   type Subject,
   useBench,
+  warmUp,
 } from './acquire-support.ts';
 
 const redis = useRedis();
@@ -35,6 +36,7 @@ const waited = (subject: Subject, name: string): Promise<unknown> =>
 describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, subject }) => {
   test('while somebody else holds the lock is a timeout that says who, and the body never runs', async () => {
     const locks = await bench.session(redis.port, { client });
+    await warmUp(locks, subject);
     const name = bench.name();
     await subject.take(redis.port, name, LEASE_MS);
     let hasRun = false;
@@ -61,7 +63,7 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
     const locks = await bench.session(proxy.port, { client });
     const name = bench.name();
     await subject.take(redis.port, name, LEASE_MS);
-    expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
+    await warmUp(locks, subject);
     proxy.clearHistory();
     const error = await rejection(subject.of(locks, name).acquire({ waitMs: 0 }));
     expect(error).toBeInstanceOf(LockTimeoutError);
@@ -72,13 +74,14 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
   test('during an outage is an outage, also when somebody held the lock before it', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client });
+    await warmUp(locks, subject);
     const [free, taken] = [bench.name(), bench.name()];
     await subject.take(redis.port, taken, LEASE_MS);
     let hasRun = false;
     const body = (): void => {
       hasRun = true;
     };
-    const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 1_500 }));
+    const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 3_000 }));
     await waited(subject, taken);
     const attempts = (): number =>
       proxy.history.filter(subject.acquires).filter((args) => args.includes(taken)).length;
@@ -115,8 +118,9 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
   test('by an outage longer than waiters sit out ends for all of them', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, outageMs: 400, callTimeoutMs: 800 });
+    await warmUp(locks, subject);
     const name = bench.name();
-    await subject.take(redis.port, name, 700);
+    await subject.take(redis.port, name, 1_500);
     const waiting = Array.from({ length: 5 }, () => rejection(subject.of(locks, name).acquire()));
     await waited(subject, name);
     proxy.refuse();
@@ -164,7 +168,7 @@ describe.each(SUBJECTS)('an outage shorter than waiters sit out, $kind', (subjec
   test('of a frozen server is waited out, and nobody is told that somebody else holds it', async () => {
     const locks = await bench.session(redis.port, { callTimeoutMs: 500 });
     const name = bench.name();
-    expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
+    await warmUp(locks, subject);
     redis.freeze();
     const patient = subject.of(locks, name).using(() => 'served');
     const hasty = await rejection(subject.of(locks, name).acquire({ waitMs: 700 }));

@@ -5,7 +5,7 @@ import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { held, MATRIX, rejection, type Subject, useBench } from './acquire-support.ts';
+import { held, MATRIX, rejection, type Subject, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -27,7 +27,7 @@ async function inEachCell(run: (cell: Cell) => Promise<void>): Promise<void> {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, callTimeoutMs: 10_000 });
     const name = bench.name();
-    expect(await (await subject.of(locks, `warm-up:${name}`).acquire()).release()).toBe(true);
+    await warmUp(locks, subject, `warm-up:${name}`);
     await run({ subject, proxy, locks, name }).catch((cause: unknown) => {
       throw new Error(`${client}, ${subject.kind}: ${String(cause)}`, { cause });
     });

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { held, rejection, SUBJECTS, type Subject, useBench } from './acquire-support.ts';
+import { held, rejection, SUBJECTS, type Subject, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -22,7 +22,7 @@ async function strand(subject: Subject) {
   const outer = await bench.proxy(inner.port);
   const locks = await bench.session(outer.port, { leaseMs: LEASE_MS, callTimeoutMs: 1_500 });
   const name = bench.name();
-  expect(await (await subject.of(locks, `warm-up:${name}`).acquire()).release()).toBe(true);
+  await warmUp(locks, subject, `warm-up:${name}`);
   inner.clearHistory();
   outer.clearHistory();
   inner.delay(500);

@@ -8,7 +8,6 @@ import {
   CHANNELS,
   type Clock,
   type LateReleaseMessage,
-  type Locks,
   LockUnavailableError,
   LockUnknownError,
 } from '../../src/index.ts';
@@ -16,7 +15,7 @@ import { type CommandCounts, commandCounts } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { held, MATRIX, rejection, SUBJECTS, type Subject, useBench } from './acquire-support.ts';
+import { held, MATRIX, rejection, SUBJECTS, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -25,11 +24,6 @@ const bench = useBench();
 const LEASE_MS = 60_000;
 const CALL_TIMEOUT_MS = 500;
 const OPTIONS = { leaseMs: LEASE_MS, callTimeoutMs: CALL_TIMEOUT_MS };
-
-/** From here the session knows the server's time and scripts, and the server knows its connection. */
-async function warmUp(locks: Locks, subject: Subject): Promise<void> {
-  expect(await (await subject.of(locks, 'warm-up').acquire()).release()).toBe(true);
-}
 
 /** Waits for real time to pass, where that is the fault itself. */
 async function elapse(durationMs: number): Promise<void> {

@@ -16,6 +16,7 @@ import {
 } from '../../src/scripts/generated.ts';
 import { type FaultProxy, type Match, script, startProxy } from '../support/fault-proxy.ts';
 import { ask, askAll, asStrings } from '../support/raw-redis.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 export type ClientKind = 'ioredis' | 'node-redis';
 
@@ -30,6 +31,9 @@ export interface Subject {
   /** Takes the key for an owner that is not of this process and never shows a sign of life. */
   take(port: number, key: string, ttlMs: number): Promise<void>;
 }
+
+/** Where a test is not about it: longer than a busy machine takes for a first connection. */
+const CALL_TIMEOUT_MS = 5_000;
 
 export const FOREIGN_OWNER = '00000000-0000-4000-8000-000000000000:1';
 
@@ -99,6 +103,17 @@ export async function listeners(port: number, subject: Subject, key: string): Pr
   return Number(asStrings(reply)[1]);
 }
 
+/**
+ * From here the session has its connection, and knows the server's time; the server knows the scripts. Patient,
+ * because on a busy machine a first connection can take longer than the time limits that a test is about.
+ */
+export async function warmUp(locks: Locks, subject: Subject, name = 'warm-up'): Promise<void> {
+  await waitFor(async () => (await subject.of(locks, name).acquire()).release(), {
+    limitMs: 20_000,
+    what: 'a first acquisition and release',
+  });
+}
+
 export interface SessionOptions extends LocksOptions {
   readonly client?: ClientKind;
   readonly db?: number;
@@ -135,7 +150,7 @@ export class Bench {
             { ...login, ...(db !== undefined && { database: db }) },
             rest.shareConnection,
           );
-    const locks = new Locks(client, rest);
+    const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...rest });
     this.#cleanUps.push(() => locks.destroy());
     return locks;
   }

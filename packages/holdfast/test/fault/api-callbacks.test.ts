@@ -1,5 +1,5 @@
 /** What callers do in their callbacks is their own business: it cannot hurt their other locks, or ours. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Lease, LockLostError } from '../../src/index.ts';
 import { startChild, useChildren } from '../support/child.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
@@ -14,13 +14,17 @@ useLeakCheck(redis, { checksHandles: false });
 useChildren();
 const bench = useBench();
 
+/** A process that loads the compiler takes its time on a busy machine. */
+const START_LIMIT_MS = 60_000;
+vi.setConfig({ testTimeout: 120_000 });
+
 test.each(SUBJECTS)(
   'callbacks that throw and block do not cost another lease, nor go unheard: $kind',
   async (subject) => {
     const names = [bench.name(), bench.name()] as const;
     const plan: CallbackPlan = { port: redis.port, kind: subject.kind, names };
     const child = startChild<CallbackWord>('test/fault/acquire-support-callbacks.ts', [JSON.stringify(plan)]);
-    await child.next(({ event }) => event === 'held');
+    await child.next(({ event }) => event === 'held', START_LIMIT_MS);
     await ask(redis.port, ['DEL', names[0]]);
     const lost = await child.next(({ event }) => event === 'lost');
     // Two listeners and the property, behind the subscriber of the channel and that of the renewal that found out.

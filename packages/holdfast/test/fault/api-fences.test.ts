@@ -46,7 +46,7 @@ test(`fences grow with each grant: 4 sessions of ${ACQUISITIONS} acquisitions wi
   expect(fences).toHaveLength(plans.length * ACQUISITIONS);
   const unordered = fences.findIndex((fence, index) => fence <= (fences[index - 1] ?? 0));
   expect(unordered).toBe(-1);
-});
+}, 120_000);
 
 test('a grant whose answer was lost does not give its fence to anybody else', async () => {
   const name = bench.name();

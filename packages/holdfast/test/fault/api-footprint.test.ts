@@ -38,12 +38,12 @@ const INSIDE = new Set(
 async function live(locks: Locks, other: Locks): Promise<void> {
   for (const kind of ['lock', 'mutex'] as const) {
     const of = (from: Locks, name: string) => (kind === 'lock' ? from.lock(name) : from.mutex(name));
-    const lease = await of(locks, 'a').acquire({ leaseMs: 600 });
+    const lease = await of(locks, 'a').acquire({ leaseMs: 3_000 });
     const waiting = of(other, 'a').acquire();
     await rejection(of(other, 'a').acquire({ waitMs: 50 }));
     const renewed = bench.hear(`tracing:${CHANNELS.renew}:asyncEnd`);
     await waitFor(() => renewed.length > 0, { what: 'a renewal' });
-    await lease.extend(2_000);
+    await lease.extend(20_000);
     if (kind === 'lock') await (await locks.lock('a').acquire({ within: lease })).release();
     expect(await lease.release()).toBe(true);
     expect(await (await waiting).release()).toBe(true);

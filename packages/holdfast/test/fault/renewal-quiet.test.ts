@@ -96,7 +96,7 @@ test(
     await Promise.all(
       CLIENTS.map(async (client) => {
         const proxy = await bench.proxy(server.port);
-        const order = { task: 'leave', port: proxy.port, leaseMs: 20_000, callTimeoutMs: 300 } as const;
+        const order = { task: 'leave', port: proxy.port, leaseMs: 30_000, callTimeoutMs: 1_000 } as const;
         const { name, child } = await startHolder({ ...order, client, name: bench.name() });
         proxy.freeze();
         child.send('go on');
@@ -104,7 +104,7 @@ test(
         expect(await child.next(({ is }) => is === 'done')).toMatchObject({ text: 'the result' });
         const doneMs = performance.now();
         expect(await child.exited).toEqual({ code: 0, signal: null });
-        expect(performance.now() - doneMs).toBeLessThan(5_000);
+        expect(performance.now() - doneMs).toBeLessThan(8_000);
         expect(await child.next(({ is }) => is === 'end')).toMatchObject({ aborts: 0 });
         proxy.thaw();
         // The release was on its way; it takes effect when the network does.

@@ -1,5 +1,5 @@
 /** Waiters in several real processes: one dies at the worst moment, one never stops asking. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { FencedLease } from '../../src/index.ts';
 import { type Child, startChild, useChildren } from '../support/child.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
@@ -14,6 +14,10 @@ useChildren();
 const bench = useBench();
 
 const LEASE_MS = 60_000;
+/** A process that loads the compiler takes its time on a busy machine. */
+const START_LIMIT_MS = 60_000;
+const TEST_LIMIT_MS = 180_000;
+vi.setConfig({ testTimeout: TEST_LIMIT_MS });
 
 function start(
   subject: Subject,
@@ -35,7 +39,7 @@ const says = (event: ChildWord['event']) => (word: ChildWord) => word.event === 
 
 const heardBy = (subject: Subject, name: string, count: number): Promise<boolean> =>
   waitFor(async () => (await listeners(redis.port, subject, name)) === count, {
-    limitMs: 20_000,
+    limitMs: START_LIMIT_MS,
     what: `${count} processes to listen`,
   });
 
@@ -49,7 +53,7 @@ describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
     const survivor = start(subject, name, { mode: 'waiter' });
     await heardBy(subject, name, 2);
     expect(await lease.release()).toBe(true);
-    const word = await survivor.next(says('acquired'));
+    const word = await survivor.next(says('acquired'), START_LIMIT_MS);
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(victim.lines.map(({ event }) => event)).toEqual(['ready']);
     if (word.fence !== undefined) expect(word.fence).toBeGreaterThan((lease as FencedLease).fence);
@@ -68,9 +72,9 @@ describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
     await victim.exited;
     const left = await held(redis.port, subject, name);
     const sinceMs = performance.now();
-    const first = await victim.next(says('acquired'));
+    const first = await victim.next(says('acquired'), START_LIMIT_MS);
     // The child takes its time to start, and may find the lease over.
-    const word = await survivor.next(says('acquired'));
+    const word = await survivor.next(says('acquired'), START_LIMIT_MS);
     if (left !== null) expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(left.ttlMs - 5);
     if (subject.kind === 'lock') expect(word.fence).toBeGreaterThan(first.fence ?? Number.POSITIVE_INFINITY);
     survivor.send('release');
@@ -92,7 +96,7 @@ describe('a process that never stops taking the lock', () => {
       const name = bench.name();
       const locks = await bench.session(redis.port, { leaseMs: LEASE_MS });
       const greedy = start(subject, name, { mode, handovers });
-      await greedy.next(says('ready'));
+      await greedy.next(says('ready'), START_LIMIT_MS);
       let longestMs = 0;
       let counted = 0;
       for (let round = 0; round < 10; round += 1) {
@@ -100,7 +104,7 @@ describe('a process that never stops taking the lock', () => {
         await waitFor(
           async () => {
             greedy.send('count');
-            const { rounds } = await greedy.next(says('counted'));
+            const { rounds } = await greedy.next(says('counted'), START_LIMIT_MS);
             const hasMoved = rounds > counted;
             counted = rounds;
             return hasMoved;
@@ -115,7 +119,7 @@ describe('a process that never stops taking the lock', () => {
       // By messages and turns, not by the timers that come after five seconds.
       expect(longestMs).toBeLessThan(3_500);
       greedy.send('stop');
-      const { rounds } = await greedy.next(says('stopped'));
+      const { rounds } = await greedy.next(says('stopped'), START_LIMIT_MS);
       expect(rounds).toBeGreaterThanOrEqual(10);
       expect((await greedy.exited).code).toBe(0);
     },

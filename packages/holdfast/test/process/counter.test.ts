@@ -7,13 +7,14 @@ import { useRedis } from '../support/redis-server.ts';
 import { CLIENT_KINDS } from './children/store.ts';
 import type { CounterTask } from './counter-task.ts';
 import { firstFenceOutOfOrder, readTally, runCrew } from './crew.ts';
+import { START_LIMIT_MS } from './limits.ts';
 
 const INCREMENTS = 20_000;
 const CALLERS = 25;
 /** Enough for a control: a hundred callers without a lock lose nearly everything. */
 const INCREMENTS_OF_CONTROL = 2_000;
 /** With a round trip for each step and two busy cores. Seconds on a quiet machine. */
-const LIMIT_MS = 150_000;
+const LIMIT_MS = 240_000;
 
 const redis = useRedis();
 useLeakCheck(redis, { ignoreKeys: [/^redisson_lock_token:/, /^counter$/, /^log$/] });
@@ -28,7 +29,7 @@ function tasks(guard: CounterTask['guard'], handovers: number | null, increments
   });
 }
 
-describe('a counter of four processes', { timeout: LIMIT_MS + 30_000 }, () => {
+describe('a counter of four processes', { timeout: LIMIT_MS + START_LIMIT_MS }, () => {
   test('loses updates without a lock', async () => {
     await runCrew(tasks('none', null, INCREMENTS_OF_CONTROL), LIMIT_MS);
     const { counter, log } = await readTally(redis.port);

@@ -3,9 +3,7 @@ import { type Child, startChild } from '../support/child.ts';
 import { ask, asStrings } from '../support/raw-redis.ts';
 import type { TroubleLine } from './children/talk.ts';
 import { COUNTER, type CounterLine, type CounterTask, LOG } from './counter-task.ts';
-
-/** Processes load the compiler before they are ready, several at a time. */
-const START_LIMIT_MS = 30_000;
+import { START_LIMIT_MS } from './limits.ts';
 
 export interface Counting {
   readonly child: Child<CounterLine & TroubleLine>;

@@ -1,5 +1,4 @@
 /** A process that has no lease and waits for none ends by itself, at once; one that waits does not. */
-
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,8 +13,9 @@ import type { LeaverLine, LeaverTask } from './children/leaver.ts';
 import type { StepName } from './children/steps.ts';
 import { CLIENT_KINDS, type ClientKind } from './children/store.ts';
 import type { TroubleLine } from './children/talk.ts';
+import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
-/** A few milliseconds on a quiet machine. A forgotten timer or socket keeps a process for much longer than this. */
+/** A few milliseconds on a quiet machine. A forgotten timer, of a call for one, or a socket keeps it for longer. */
 const LEAVE_MS_MAX = 1_000;
 const LIMIT_MS = 60_000;
 /** A process that nothing holds is gone within milliseconds. */
@@ -28,7 +28,7 @@ useChildren();
 type Leaver = Child<LeaverLine & TroubleLine>;
 
 function startLeaver(client: ClientKind, steps: readonly StepName[], more: Partial<LeaverTask> = {}): Leaver {
-  const usual = { connects: true, shareConnection: false, callTimeoutMs: 2_000 };
+  const usual = { connects: true, shareConnection: false, callTimeoutMs: CALL_TIMEOUT_MS };
   const task: LeaverTask = { port: redis.port, client, prefix: `${client}:`, steps, ...usual, ...more };
   return startChild('test/process/children/leaver.ts', [JSON.stringify(task)]);
 }
@@ -52,7 +52,9 @@ async function ending(child: Leaver, index: number): Promise<string> {
 
 const ALL_LEFT = CLIENT_KINDS.map((client) => `${client} left`);
 
-describe('a process that is done with its locks leaves at once', { timeout: LIMIT_MS + 30_000 }, () => {
+describe('a process that is done with its locks leaves at once', {
+  timeout: LIMIT_MS + START_LIMIT_MS,
+}, () => {
   interface Habit {
     readonly after: string;
     readonly steps: readonly StepName[];
@@ -112,7 +114,7 @@ describe('a process that is done with its locks leaves at once', { timeout: LIMI
   });
 });
 
-describe('a process that waits for a lock', { timeout: LIMIT_MS + 30_000 }, () => {
+describe('a process that waits for a lock', { timeout: LIMIT_MS + START_LIMIT_MS }, () => {
   test('stays until it has had its turn', async () => {
     const names = CLIENT_KINDS.map((client) => `${client}:of the test`);
     const channels = names.map((name) => `redisson_lock__channel:{${name}}`);

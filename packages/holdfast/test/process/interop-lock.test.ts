@@ -8,6 +8,7 @@ import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { firstFenceOutOfOrder } from './crew.ts';
 import { ForeignLock } from './foreign-lock.ts';
+import { CALL_TIMEOUT_MS } from './limits.ts';
 
 const NAME = 'resource';
 const LONG_MS = 30_000;
@@ -19,6 +20,9 @@ const LATE_MS_MAX = 3_000;
 /** The server counts in whole milliseconds, at both ends. */
 const ROUNDING_MS = 2;
 
+/** What a fleet that shares fences with Java needs: its counter never expires. */
+const FOR_JAVA = { fenceTtlMs: 0, callTimeoutMs: CALL_TIMEOUT_MS };
+
 const redis = useRedis();
 useLeakCheck(redis, { ignoreKeys: [/^redisson_lock_token:/, /^(count|log)$/] });
 let client: Redis;
@@ -26,8 +30,7 @@ let locks: Locks;
 let theirs: ForeignLock;
 beforeEach(() => {
   client = new Redis(redis.port);
-  // What a fleet that shares fences with Java needs: its counter never expires.
-  locks = new Locks(client, { fenceTtlMs: 0 });
+  locks = new Locks(client, FOR_JAVA);
   theirs = new ForeignLock(client, NAME);
 });
 afterEach(async () => {
@@ -108,7 +111,7 @@ describe('a lock that we hold', () => {
   });
 
   test('is lost to us when Redisson releases it by force, which wakes whoever waits', async () => {
-    await using others = new Locks(client, { fenceTtlMs: 0 });
+    await using others = new Locks(client, FOR_JAVA);
     const lease = await locks.lock(NAME).acquire({ leaseMs: 1_500 });
     const waiting = timed(others.lock(NAME).acquire());
     await untilAwaited(1);
@@ -182,7 +185,7 @@ describe('a counter that both kinds of process raise', { timeout: 60_000 }, () =
   }
 
   test('is exact, and its fences grow', async () => {
-    await using others = new Locks(client, { fenceTtlMs: 0 });
+    await using others = new Locks(client, FOR_JAVA);
     const own = [locks, locks, locks, others, others, others].map(ownCaller);
     const foreign = [1, 2, 3].map(foreigner);
     await Promise.all([...own, ...foreign]);

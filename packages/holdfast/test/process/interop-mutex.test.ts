@@ -7,6 +7,7 @@ import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ForeignMutex } from './foreign-mutex.ts';
+import { CALL_TIMEOUT_MS } from './limits.ts';
 
 const NAME = 'resource';
 const LONG_MS = 30_000;
@@ -24,7 +25,7 @@ let locks: Locks;
 let theirs: ForeignMutex;
 beforeEach(() => {
   client = new Redis(redis.port);
-  locks = new Locks(client);
+  locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS });
   theirs = new ForeignMutex(client, NAME);
 });
 afterEach(async () => {
@@ -139,7 +140,7 @@ describe('a counter that both kinds of process raise', { timeout: 60_000 }, () =
   }
 
   test('is exact', async () => {
-    await using others = new Locks(client);
+    await using others = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS });
     const own = [locks, locks, locks, others, others, others].map(ownCaller);
     const foreign = [1, 2, 3].map(foreigner);
     await Promise.all([...own, ...foreign]);

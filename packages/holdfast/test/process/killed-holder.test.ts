@@ -10,6 +10,7 @@ import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { ClientKind } from './children/store.ts';
 import type { TakerLine, TakerTask } from './children/taker.ts';
+import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
 const LEASE_MS = 1_500;
 /** How much later than the end of the lease a waiter may get in: its timer, two round trips, a busy machine. */
@@ -27,7 +28,7 @@ const remainingMs = async (name: string): Promise<number> => Number(await ask(re
 async function startTaker(guard: TakerTask['guard'], client: ClientKind, name: string) {
   const task: TakerTask = { port: redis.port, client, guard, name, leaseMs: LEASE_MS };
   const child = startChild<TakerLine>('test/process/children/taker.ts', [JSON.stringify(task)]);
-  const { fence = 0 } = await child.next((line) => line.fence !== undefined);
+  const { fence = 0 } = await child.next((line) => line.fence !== undefined, START_LIMIT_MS);
   return { child, fence };
 }
 
@@ -58,7 +59,7 @@ async function timed<Granted>(acquiring: Promise<Granted>): Promise<{ lease: Gra
 const isAwaited = (found: Inspection | null): boolean =>
   found !== null && found.kind !== 'other' && found.waiters > 0;
 
-describe('a holder that is killed in its section', { timeout: 60_000 }, () => {
+describe('a holder that is killed in its section', { timeout: 2 * START_LIMIT_MS }, () => {
   const rows: readonly (readonly [TakerTask['guard'], ClientKind])[] = [
     ['lock', 'ioredis'],
     ['mutex', 'redis'],
@@ -68,8 +69,8 @@ describe('a holder that is killed in its section', { timeout: 60_000 }, () => {
     const holder = await startTaker(guard, client, name);
     await renewed(name);
     const ownClient = new Redis(redis.port, { lazyConnect: true });
-    await using locks = new Locks(ownClient);
-    await using others = new Locks(ownClient);
+    await using locks = new Locks(ownClient, { callTimeoutMs: CALL_TIMEOUT_MS });
+    await using others = new Locks(ownClient, { callTimeoutMs: CALL_TIMEOUT_MS });
     const waiting = timed<Proof>(exclusive(locks, guard, name).acquire());
     // A test that fails before it looks has a better reason than this one.
     waiting.catch(() => {});

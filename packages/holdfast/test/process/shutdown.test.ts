@@ -12,6 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import type { ServiceLine, ServiceTask } from './children/service.ts';
 import { CLIENT_KINDS, type ClientKind } from './children/store.ts';
 import type { TroubleLine } from './children/talk.ts';
+import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
 /** Far shorter than the lease of 30 seconds, which would be the wait if a lock were left behind. */
 const PROMPT_MS = 5_000;
@@ -35,7 +36,8 @@ function startService(client: ClientKind, task: Partial<ServiceTask>): Child<Lin
   return startChild('test/process/children/service.ts', [JSON.stringify(whole)]);
 }
 
-const openLocks = (): Locks => new Locks(new Redis(redis.port, { lazyConnect: true }));
+const openLocks = (): Locks =>
+  new Locks(new Redis(redis.port, { lazyConnect: true }), { callTimeoutMs: CALL_TIMEOUT_MS });
 
 /** The next process in line: resolves when the job is its own. */
 async function waitInLine(locks: Locks): Promise<{ readonly next: Promise<FencedLease> }> {
@@ -68,14 +70,14 @@ async function expectGoodEnd(service: Child<Line>): Promise<void> {
   expect(all(service.lines, ({ leftAfterMs }) => leftAfterMs)[0]).toBeLessThan(LEAVE_MS_MAX);
 }
 
-describe('a service that is told to end', { timeout: 60_000 }, () => {
+describe('a service that is told to end', { timeout: 2 * START_LIMIT_MS }, () => {
   test.each(CLIENT_KINDS)(
     'turns its callers away, finishes its section and releases (%s)',
     async (client) => {
       await using locks = openLocks();
       await using _held = await locks.lock(WANTED).acquire();
       const service = startService(client, { waiters: 5, wanted: WANTED });
-      await service.next(({ holding }) => holding === true);
+      await service.next(({ holding }) => holding === true, START_LIMIT_MS);
       await untilAwaited(locks, WANTED);
       const { next } = await waitInLine(locks);
 
@@ -107,7 +109,7 @@ describe('a service that is told to end', { timeout: 60_000 }, () => {
     async (section, client) => {
       await using locks = openLocks();
       const service = startService(client, { section, graceMs: SHORT_GRACE_MS });
-      await service.next(({ holding }) => holding === true);
+      await service.next(({ holding }) => holding === true, START_LIMIT_MS);
       const { next } = await waitInLine(locks);
 
       void service.kill('SIGTERM');

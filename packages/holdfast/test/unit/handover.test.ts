@@ -149,7 +149,8 @@ describe('a hold that is handed over', () => {
     const next = await second;
     await stage.clock.advance(310);
     expect(next.remainingMs).toBeLessThanOrEqual(889);
-    expect(stage.server.ttlMs('a')).toBeLessThanOrEqual(900);
+    // The server keeps the longer lease: nothing is shortened there, for fear of what arrives late.
+    expect(stage.server.ttlMs('a')).toBeGreaterThan(50_000);
   });
 
   test('starts over for a caller with a fixed lease, by one command', async () => {

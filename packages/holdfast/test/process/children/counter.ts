@@ -7,6 +7,7 @@
  */
 import { LockLostError, Locks } from '../../../src/index.ts';
 import { COUNTER, type CounterTask, LOCK, LOG } from '../counter-task.ts';
+import { CALL_TIMEOUT_MS } from '../limits.ts';
 import { openStore } from './store.ts';
 import { leave, nextWord, readTask, reportTrouble, say } from './talk.ts';
 
@@ -20,7 +21,8 @@ const task = readTask<CounterTask>();
 const { handovers, leaseMs } = task;
 const store = await openStore(task.client, task.port);
 await store.connect();
-const locks = new Locks(store.client, handovers === null ? { leaseMs } : { leaseMs, handovers });
+const settings = { leaseMs, callTimeoutMs: CALL_TIMEOUT_MS };
+const locks = new Locks(store.client, handovers === null ? settings : { ...settings, handovers });
 
 let left = task.increments ?? Number.POSITIVE_INFINITY;
 let increments = 0;

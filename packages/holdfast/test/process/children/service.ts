@@ -1,6 +1,7 @@
 /** A service as people write them: it works under a lock, others of it wait, and on SIGTERM it closes its locks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FencedLease, LockError, LockLostError, Locks } from '../../../src/index.ts';
+import { CALL_TIMEOUT_MS } from '../limits.ts';
 import { type ClientKind, openStore } from './store.ts';
 import { leave, readTask, reportTrouble, say } from './talk.ts';
 
@@ -40,7 +41,7 @@ reportTrouble();
 const task = readTask<ServiceTask>();
 const store = await openStore(task.client, task.port);
 await store.connect();
-const locks = new Locks(store.client, { leaseMs: 30_000 });
+const locks = new Locks(store.client, { leaseMs: 30_000, callTimeoutMs: CALL_TIMEOUT_MS });
 let terminatedMs = Number.NaN;
 const terminated = new Promise<void>((resolve) => {
   process.once('SIGTERM', () => {

@@ -6,6 +6,7 @@ import { LockError, type LockErrorCode, type Locks } from '../../../src/index.ts
 type Step = (locks: Locks, others: Locks) => Promise<unknown>;
 
 const WAITERS = 1_000;
+const LISTEN_LIMIT_MS = 20_000;
 /** Renewed at a third of it. Long enough to survive a stall of a busy machine. */
 const RENEWED_LEASE_MS = 2_400;
 
@@ -128,9 +129,11 @@ async function refused(codes: readonly LockErrorCode[], acquiring: Promise<unkno
 
 /** Until somebody listens for its release. */
 async function awaited(locks: Locks, name: string): Promise<void> {
-  for (;;) {
+  const deadlineMs = performance.now() + LISTEN_LIMIT_MS;
+  while (performance.now() < deadlineMs) {
     const found = await locks.inspect(name);
     if (found?.kind === 'lock' && found.waiters > 0) return;
     await sleep(5);
   }
+  throw new Error(`nobody listens for ${name}`);
 }

@@ -1,5 +1,6 @@
 /** Takes a lock and works under it, renewing, until it hears a word; then releases and leaves. */
 import { type Lease, Locks } from '../../../src/index.ts';
+import { CALL_TIMEOUT_MS } from '../limits.ts';
 import { type ClientKind, openStore } from './store.ts';
 import { leave, nextWord, readTask, reportTrouble, say } from './talk.ts';
 
@@ -19,7 +20,7 @@ export interface TakerLine {
 reportTrouble();
 const { port, client, guard, name, leaseMs } = readTask<TakerTask>();
 const store = await openStore(client, port);
-const locks = new Locks(store.client, { leaseMs });
+const locks = new Locks(store.client, { leaseMs, callTimeoutMs: CALL_TIMEOUT_MS });
 const [lease, fence] = await take();
 say({ fence });
 await nextWord();

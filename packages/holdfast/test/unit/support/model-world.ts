@@ -7,7 +7,7 @@ import type { FencedLease } from '../../../src/core/lease.ts';
 import { LockAbortedError, LockError } from '../../../src/errors.ts';
 import type { History, Luck, Name, Step } from './histories.ts';
 import { NAMES, PROCESSES } from './histories.ts';
-import type { Fate, SentCall } from './scripted-client.ts';
+import type { Fate } from './scripted-client.ts';
 import { CountedRandom, Stage, type StageProcess } from './stage.ts';
 
 const CALL_TIMEOUT_MS = 400;
@@ -248,18 +248,18 @@ export class ModelWorld {
   }
 
   /** One connection: its requests run, and its answers come, in the order in which they were sent. */
-  #connection(): (call: SentCall) => Fate {
+  #connection(): () => Fate {
     let effectAtMs = 0;
     let answerAtMs = 0;
-    return (call) => {
-      const { luck, mayOvertake } = this.#history;
+    return () => {
+      const { luck } = this.#history;
       const drawn = luck[this.#calls % luck.length] as Luck;
       this.#calls += 1;
       const nowMs = this.#nowMs;
       if (drawn.is === 'refused') return { ...NO_EFFECT, answerMs: 0, instead: UNREACHABLE };
       if (drawn.is === 'failing') return { ...NO_EFFECT, answerMs: 1, instead: LOADING };
       if (drawn.is === 'hanging') return { ...NO_EFFECT, answerMs: null };
-      if (drawn.is === 'stray' && (mayOvertake || call.script.endsWith('.release'))) {
+      if (drawn.is === 'stray') {
         return { effectMs: drawn.effectMs, answerMs: drawn.cutMs, instead: CUT };
       }
       effectAtMs = Math.max(effectAtMs, nowMs + Math.min(drawn.effectMs, 700));

@@ -122,7 +122,7 @@ export class ScriptedServer {
     }
     const last = this.#fences.get(fence);
     if (found !== undefined && last !== undefined) {
-      found.expiresMs = this.timeMs + leaseMs;
+      found.expiresMs = Math.max(found.expiresMs, this.timeMs + leaseMs);
       return granted(last - fences + 1);
     }
     const firstFence = Math.max((last ?? 0) + 1, Math.floor(this.timeMs * 1000));
@@ -138,7 +138,8 @@ export class ScriptedServer {
     const found = this.#find(key);
     if (found !== undefined && found.owner !== owner) return [OUTCOMES.HELD, nowMs, this.ttlMs(key)];
     if (found === undefined) this.grants.push({ key, owner, firstFence: 0 });
-    this.#entries.set(key, { kind: 'mutex', owner, count: 1, expiresMs: this.timeMs + leaseMs });
+    const expiresMs = Math.max(found?.expiresMs ?? 0, this.timeMs + leaseMs);
+    this.#entries.set(key, { kind: 'mutex', owner, count: 1, expiresMs });
     return nowMs;
   }
 
@@ -159,7 +160,7 @@ export class ScriptedServer {
   #renew(key: string, owner: string, leaseMs: number): number {
     const found = this.#find(key);
     if (found?.owner !== owner) return OUTCOMES.GONE;
-    found.expiresMs = this.timeMs + leaseMs;
+    found.expiresMs = Math.max(found.expiresMs, this.timeMs + leaseMs);
     return OUTCOMES.RENEWED;
   }
 

@@ -1,0 +1,7 @@
+/** How long things may take on a machine that does much else. None of these is about what is promised to callers. */
+
+/** A process loads the compiler before it says its first word, several of them at a time. */
+export const START_LIMIT_MS = 60_000;
+
+/** For one call to Redis, so that a stall of the machine is not taken for an outage of the server. */
+export const CALL_TIMEOUT_MS = 5_000;

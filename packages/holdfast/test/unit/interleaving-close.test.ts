@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { answers, hangs } from './support/scripted-client.ts';
+import { failure, Stage } from './support/stage.ts';
+
+test('a try right after the server clock was stepped forward is not refused', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  await (await stage.until(p.lock('warm').acquire())).release();
+  stage.server.jump(10_000);
+  const got = await stage.until(
+    p
+      .lock('a')
+      .tryAcquire()
+      .catch((e: { code: string }) => e.code),
+  );
+  expect(typeof got).not.toBe('string');
+});
+
+test('a turnstile in use stays in the map when an older one ends', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  const one = await stage.until(p.lock('a').acquire());
+  p.client.next('lock.release', answers(1_500));
+  p.client.next('lock.acquire', hangs());
+  const released = one.release();
+  await stage.clock.settle();
+  await stage.until(failure(p.lock('a').acquire({ waitMs: 10 })));
+  const two = await stage.until(p.lock('a').acquire());
+  await stage.until(released);
+  await stage.clock.advance(100);
+  expect(p.session.findHold(stage.server.owner('a') as string)).not.toBe(null);
+  void two;
+});
+
+test('close with an acquire in flight leaves nothing', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  await (await stage.until(p.lock('warm').acquire())).release();
+  p.client.next('lock.acquire', answers(100));
+  const f = failure(p.lock('a').acquire());
+  await stage.clock.settle();
+  await stage.until(p.session.close(0));
+  await f;
+  await stage.clock.advance(3_000);
+  expect(stage.server.owner('a')).toBe(null);
+});
+
+test('close with an acquire whose answer is lost leaves nothing', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  await (await stage.until(p.lock('warm').acquire())).release();
+  p.client.next('lock.acquire', { effectMs: 10, answerMs: null });
+  const f = failure(p.lock('a').acquire());
+  await stage.clock.settle();
+  await stage.until(p.session.close(0));
+  await f;
+  await stage.clock.advance(3_000);
+  expect(stage.server.owner('a')).toBe(null);
+});
+
+test('close with the release under way of a hold answers', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  const l = await stage.until(p.lock('a').acquire());
+  p.client.next('lock.release', hangs());
+  const r = failure(l.release());
+  await stage.until(p.session.close(0));
+  expect(await r).toMatchObject({ code: 'ELOCKUNKNOWN' });
+});
+
+test('destroy while a re-entry backs off settles the re-entry', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  const l = await stage.until(p.lock('a').acquire());
+  p.client.from('lock.recount', hangs());
+  const e = failure(p.lock('a').acquire({ within: l }));
+  await stage.clock.advance(2_005);
+  await stage.until(p.session.destroy());
+  expect(await stage.until(e)).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });
+});
