@@ -158,6 +158,29 @@ export function closeContract(test: ContractTest): void {
     });
   }
 
+  describe('closing a session with a lock that is entered again', () => {
+    test('during the grace an owner may enter again what it holds, and nothing else', async ({ bench }) => {
+      const locks = await bench.locks();
+      const lock = locks.lock(bench.name());
+      const entered = gate();
+      const closed = gate();
+      const using = handled(
+        lock.using(async (outer) => {
+          entered.open();
+          await closed.opened;
+          expect(await failureOf(locks.lock(bench.name('other')).acquire())).toBeInstanceOf(LockClosedError);
+          return lock.using((inner) => inner.fence === outer.fence && inner.isHeld);
+        }),
+      );
+      await entered.opened;
+      const closing = locks.close({ graceMs: LONG_MS });
+      closed.open();
+      expect(await using).toBe(true);
+      await closing;
+      expect(await bench.redis.exists(bench.key(lock.name))).toBe(0);
+    });
+  });
+
   describe('the client of a closed session', () => {
     test('the caller’s client stays usable, also for another session', async ({ bench }) => {
       const caller = await bench.caller();

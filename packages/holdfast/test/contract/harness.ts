@@ -38,6 +38,7 @@ class Stage implements Ground {
   readonly #server: RedisServer;
   readonly #retried: string[] = [];
   #redis: Redis | undefined;
+  #watch: StallWatch | undefined;
   #benches = 0;
 
   constructor(row: Row, server: RedisServer) {
@@ -56,21 +57,23 @@ class Stage implements Ground {
 
   open(): void {
     this.#redis = new Redis({ host: '127.0.0.1', port: this.port, db: this.row.db ?? 0 });
+    this.#watch = new StallWatch(this.#redis);
   }
 
   async close(): Promise<void> {
     if (this.#retried.length > 0)
       console.info(`${this.row.title}, tried again:\n- ${this.#retried.join('\n- ')}`);
-    await this.expectClean().finally(() => this.redis.quit());
+    await this.#watch?.end();
+    await this.#expectClean().finally(() => this.redis.quit());
   }
 
   async run(title: string, rule: Rule, options: RuleOptions): Promise<void> {
     const { stallMs = STALL_MS_DEFAULT } = options;
     for (let tries = 1; ; tries += 1) {
-      const watch = new StallWatch(this.redis);
+      const beganMs = performance.now();
       const [outcome] = await Promise.allSettled([this.#attempt(rule)]);
-      const worstMs = await watch.end();
       if (outcome.status === 'fulfilled') return;
+      const worstMs = (await this.#watch?.longestSince(beganMs)) ?? 0;
       if (worstMs <= stallMs || tries === TRIES_MAX || outcome.reason instanceof Violation)
         throw outcome.reason;
       this.#retried.push(`${title} (a stall of ${Math.round(worstMs)} ms; ${String(outcome.reason)})`);
@@ -90,7 +93,7 @@ class Stage implements Ground {
   }
 
   /** Nothing but the caller's database and prefix is touched, and no connection of ours stays. */
-  async expectClean(): Promise<void> {
+  async #expectClean(): Promise<void> {
     const { db = 0, keyPrefix = '', options } = this.row;
     const keyspace = await this.redis.info('keyspace');
     const databases = [...keyspace.matchAll(/^db(\d+):/gm)].map(([, number]) => Number(number));

@@ -44,6 +44,19 @@ export function releaseContract(test: ContractTest, kind: Kind): void {
       expect(await next.release()).toBe(true);
     });
 
+    test('a release after the lease ran out does not wait for the server', async ({ bench }) => {
+      const { locks, proxy } = await bench.locksBehindProxy();
+      const lease = await kind.of(locks, bench.name()).acquire({ leaseMs: 500, renew: false });
+      await waitFor(() => !lease.isHeld);
+      proxy.freeze();
+      const beganMs = performance.now();
+      expect(await lease.release()).toBe(false);
+      await lease[Symbol.asyncDispose]();
+      // Less than a call may take.
+      expect(performance.now() - beganMs).toBeLessThan(1_500);
+      proxy.thaw();
+    });
+
     test('a release after somebody deleted the key is false', async ({ bench }) => {
       const locks = await bench.locks();
       const name = bench.name();

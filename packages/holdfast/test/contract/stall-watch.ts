@@ -3,28 +3,50 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
 const LOOK_EVERY_MS = 5;
+/** Less is no stall. */
+const NOTED_MS_MIN = 20;
+
+interface Stall {
+  readonly endMs: number;
+  readonly lengthMs: number;
+}
 
 export class StallWatch {
+  readonly #redis: Redis;
+  readonly #stalls: Stall[] = [];
   readonly #watching: Promise<void>;
-  #worstMs = 0;
+  #look: Promise<void> = Promise.resolve();
   #isOver = false;
 
   constructor(redis: Redis) {
-    this.#watching = this.#watch(redis);
+    this.#redis = redis;
+    this.#watching = this.#watch();
   }
 
-  /** Ends it; gives the longest stall. */
-  async end(): Promise<number> {
+  /** The longest stall since a moment of `performance.now()`, the present one included. */
+  async longestSince(beganMs: number): Promise<number> {
+    await this.#look;
+    const lengths = this.#stalls.filter(({ endMs }) => endMs > beganMs).map(({ lengthMs }) => lengthMs);
+    return Math.max(0, ...lengths);
+  }
+
+  async end(): Promise<void> {
     this.#isOver = true;
     await this.#watching;
-    return this.#worstMs;
   }
 
-  async #watch(redis: Redis): Promise<void> {
+  async #watch(): Promise<void> {
     while (!this.#isOver) {
-      const beganMs = performance.now();
-      await Promise.all([redis.ping(), sleep(LOOK_EVERY_MS)]);
-      this.#worstMs = Math.max(this.#worstMs, performance.now() - beganMs - LOOK_EVERY_MS);
+      this.#look = this.#once();
+      await this.#look;
     }
+  }
+
+  async #once(): Promise<void> {
+    const beganMs = performance.now();
+    await Promise.all([this.#redis.ping(), sleep(LOOK_EVERY_MS)]);
+    const endMs = performance.now();
+    const lengthMs = endMs - beganMs - LOOK_EVERY_MS;
+    if (lengthMs > NOTED_MS_MIN) this.#stalls.push({ endMs, lengthMs });
   }
 }

@@ -6,6 +6,7 @@ import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
+  asleep,
   FOREIGN_OWNER,
   held,
   listeners,
@@ -82,12 +83,7 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
       hasRun = true;
     };
     const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 3_000 }));
-    await waited(subject, taken);
-    const attempts = (): number =>
-      proxy.history.filter(subject.acquires).filter((args) => args.includes(taken)).length;
-    // The one after the subscription has been answered too when a script sent behind it has.
-    await waitFor(() => attempts() >= 2, { what: 'the attempt behind the subscription' });
-    await locks.inspect(taken);
+    await asleep(locks, proxy, subject, taken);
     proxy.refuse();
     proxy.cutAll();
     const late = rejection(subject.of(locks, free).using(body, { waitMs: 500 }));

@@ -11,7 +11,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
-import { CHANNELS, Locks } from '../../src/index.ts';
+import { CHANNELS, Locks, type WokenMessage } from '../../src/index.ts';
 
 export interface ChildPlan {
   readonly mode: 'waiter' | 'dies-woken' | 'dies-granted' | 'greedy' | 'tight';
@@ -87,7 +87,12 @@ if (plan.mode === 'greedy' || plan.mode === 'tight') {
   await Promise.all(callers);
   await end();
 } else {
-  if (plan.mode === 'dies-woken') subscribe(CHANNELS.woken, die);
+  if (plan.mode === 'dies-woken') {
+    subscribe(CHANNELS.woken, (message) => {
+      // Not by its own timers, while the other process takes its time to start.
+      if ((message as WokenMessage).reason === 'message') die();
+    });
+  }
   say('ready');
   const lease = await lock.acquire();
   rounds += 1;

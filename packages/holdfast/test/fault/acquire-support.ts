@@ -114,6 +114,15 @@ export async function warmUp(locks: Locks, subject: Subject, name = 'warm-up'): 
   });
 }
 
+/** Resolves when a caller of that session, behind that proxy, waits for the name and its attempts are answered. */
+export async function asleep(locks: Locks, proxy: FaultProxy, subject: Subject, name: string): Promise<void> {
+  const attempts = (): number =>
+    proxy.history.filter(subject.acquires).filter((args) => args.includes(name)).length;
+  await waitFor(() => attempts() >= 2, { limitMs: 20_000, what: 'the attempt behind the subscription' });
+  // Sent behind it on the same connection, so answered behind it.
+  await locks.inspect(name);
+}
+
 export interface SessionOptions extends LocksOptions {
   readonly client?: ClientKind;
   readonly db?: number;

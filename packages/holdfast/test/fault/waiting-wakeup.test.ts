@@ -6,7 +6,7 @@ import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { FOREIGN_OWNER, listeners, MATRIX, useBench } from './acquire-support.ts';
+import { asleep, FOREIGN_OWNER, listeners, MATRIX, useBench } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -27,7 +27,7 @@ describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, s
     const name = bench.name();
     const lease = await subject.of(owner, name).acquire();
     const waiting = subject.of(locks, name).acquire();
-    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+    await asleep(locks, proxy, subject, name);
     proxy.freeze();
     expect(await lease.release()).toBe(true);
     proxy.cutAll();

@@ -1,9 +1,11 @@
 /** How a script is run while all is well. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { CallFailure } from '../../../src/clients/client.ts';
 import { commandCounts } from '../../support/commands.ts';
 import { command } from '../../support/fault-proxy.ts';
 import { ask } from '../../support/raw-redis.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { append, echo, returning } from '../scripts.ts';
 
@@ -115,6 +117,22 @@ export function runRules(harness: Harness): void {
       expect(client.isConnected).toBe(false);
       expect(failureOf(await client.run(echo('x'), AMPLE_MS)).kind).toBe('closed');
       expect(failureOf(await client.listen('c', () => {}, AMPLE_MS)).kind).toBe('closed');
+    });
+
+    test('a connection that was being made is gone, however far it was', async () => {
+      for (let turns = 0; turns < 8; turns += 1) {
+        const { client, caller } = await harness.adapt();
+        const call = client.run(echo('x'), AMPLE_MS);
+        const listened = client.listen('c', () => {}, AMPLE_MS);
+        for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+        await client.close();
+        await Promise.all([call, listened]);
+        await caller.end();
+      }
+      // The proxy has taken all those before it takes this one, and only this one stays.
+      const { client } = await harness.adapt();
+      await client.run(echo('x'), AMPLE_MS);
+      await waitFor(() => harness.proxy.connections === 1);
     });
 
     test('a call in flight has ended, as closed or unknown', async () => {

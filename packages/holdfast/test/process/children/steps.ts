@@ -28,7 +28,8 @@ export const STEPS = {
   },
   renew: async (locks) => {
     const lease = await locks.lock('renewed').acquire({ leaseMs: RENEWED_LEASE_MS });
-    for (let leftMs = lease.remainingMs; lease.remainingMs <= leftMs; ) {
+    // Until more is left than a moment ago.
+    for (let leftMs = Number.POSITIVE_INFINITY; lease.isHeld && lease.remainingMs <= leftMs; ) {
       leftMs = lease.remainingMs;
       await sleep(5);
     }

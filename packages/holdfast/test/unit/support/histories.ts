@@ -46,7 +46,7 @@ const at = fc.nat(20);
 // Uneven on purpose: callers of one process must meet each other, and those of another.
 const who = fc.constantFrom(0, 0, 0, 0, 1, 1, PROCESSES - 1);
 const name = fc.constantFrom('a', 'a', 'a', ...NAMES);
-const leaseMs = fc.constantFrom(60, 200, 300, 900, 3_000);
+const leaseMs = fc.constantFrom(60, 200, 300, 900, 3_000, 30_000);
 
 const passMs = fc.oneof(
   { weight: 4, arbitrary: fc.nat(20) },

@@ -15,6 +15,9 @@ const CALL_TIMEOUT_MS = 400;
 /** How long after waking up a machine that slept may take to look at its clocks. */
 const WAKING_MS = 1_001;
 
+/** What is on its way arrives within three seconds; then come a call's limit, a back-off and one more call. */
+const ORPHAN_MS = 6_000;
+
 interface Held {
   readonly lease: FencedLease;
   readonly who: number;
@@ -55,10 +58,14 @@ export class ModelWorld {
     const { handovers, handoverMs } = history;
     const options = { random, handovers, handoverMs, callTimeoutMs: CALL_TIMEOUT_MS, outageMs: 3_000 };
     this.#processes = Array.from({ length: PROCESSES }, () => this.#stage.process(options));
-    for (const { client } of this.#processes) client.decide = this.#connection();
   }
 
   async play(): Promise<void> {
+    for (const process of this.#processes) {
+      // From its first answer on a process knows the server's clock, and leaves no orphans.
+      await (await process.lock('first').acquire()).release();
+      process.client.decide = this.#connection();
+    }
     for (const step of this.#history.steps) {
       await this.#take(step);
       this.#look();
@@ -226,6 +233,8 @@ export class ModelWorld {
     this.#isEnding = true;
     for (const { client } of this.#processes) client.heal();
     for (const held of this.#held) if (!held.isReleased) this.#release(held);
+    await this.#pass(ORPHAN_MS);
+    this.#lookForOrphans();
     await this.#pass(30_000);
     await this.#stage.clock.advance(60_000);
     const waiting = this.#waits.filter(({ isOver }) => !isOver).length;
@@ -247,6 +256,16 @@ export class ModelWorld {
     );
   }
 
+  /** A lock that nobody of ours holds or seeks does not stay for its lease. Who is closed may leave one. */
+  #lookForOrphans(): void {
+    for (const key of this.#stage.server.keys) {
+      const owner = this.#stage.server.owner(key) ?? '';
+      const process = this.#processes.find(({ session }) => owner.startsWith(session.id));
+      const ttlMs = this.#stage.server.ttlMs(key);
+      expectTrue(process?.session.isOpen !== true, `no orphan lock, found ${key} for ${ttlMs} ms more`);
+    }
+  }
+
   /** One connection: its requests run, and its answers come, in the order in which they were sent. */
   #connection(): () => Fate {
     let effectAtMs = 0;
@@ -256,22 +275,27 @@ export class ModelWorld {
       const drawn = luck[this.#calls % luck.length] as Luck;
       this.#calls += 1;
       const nowMs = this.#nowMs;
-      if (drawn.is === 'refused') return { ...NO_EFFECT, answerMs: 0, instead: UNREACHABLE };
-      if (drawn.is === 'failing') return { ...NO_EFFECT, answerMs: 1, instead: LOADING };
-      if (drawn.is === 'hanging') return { ...NO_EFFECT, answerMs: null };
-      if (drawn.is === 'stray') {
-        return { effectMs: drawn.effectMs, answerMs: drawn.cutMs, instead: CUT };
+      switch (drawn.is) {
+        case 'refused':
+          return { effectMs: null, answerMs: 0, instead: UNREACHABLE };
+        case 'failing':
+          return { effectMs: null, answerMs: 1, instead: LOADING };
+        case 'hanging':
+          return { effectMs: null, answerMs: null };
+        case 'stray':
+          return { effectMs: drawn.effectMs, answerMs: drawn.cutMs, instead: CUT };
+        case 'lost':
+          effectAtMs = Math.max(effectAtMs, nowMs + drawn.effectMs);
+          return { effectMs: effectAtMs - nowMs, answerMs: drawn.cutMs, instead: CUT };
+        case 'answered':
+          effectAtMs = Math.max(effectAtMs, nowMs + drawn.effectMs);
+          answerAtMs = Math.max(answerAtMs, effectAtMs + drawn.answerMs);
+          return { effectMs: effectAtMs - nowMs, answerMs: answerAtMs - nowMs };
       }
-      effectAtMs = Math.max(effectAtMs, nowMs + Math.min(drawn.effectMs, 700));
-      const effectMs = effectAtMs - nowMs;
-      if (drawn.is !== 'answered') return { effectMs, answerMs: drawn.cutMs, instead: CUT };
-      answerAtMs = Math.max(answerAtMs, effectAtMs + drawn.answerMs);
-      return { effectMs, answerMs: answerAtMs - nowMs };
     };
   }
 }
 
-const NO_EFFECT = { effectMs: null } as const;
 const UNREACHABLE = new CallFailure('unreachable', 'no connection');
 const LOADING = new CallFailure('reply', 'LOADING Redis is loading the dataset in memory', 'LOADING');
 const CUT = new CallFailure('unknown', 'the connection was lost');
