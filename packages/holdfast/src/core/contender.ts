@@ -138,8 +138,10 @@ export class Contender {
     if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
       this.#mayExist = true;
       const { agenda, options } = this.#session;
-      const { count } = this.#strays;
-      this.#strays = { count: count + 1, untilMs: agenda.clock.monotonicMs() + options.callTimeoutMs };
+      const { count, leaseMs } = this.#strays;
+      const untilMs = agenda.clock.monotonicMs() + options.callTimeoutMs;
+      const longestMs = Math.max(leaseMs, this.#terms?.leaseMs ?? 0);
+      this.#strays = { count: count + 1, untilMs, leaseMs: longestMs };
     }
     this.#last = result;
     return false;
@@ -157,11 +159,8 @@ export class Contender {
       this.#host.granted(granted, terms, waiter, strays);
     } else {
       // The grant crossed the last caller's departure.
-      const { count, untilMs } = strays;
-      this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs, {
-        count: count + 1,
-        untilMs,
-      });
+      const left = { ...strays, count: strays.count + 1 };
+      this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs, left);
       this.stopListening();
       this.#host.gaveUp();
     }

@@ -67,7 +67,7 @@ export class Hold implements HeapItem {
     this.strays = grant.strays;
     this.warden = grant.warden;
     this.leaseMs = grant.leaseMs;
-    this.longestMs = grant.leaseMs;
+    this.longestMs = Math.max(grant.leaseMs, grant.strays.leaseMs);
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
     this.#deadline = grant.deadline;

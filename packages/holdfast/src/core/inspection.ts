@@ -160,6 +160,7 @@ export class Inspector {
     if (!(reply instanceof CallFailure)) return reply;
     const message = `${call.script.name}: ${reply.kind}, ${reply.text}`;
     if (reply.kind === 'unknown') throw new LockUnknownError(message, { lock: name });
-    throw new LockUnavailableError(message, { lock: name });
+    const server = { server: this.#session.topology.description, kind: reply.kind, text: reply.text };
+    throw new LockUnavailableError(message, { lock: name, servers: [server] });
   }
 }

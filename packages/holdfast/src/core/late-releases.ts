@@ -35,9 +35,11 @@ interface LateRelease {
 export interface Strays {
   readonly count: number;
   readonly untilMs: number;
+  /** The longest lease that one of them asked for. */
+  readonly leaseMs: number;
 }
 
-export const NO_STRAYS: Strays = { count: 0, untilMs: 0 };
+export const NO_STRAYS: Strays = { count: 0, untilMs: 0, leaseMs: 0 };
 
 export class LateReleases {
   readonly #agenda: Agenda;
@@ -46,6 +48,7 @@ export class LateReleases {
   readonly #backoff: Backoff;
   readonly #open = new Map<string, LateRelease>();
   readonly #alarm = new Alarm(() => void this.#send(), false);
+  readonly #first = new Set<Promise<void>>();
   #sending: Promise<void> | null = null;
   #isStopped = false;
 
@@ -64,14 +67,21 @@ export class LateReleases {
   add(protocol: Protocol, holder: string, leaseMs: number, strays: Strays = NO_STRAYS): void {
     if (this.#isStopped) return;
     // That request is refused by the server once the call has timed out, so the lease starts by then at the latest.
+    const longestMs = Math.max(leaseMs, strays.leaseMs);
     const untilMs =
-      this.#agenda.clock.monotonicMs() + this.#options.callTimeoutMs + leaseMs + driftMs(leaseMs);
-    this.#open.set(holder, { protocol, holder, untilMs, strays, outcome: 'gone' });
+      this.#agenda.clock.monotonicMs() + this.#options.callTimeoutMs + longestMs + driftMs(longestMs);
+    const late: LateRelease = { protocol, holder, untilMs, strays, outcome: 'gone' };
+    this.#open.set(holder, late);
     if (this.#open.size > LATE_RELEASES_MAX) {
       const oldest = this.#open.values().next().value as LateRelease;
       this.#close(oldest, 'dropped');
     }
-    if (this.#sending === null && !this.#alarm.isSet) void this.#send();
+    // Its first release goes out at once, whatever the others are waiting for: our own next caller may be behind it.
+    const first = this.#release(late).then(() => {
+      this.#first.delete(first);
+      this.#sendLater();
+    });
+    this.#first.add(first);
   }
 
   /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
@@ -83,7 +93,7 @@ export class LateReleases {
       this.#agenda.setIn(alarm, this.#options.callTimeoutMs);
     });
     const round = async (): Promise<void> => {
-      if (this.#sending !== null) await this.#sending;
+      await Promise.all([...this.#first, this.#sending]);
       if (this.#open.size > 0) await this.#send();
     };
     await Promise.race([round(), limit]);
@@ -101,9 +111,14 @@ export class LateReleases {
     this.#agenda.cancel(this.#alarm);
     this.#sending ??= this.#round().finally(() => {
       this.#sending = null;
-      if (this.#open.size > 0) this.#agenda.setIn(this.#alarm, this.#backoff.nextMs());
+      this.#sendLater();
     });
     return this.#sending;
+  }
+
+  #sendLater(): void {
+    if (this.#open.size === 0 || this.#sending !== null || this.#alarm.isSet) return;
+    this.#agenda.setIn(this.#alarm, this.#backoff.nextMs());
   }
 
   async #round(): Promise<void> {
@@ -125,7 +140,7 @@ export class LateReleases {
     if (result === null || result.is === 'failed') return;
     const { count, untilMs } = late.strays;
     const left = result.is === 'released' ? count - 1 : count;
-    late.strays = { count: left, untilMs };
+    late.strays = { ...late.strays, count: left };
     if (result.is === 'released') late.outcome = 'released';
     // One may still be on its way: that the lock is not ours now proves nothing.
     if (left > 0 && this.#agenda.clock.monotonicMs() < untilMs) return;

@@ -75,7 +75,10 @@ export interface AcquireOptions {
   readonly renew?: boolean;
   /** Gives up waiting when it aborts. It does not end a lease that was granted. */
   readonly signal?: AbortSignal;
-  /** Enter again under this lease of the same lock, outside `using`. */
+  /**
+   * Enter again under this lease of the same lock, outside `using`. A re-entry shares the lease of the hold it
+   * enters: `leaseMs` and `renew` mean nothing for it.
+   */
   readonly within?: Lease;
 }
 

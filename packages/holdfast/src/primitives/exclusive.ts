@@ -76,7 +76,8 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     const why = loss?.message ?? `${quoted(this.#protocol)}: was gone when it was released`;
     const cause = outcome.status === 'rejected' ? outcome.reason : (loss ?? undefined);
     const reason = loss?.reason ?? 'gone';
-    return new LockLostError(`${why}; ${did}`, { lock: this.name, reason, fence, outcome, cause });
+    const details = { lock: this.name, elapsedMs: loss?.elapsedMs, reason, fence, outcome, cause };
+    return new LockLostError(`${why}; ${did}`, details);
   }
 
   async #acquire(options: AcquireOptions, isTry: boolean): Promise<Proof | null> {

@@ -8,7 +8,7 @@ import type { WakeReason } from '../core/wakeup.ts';
 import type { LossReason } from '../errors.ts';
 import type { KeepResult, Kind, Protocol, RenewItem } from '../topologies/topology.ts';
 
-/** The names of the channels. The first three are tracing channels: `tracing:<name>:start` and so on. */
+/** The names of the channels. The first four are tracing channels: `tracing:<name>:start` and so on. */
 export const CHANNELS = {
   acquire: 'holdfast:acquire',
   release: 'holdfast:release',
@@ -107,8 +107,15 @@ export const telemetry = {
     return trace(releases, work, protocol, session);
   },
 
-  using<Result>(protocol: Protocol, session: string, work: () => Promise<Result>): Promise<Result> {
-    return trace(usings, work, protocol, session);
+  /** What the body returns is the caller's own: it is not put into the trace. */
+  async using<Result>(protocol: Protocol, session: string, work: () => Promise<Result>): Promise<Result> {
+    if (!usings.hasSubscribers) return work();
+    const results: Result[] = [];
+    const keep = async (): Promise<void> => {
+      results.push(await work());
+    };
+    await trace(usings, keep, protocol, session);
+    return results[0] as Result;
   },
 
   renew(

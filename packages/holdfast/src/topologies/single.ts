@@ -37,6 +37,10 @@ export class SingleTopology implements Topology {
     this.#clock = clock;
   }
 
+  get description(): string {
+    return this.#client.description;
+  }
+
   get keyPrefix(): string {
     return this.#client.keyPrefix;
   }

@@ -87,6 +87,8 @@ export type KeepResult =
   | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
 
 export interface Topology {
+  /** For messages: which servers. */
+  readonly description: string;
   /** Put before every name: the callers' own key prefix. */
   readonly keyPrefix: string;
   /** Whether a server has ever answered. */

@@ -12,6 +12,7 @@ import { type RedisServer, startRedis, stopAllRedis } from '../support/redis-ser
 import { waitFor } from '../support/wait-for.ts';
 import { FLAVOURS } from './flavours.ts';
 import { AMPLE_MS, failureOf } from './harness.ts';
+import { IOREDIS } from './ioredis-flavours.ts';
 import { append, echo } from './scripts.ts';
 import { using } from './using.ts';
 
@@ -111,27 +112,21 @@ describe('a primary that sentinels know', () => {
     return () => void sentinel.kill('SIGKILL');
   });
 
-  test.each(FLAVOURS.filter(({ library }) => library === 'ioredis'))(
-    'is reached with $name',
-    async ({ make }) => {
-      // Reading from replicas is the caller's choice; locks go to the primary all the same.
-      const caller = make({
-        port: 1,
-        ioredis: { sentinels, name: 'primary', role: 'slave', failoverDetector: true },
-      });
-      await using(caller, expectToWork);
-    },
-  );
+  test.each(IOREDIS)('is reached with $name', async ({ make }) => {
+    // Reading from replicas is the caller's choice; locks go to the primary all the same.
+    const caller = make({
+      port: 1,
+      ioredis: { sentinels, name: 'primary', role: 'slave', failoverDetector: true },
+    });
+    await using(caller, expectToWork);
+  });
 
-  test.each(FLAVOURS.filter(({ library }) => library === 'ioredis'))(
-    'is unreachable with $name when no sentinel answers',
-    async ({ make }) => {
-      const nobody = [{ host: '127.0.0.1', port: 1 }];
-      await using(make({ port: 1, ioredis: { sentinels: nobody, name: 'primary' } }), async (client) => {
-        const failure = failureOf(await client.run(echo('x'), AMPLE_MS));
-        expect(failure.kind).toBe('unreachable');
-        expect(failure.text).toMatch(/sentinels are unreachable.*ECONNREFUSED|Connection is closed/);
-      });
-    },
-  );
+  test.each(IOREDIS)('is unreachable with $name when no sentinel answers', async ({ make }) => {
+    const nobody = [{ host: '127.0.0.1', port: 1 }];
+    await using(make({ port: 1, ioredis: { sentinels: nobody, name: 'primary' } }), async (client) => {
+      const failure = failureOf(await client.run(echo('x'), AMPLE_MS));
+      expect(failure.kind).toBe('unreachable');
+      expect(failure.text).toMatch(/sentinels are unreachable.*ECONNREFUSED|Connection is closed/);
+    });
+  });
 });

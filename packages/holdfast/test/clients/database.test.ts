@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { ask, askAll } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { FLAVOURS } from './flavours.ts';
 import { AMPLE_MS } from './harness.ts';
+import { IOREDIS } from './ioredis-flavours.ts';
+import { NODE_REDIS } from './node-redis-flavours.ts';
 import { append } from './scripts.ts';
 import { using } from './using.ts';
 
@@ -19,10 +20,8 @@ async function listIn(port: number, database: string): Promise<unknown> {
 
 describe('a database that the caller selects after it has made its client', () => {
   const redis = useRedis();
-  const ioredis = FLAVOURS.filter(({ library }) => library === 'ioredis');
-  const nodeRedis = FLAVOURS.filter(({ library }) => library === 'node-redis');
 
-  test.each(ioredis)('is where the scripts of $name run', async ({ make }) => {
+  test.each(IOREDIS)('is where the scripts of $name run', async ({ make }) => {
     await ask(redis.port, ['FLUSHALL']);
     const caller = make({ port: redis.port });
     await caller.connect();
@@ -39,7 +38,7 @@ describe('a database that the caller selects after it has made its client', () =
     expect(await listIn(redis.port, '3')).toEqual(['x', 'y', 'z']);
   });
 
-  test.each(ioredis)('is where the scripts of $name run while it reconnects', async ({ make }) => {
+  test.each(IOREDIS)('is where the scripts of $name run while it reconnects', async ({ make }) => {
     await ask(redis.port, ['FLUSHALL']);
     const caller = make({ port: redis.port });
     await caller.connect();
@@ -53,7 +52,7 @@ describe('a database that the caller selects after it has made its client', () =
     expect(await listIn(redis.port, '3')).toEqual(['x']);
   });
 
-  test.each(nodeRedis)(
+  test.each(NODE_REDIS)(
     'is not known to us with $name, which tells only what it was made with',
     async ({ make }) => {
       await ask(redis.port, ['FLUSHALL']);

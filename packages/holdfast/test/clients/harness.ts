@@ -9,7 +9,7 @@ import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask, askAll, asStrings } from '../support/raw-redis.ts';
 import { type RedisServer, useRedis } from '../support/redis-server.ts';
-import type { Caller, CallerOptions, Flavour } from './flavours.ts';
+import type { Caller, CallerOptions, Flavour } from './caller.ts';
 
 /** One line of the matrix. */
 export interface Row {

@@ -4,7 +4,7 @@ import type { Client } from '../../src/clients/client.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import type { Caller } from './flavours.ts';
+import type { Caller } from './caller.ts';
 
 /** Closes both clients at the end. */
 export async function using<T>(caller: Caller, body: (client: Client) => Promise<T>): Promise<T> {

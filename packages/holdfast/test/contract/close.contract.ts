@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest';
 import { type Lease, LockClosedError, LockLostError, type Locks } from '../../src/index.ts';
 import { type ContractTest, PUNCTUAL } from './harness.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import { handled, KINDS, type Kind } from './kinds.ts';
 import { aborted, during, failureOf, gate } from './observe.ts';
 
 const LONG_MS = 30_000;

@@ -1,12 +1,36 @@
-/** What happens to the whole server. Each test has the server to itself. */
+/** What happens to the whole server, or to this whole process. Each rule has both to itself. */
 import { describe, expect } from 'vitest';
 import { LockLostError } from '../../src/index.ts';
 import { expectGrowing } from './fence.contract.ts';
 import type { ContractTest } from './harness.ts';
 import { KINDS } from './kinds.ts';
-import { aborted } from './observe.ts';
+import { aborted, failureOf } from './observe.ts';
+
+/** Keeps the event loop from turning: no timer fires, no answer is read. */
+function block(untilMs: number): void {
+  while (performance.now() < untilMs);
+}
 
 export function upheavalContract(test: ContractTest): void {
+  describe('a process in upheaval', () => {
+    for (const kind of KINDS) {
+      const title = `an owner of a ${kind.name} that was blocked past its lease cannot claim it in the next statement`;
+      test(title, async ({ bench }) => {
+        const locks = await bench.locks();
+        for (const renew of [true, false]) {
+          const leaseMs = 150;
+          const lease = await kind.of(locks, bench.name(`${renew}`)).acquire({ leaseMs, renew });
+          // The lease began before this moment, so it is over by its length from here.
+          block(performance.now() + leaseMs);
+          expect([lease.isHeld, lease.remainingMs]).toEqual([false, 0]);
+          const extending = lease.extend(1_000);
+          expect(await failureOf(extending)).toBeInstanceOf(LockLostError);
+          expect(await lease.release()).toBe(false);
+        }
+      });
+    }
+  });
+
   describe('a server in upheaval', () => {
     test('FLUSHALL is told to every owner by its next renewal', async ({ bench }) => {
       const locks = await bench.locks();

@@ -61,6 +61,7 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
       const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
       // The two clocks are read at different moments; they need not agree to the millisecond.
       expect(performance.now() - beganMs).toBeGreaterThan(ttlMs - 5);
+      expect(performance.now() - beganMs).toBeLessThan(ttlMs + PROMPT_MS);
       expect(lease.isHeld).toBe(true);
     });
 
@@ -197,7 +198,7 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
       const name = bench.name();
       const lease = await kind.of(first, name).acquire();
       const controller = new AbortController();
-      const isListening = proxy.delayReply(command('SUBSCRIBE'), 1_500);
+      const isListening = proxy.delayReply(command('SUBSCRIBE'), 1_000);
       const left = failureOf(kind.of(locks, name).acquire({ signal: controller.signal }));
       await isListening;
       controller.abort();

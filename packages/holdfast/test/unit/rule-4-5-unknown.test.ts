@@ -173,6 +173,38 @@ describe('rule 5: unknown is not failed', () => {
     expect([process.agenda.size, process.session.lateReleases.size]).toEqual([0, 0]);
   });
 
+  test('the longest lease that was asked for counts, not that of the last caller who repeated the request', async () => {
+    const { stage, process } = await setup();
+    const lock = process.lock('a');
+    process.client.next('lock.acquire', losesAnswer());
+    process.client.from('any', hangs());
+    const waits = [
+      lock.acquire({ leaseMs: 60_000, waitMs: 0 }),
+      lock.acquire({ leaseMs: 60, waitMs: 1_000 }),
+    ];
+    await stage.until(Promise.all(waits.map(failure)));
+    await stage.clock.advance(10_000);
+    expect(stage.server.ttlMs('a')).toBeGreaterThan(40_000);
+    process.client.heal();
+    await stage.clock.advance(5_000);
+    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+  });
+
+  test('the longest lease that was asked for counts also when the request was granted in the end', async () => {
+    const { stage, process } = await setup();
+    const lock = process.lock('a');
+    process.client.next('lock.acquire', losesAnswer());
+    const first = failure(lock.acquire({ leaseMs: 60_000, waitMs: 0 }));
+    const lease = await stage.until(lock.acquire({ leaseMs: 60 }));
+    expect(await first).toMatchObject({ code: 'ELOCKUNKNOWN' });
+    process.client.from('any', hangs());
+    await stage.clock.advance(10_000);
+    expect([lease.isHeld, stage.server.keys]).toEqual([false, ['a']]);
+    process.client.heal();
+    await stage.clock.advance(5_000);
+    expect(stage.server.keys).toEqual([]);
+  });
+
   test('the clean-up does not hold the process', async () => {
     const { stage, process } = await setup();
     const lease = await process.lock('a').acquire({ leaseMs: 5_000 });

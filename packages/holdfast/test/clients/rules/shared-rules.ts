@@ -6,6 +6,12 @@ import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { append, echo, returning } from '../scripts.ts';
 import { hear } from './listen-rules.ts';
 
+/** Keeps the event loop from writing what was sent, longer than the caller's commands may wait for that. */
+function blockFor(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
 export function sharedRules(harness: Harness): void {
   const { library, hasKeyPrefix } = harness.row.flavour;
 
@@ -74,10 +80,13 @@ export function sharedRules(harness: Harness): void {
       expect(await harness.appended()).toEqual(['a', 'b', 'c']);
     });
 
-    test("gives replies in our shapes, whatever shapes the caller's own have", async () => {
-      const typeMapping = { 36: Buffer, 43: Buffer, 58: String };
-      const { client } = await harness.adapt({ nodeRedis: { commandOptions: { typeMapping } } });
+    test("gives replies in our shapes and times, whatever the caller's own are", async () => {
+      const commandOptions = { timeout: 1, typeMapping: { 36: Buffer, 43: Buffer, 58: String } };
+      const { client } = await harness.adapt({ nodeRedis: { commandOptions } });
       expect(await client.run(returning("{1, 'a', 'OK'}"), AMPLE_MS)).toEqual([1, 'a', 'OK']);
+      const delayed = client.run(echo('x'), AMPLE_MS);
+      blockFor(20);
+      expect(await delayed).toBe('x');
     });
 
     // The last two are about an option of one library each.
