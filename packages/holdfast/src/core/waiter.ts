@@ -5,6 +5,7 @@
 import type { Protocol } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
 import { abortError } from './failures.ts';
+import { onAbort } from './on-abort.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import type { WaiterQueue } from './waiter-queue.ts';
 
@@ -21,7 +22,7 @@ export class Waiter<Result> {
   readonly #agenda: Agenda;
   readonly #protocol: Protocol;
   #alarm: Alarm | null = null;
-  #onAbort: (() => void) | null = null;
+  readonly #stopHearing: (() => void) | null;
   #resolve!: (result: Result) => void;
   #reject!: (error: unknown) => void;
 
@@ -34,9 +35,7 @@ export class Waiter<Result> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    if (options.signal === undefined) return;
-    this.#onAbort = () => this.#abort();
-    options.signal.addEventListener('abort', this.#onAbort);
+    this.#stopHearing = options.signal === undefined ? null : onAbort(options.signal, () => this.#abort());
   }
 
   get elapsedMs(): number {
@@ -67,7 +66,7 @@ export class Waiter<Result> {
   #settle(): void {
     this.queue?.remove(this);
     if (this.#alarm !== null) this.#agenda.cancel(this.#alarm);
-    if (this.#onAbort !== null) this.options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#stopHearing?.();
   }
 
   #abort(): void {

@@ -224,6 +224,32 @@ describe('rule 5: unknown is not failed', () => {
     expect([stage.server.keys, stage.server.grants]).toEqual([[], []]);
   });
 
+  test('a request that is overtaken by the release of its hold is given back, however late that is answered', async () => {
+    const { stage, process } = await setup();
+    process.client.next('lock.acquire', takesEffectLate(1_500));
+    const lease = await stage.until(process.lock('a').acquire());
+    process.client.next('lock.release', { effectMs: 0, answerMs: 1_999 });
+    expect(await stage.until(lease.release())).toBe(true);
+    expect(stage.server.grants).toHaveLength(2);
+    await stage.clock.advance(3_000);
+    expect(stage.server.keys).toEqual([]);
+  });
+
+  test('a request that is overtaken by its own clean-up is given back, however late that is answered', async () => {
+    const { stage, process } = await setup();
+    const controller = new AbortController();
+    process.client.next('lock.acquire', takesEffectLate(1_500), refuses());
+    process.client.next('lock.release', { effectMs: 0, answerMs: 1_999 });
+    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    await stage.clock.advance(16);
+    controller.abort();
+    expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
+    await stage.clock.advance(2_000);
+    expect(stage.server.grants).toHaveLength(1);
+    await stage.clock.advance(3_000);
+    expect(stage.server.keys).toEqual([]);
+  });
+
   test('the latest time of a grant is the server clock at the end of the call, and never later', async () => {
     const { stage, process } = await setup();
     await stage.clock.advance(5_000);
