@@ -47,6 +47,7 @@ export class Contender {
   readonly #host: ContenderHost;
   #wakeup: Wakeup | null = null;
   #backoff: Backoff | null = null;
+  #listenBackoff: Backoff | null = null;
   #terms: HoldTerms | null = null;
   /** An attempt under the present holder went unanswered: it may have been granted. */
   #mayExist = false;
@@ -173,13 +174,18 @@ export class Contender {
     for (const waiter of this.#queue.takeTries()) waiter.resolve(null);
     this.#settleWaits();
     if (this.#queue.head === null) return;
+    const { callTimeoutMs, random } = this.#session.options;
     const wakeup = this.#openWakeup();
+    let capMs = SLEEP_MS_MAX * (1 - random.fraction() / 4);
     if (!wakeup.isListening) {
+      const failure = await wakeup.listen(callTimeoutMs);
       // Confirmed: whatever was released before is seen by the next attempt, whatever is released after is heard.
-      if (await wakeup.listen(this.#session.options.callTimeoutMs)) return;
-      if (this.#queue.head === null) return;
+      if (failure === null) this.#listenBackoff = null;
+      if (failure === null || this.#queue.head === null) return;
+      // Deaf for now. A refusal will not change; anything else is tried again soon, with the next attempt.
+      this.#listenBackoff ??= new Backoff(random);
+      if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
     }
-    const capMs = SLEEP_MS_MAX * (1 - this.#session.options.random.fraction() / 4);
     await this.#sleep(ttlMs < 0 ? capMs : Math.min(capMs, ttlMs + EXPIRY_SLACK_MS));
   }
 

@@ -215,18 +215,17 @@ export class Renewal {
       this.refresh(hold);
     }
     const settle = (results: readonly KeepResult[] | null): void => {
+      const { clock } = this.#agenda;
+      // All deadlines first: telling one loss runs callers' callbacks, which may take longer than the others have.
       for (const [i, hold] of holds.entries()) {
         hold.keeping = null;
-        if (!hold.isLive) continue;
-        const item = items[i] as (typeof items)[number];
-        const result = results?.[i] ?? null;
-        if (result?.is === 'kept' && hold.isValid(this.#agenda.clock)) {
-          hold.hasStated(sentAt, item.leaseMs);
-          // By what was stated: a new owner's longer lease takes effect with the next renewal only.
-          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(item.leaseMs, intervalShare);
-        }
-        this.#afterKeep(hold, result);
+        if (results?.[i]?.is !== 'kept' || !hold.isValid(clock)) continue;
+        const { leaseMs } = items[i] as (typeof items)[number];
+        hold.hasStated(sentAt, leaseMs);
+        // By what was stated: a new owner's longer lease takes effect with the next renewal only.
+        hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(leaseMs, intervalShare);
       }
+      for (const [i, hold] of holds.entries()) if (hold.isLive) this.#afterKeep(hold, results?.[i] ?? null);
     };
     // A reply that makes no sense is no answer: the deadline stands.
     sending.then(settle, () => settle(null));

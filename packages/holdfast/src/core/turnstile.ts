@@ -60,8 +60,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** Resolves to the caller's ownership; to null for a try that found it taken. */
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
-    if (options.isTry && this.#phase !== 'idle' && !this.#contender.isAttempting)
-      return this.#tryWhileTaken();
+    if (options.isTry && this.#isTaken()) return this.#tryWhileTaken();
     if (this.#queue.size >= WAITERS_MAX) return Promise.reject(crowdError(this.protocol));
     const waiter = new Waiter<Owner | null>(this.#session.agenda, this.protocol, options, startedMs);
     this.#queue.push(waiter);
@@ -153,6 +152,12 @@ export class Turnstile implements HoldWarden, ContenderHost {
       this.#contender.stopListening();
       this.gaveUp();
     }
+  }
+
+  /** Whether a try cannot be the next attempt. It can when those that the contender is out for have all left. */
+  #isTaken(): boolean {
+    if (this.#phase === 'seeking') return !this.#contender.isAttempting && this.#queue.head !== null;
+    return this.#phase !== 'idle';
   }
 
   /** A try that cannot be the next attempt: answered by what is known. */

@@ -30,18 +30,18 @@ export class Wakeup {
     return this.#stop !== null;
   }
 
-  /** Subscribes. Resolves when the server has confirmed; false when it did not. */
-  async listen(timeoutMs: number): Promise<boolean> {
+  /** Subscribes. Resolves to null when the server has confirmed, or to why it did not. */
+  async listen(timeoutMs: number): Promise<CallFailure | null> {
     const generation = this.#generation;
     const wake = (message: string | null): void => this.#wake(message === null ? 'resync' : 'message');
     const stop = await this.#topology.listen(this.#channel, wake, timeoutMs);
-    if (stop instanceof CallFailure) return false;
+    if (stop instanceof CallFailure) return stop;
     if (generation !== this.#generation) {
       stop();
-      return false;
+      return new CallFailure('closed', 'nobody listens any more');
     }
     this.#stop = stop;
-    return true;
+    return null;
   }
 
   /** Stops listening. A `listen` still under way is undone when it ends. */

@@ -88,6 +88,23 @@ describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost',
     expect(await lease?.release()).toBe(true);
   });
 
+  test('a use whose release got no answer keeps what the body did', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    await warmUp(locks, subject);
+    const cut = proxy.cutAfterRequest(subject.releases);
+    expect(await subject.of(locks, name).using(() => 'done')).toBe('done');
+    await cut;
+    const cutBefore = proxy.cutBeforeRequest(subject.releases);
+    const failure = new Error('the body failed');
+    expect(await rejection(subject.of(locks, name).using(() => Promise.reject(failure)))).toBe(failure);
+    await cutBefore;
+    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
+      what: 'the key to be gone',
+    });
+  });
+
   test('a server that stays away gets the release as soon as it is back', async () => {
     for (const isKnown of [true, false]) {
       const proxy = await bench.proxy(redis.port);
@@ -163,6 +180,18 @@ describe.each(SUBJECTS)('a shared client that sends commands again, $kind', (sub
       expect(requests(proxy, subject)).toEqual([args, args]);
       expect(await lease?.release()).toBe(true);
     }
+  });
+
+  test('a release that the client sends again does not turn what the body did into a loss', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
+    const name = bench.name();
+    await warmUp(locks, subject);
+    const cut = proxy.cutAfterRequest(subject.releases);
+    // Held to the end: the second copy finds nothing because the first has released it.
+    expect(await subject.of(locks, name).using(() => 'done')).toBe('done');
+    await cut;
+    expect(await held(redis.port, subject, name)).toBeNull();
   });
 
   test('a release that the client sends again does not touch the next owner', async () => {

@@ -114,6 +114,21 @@ describe.each(MATRIX)('$client, $subject.kind: an acquire that comes late', ({ c
     expect(await held(redis.port, subject, name)).toBeNull();
   });
 
+  test('is never sent when its connection came up after its caller gave up', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, ...OPTIONS });
+    const name = bench.name();
+    proxy.freeze();
+    const error = await rejection(subject.of(locks, name).tryAcquire());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(error).toMatchObject({
+      servers: [{ kind: 'unreachable', text: expect.stringContaining('no connection') }],
+    });
+    proxy.thaw();
+    await waitFor(() => locks.inspect(name).then((found) => found === null), { what: 'the connection' });
+    expect(proxy.history.filter(subject.acquires)).toEqual([]);
+  });
+
   test('a wait that ends while the server is frozen leaves nothing for when it wakes', async () => {
     const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 2_000 });
     await warmUp(locks, subject);

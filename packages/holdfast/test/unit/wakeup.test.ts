@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type WakeReason, Wakeup } from '../../src/core/wakeup.ts';
-import { answers, hangs, refuses } from './support/scripted-client.ts';
+import { answers, fails, hangs, refuses } from './support/scripted-client.ts';
 import { Stage, type StageProcess } from './support/stage.ts';
 
 const CHANNEL = 'a-channel';
@@ -75,7 +75,7 @@ describe('a wake-up', () => {
     const listening = wakeup.listen(1_000);
     expect(wakeup.isListening).toBe(false);
     await stage.clock.advance(30);
-    expect([await listening, wakeup.isListening]).toEqual([true, true]);
+    expect([await listening, wakeup.isListening]).toEqual([null, true]);
     expect(stage.server.channels).toEqual([CHANNEL]);
     wakeup.stop();
     expect(wakeup.isListening).toBe(false);
@@ -88,17 +88,18 @@ describe('a wake-up', () => {
     const listening = wakeup.listen(1_000);
     wakeup.stop();
     await stage.clock.advance(30);
-    expect(await listening).toBe(false);
+    expect(await listening).toMatchObject({ kind: 'closed' });
     expect([wakeup.isListening, stage.server.channels]).toEqual([false, []]);
   });
 
   test.each([
-    ['refused', refuses()],
-    ['unanswered', hangs()],
-  ])('says so when a subscription is %s', async (_, fate) => {
+    ['unreachable', refuses()],
+    ['unknown', hangs()],
+    ['reply', fails('NOPERM this user has no permissions to access one of the channels')],
+  ])('says so when a subscription fails: %s', async (kind, fate) => {
     const { stage, process, wakeup } = setup();
     process.client.next('listen', fate);
-    expect(await stage.until(wakeup.listen(100))).toBe(false);
+    expect(await stage.until(wakeup.listen(100))).toMatchObject({ kind });
     expect(wakeup.isListening).toBe(false);
   });
 

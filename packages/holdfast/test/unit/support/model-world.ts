@@ -2,12 +2,11 @@
  * Plays one random history on the shipped client code under a fake clock, and looks after every event whether
  * what was promised is still true. The server is the scripted one: this is a test of the client code alone.
  */
-import { CallFailure } from '../../../src/clients/client.ts';
 import type { FencedLease } from '../../../src/core/lease.ts';
 import { LockAbortedError, LockError } from '../../../src/errors.ts';
 import type { History, Luck, Name, Step } from './histories.ts';
 import { NAMES, PROCESSES } from './histories.ts';
-import type { Fate } from './scripted-client.ts';
+import { orderedConnection } from './ordered-connection.ts';
 import { CountedRandom, Stage, type StageProcess } from './stage.ts';
 
 const CALL_TIMEOUT_MS = 400;
@@ -44,12 +43,14 @@ export class ModelWorld {
   readonly #meddled = new Set<Name>();
   readonly #lastFence = new Map<Name, number>();
   readonly #background: Promise<unknown>[] = [];
-  #calls = 0;
+  readonly #luck: () => Luck;
   #wokenMs = 0;
   #isEnding = false;
 
   constructor(history: History) {
     this.#history = history;
+    let calls = 0;
+    this.#luck = () => history.luck[calls++ % history.luck.length] as Luck;
     let drawn = 0;
     const random = new CountedRandom(() => {
       drawn = (drawn * 16_807 + 11) % 2_147_483_647;
@@ -64,7 +65,7 @@ export class ModelWorld {
     for (const process of this.#processes) {
       // From its first answer on a process knows the server's clock, and leaves no orphans.
       await (await process.lock('first').acquire()).release();
-      process.client.decide = this.#connection();
+      process.client.decide = orderedConnection(this.#stage.clock, this.#luck);
     }
     for (const step of this.#history.steps) {
       await this.#take(step);
@@ -265,40 +266,7 @@ export class ModelWorld {
       expectTrue(process?.session.isOpen !== true, `no orphan lock, found ${key} for ${ttlMs} ms more`);
     }
   }
-
-  /** One connection: its requests run, and its answers come, in the order in which they were sent. */
-  #connection(): () => Fate {
-    let effectAtMs = 0;
-    let answerAtMs = 0;
-    return () => {
-      const { luck } = this.#history;
-      const drawn = luck[this.#calls % luck.length] as Luck;
-      this.#calls += 1;
-      const nowMs = this.#nowMs;
-      switch (drawn.is) {
-        case 'refused':
-          return { effectMs: null, answerMs: 0, instead: UNREACHABLE };
-        case 'failing':
-          return { effectMs: null, answerMs: 1, instead: LOADING };
-        case 'hanging':
-          return { effectMs: null, answerMs: null };
-        case 'stray':
-          return { effectMs: drawn.effectMs, answerMs: drawn.cutMs, instead: CUT };
-        case 'lost':
-          effectAtMs = Math.max(effectAtMs, nowMs + drawn.effectMs);
-          return { effectMs: effectAtMs - nowMs, answerMs: drawn.cutMs, instead: CUT };
-        case 'answered':
-          effectAtMs = Math.max(effectAtMs, nowMs + drawn.effectMs);
-          answerAtMs = Math.max(answerAtMs, effectAtMs + drawn.answerMs);
-          return { effectMs: effectAtMs - nowMs, answerMs: answerAtMs - nowMs };
-      }
-    };
-  }
 }
-
-const UNREACHABLE = new CallFailure('unreachable', 'no connection');
-const LOADING = new CallFailure('reply', 'LOADING Redis is loading the dataset in memory', 'LOADING');
-const CUT = new CallFailure('unknown', 'the connection was lost');
 
 function sum(processes: readonly StageProcess[], count: (process: StageProcess) => number): number {
   return processes.reduce((total, process) => total + count(process), 0);

@@ -1,4 +1,4 @@
-/** Safety rules 4 and 5: requests state the target, and a request without an answer may have happened. */
+/** Safety rule 5: a request without an answer may have happened. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LockUnavailableError, LockUnknownError } from '../../src/errors.ts';
@@ -39,70 +39,6 @@ async function setup(): Promise<{ stage: Stage; process: StageProcess }> {
   stage.server.grants.length = 0;
   return { stage, process };
 }
-
-describe('rule 4: a request states the target', () => {
-  test('so that an acquire whose answer was lost is repeated by the same hold and gets the same fence', async () => {
-    const { stage, process } = await setup();
-    process.client.next('lock.acquire', losesAnswer(5), losesAnswer(5));
-    const lease = await stage.until(process.lock('a').acquire());
-    const attempts = process.client.sent('lock.acquire');
-    expect([attempts.length, holders(attempts).length]).toEqual([3, 1]);
-    expect(stage.server.grants.map(({ firstFence }) => firstFence)).toEqual([lease.fence]);
-    expect(lateReleases).toEqual([]);
-  });
-
-  test('so that a repeated acquire asks for as many fences as the first, whoever came meanwhile', async () => {
-    const { stage, process } = await setup();
-    const lock = process.lock('a');
-    process.client.next('lock.acquire', losesAnswer(5));
-    const first = lock.acquire();
-    const others = [lock.acquire(), lock.acquire()];
-    const lease = await stage.until(first);
-    expect(process.client.sent('lock.acquire').map(({ args }) => args[2])).toEqual(['1', '1']);
-    expect(lease.fence).toBe(stage.server.grants[0]?.firstFence);
-    await lease.release();
-    const fences = [lease.fence];
-    for (const other of others) {
-      const next = await stage.until(other);
-      fences.push(next.fence);
-      await next.release();
-    }
-    expect(new Set(fences).size).toBe(3);
-    expect(fences.toSorted((a, b) => a - b)).toEqual(fences);
-  });
-
-  test('so that a release whose answer was lost is repeated and finds it gone', async () => {
-    const { stage, process } = await setup();
-    const lease = await process.lock('a').acquire();
-    process.client.next('lock.release', losesAnswer(5));
-    const error = await stage.until(failure(lease.release()));
-    expect(error).toBeInstanceOf(LockUnknownError);
-    expect((error as Error).message).toMatch(/^lock "a": no answer to the release; it is being repeated/);
-    await stage.clock.settle();
-    expect(lateReleases).toEqual(['gone']);
-  });
-
-  test('so that entering again states the count, however often the answer is lost', async () => {
-    const { stage, process } = await setup();
-    const lock = process.lock('a');
-    const lease = await lock.acquire();
-    process.client.next('lock.recount', losesAnswer(5), losesAnswer(5));
-    const inner = await stage.until(lock.acquire({ within: lease }));
-    expect(process.client.sent('lock.recount').map(({ args }) => args[1])).toEqual(['2', '2', '2']);
-    expect(stage.server.count('a')).toBe(2);
-    expect([await inner.release(), stage.server.count('a')]).toEqual([true, 1]);
-  });
-
-  test('and a holder is never used for two acquisitions', async () => {
-    const { process } = await setup();
-    for (let i = 0; i < 5; i += 1) {
-      await (await process.lock('a').acquire()).release();
-      await (await process.mutex('m').acquire()).release();
-    }
-    expect(holders(process.client.sent('lock.acquire'))).toHaveLength(5);
-    expect(holders(process.client.sent('mutex.acquire'))).toHaveLength(5);
-  });
-});
 
 describe('rule 5: unknown is not failed', () => {
   test('an acquire without an answer is given back when its caller leaves', async () => {
