@@ -36,7 +36,7 @@ interface NodeRedis {
   connect(): Promise<unknown>;
   destroy(): void;
   on(event: 'error', listener: (error: unknown) => void): unknown;
-  sendCommand(args: readonly string[], options: object): Promise<unknown>;
+  sendCommand(args: readonly string[], options?: object): Promise<unknown>;
   subscribe(channel: string, listener: MessageListener): Promise<unknown>;
   unsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
   ref(): void;
@@ -73,8 +73,9 @@ const SOCKET_OPTIONS: Options = {
 };
 
 /**
- * For each command, over what the client has for all: no time limit of its own (version 6 has one of five
- * seconds, and makes an `AbortSignal` for each command to keep it), and replies as strings and numbers.
+ * For all commands of ours, and for each one on a shared connection, over what the caller has chosen: no time limit
+ * of its own (version 6 has one of five seconds, and makes an `AbortSignal` for each command to keep it), and
+ * replies as strings and numbers.
  */
 const COMMAND_OPTIONS = {
   timeout: undefined,
@@ -106,11 +107,11 @@ class NodeRedisWire implements Wire {
   async connect(): Promise<void> {
     await this.#client.connect();
     const naming = ['CLIENT', 'SETNAME', CONNECTION_NAME];
-    await this.#client.sendCommand(naming, COMMAND_OPTIONS).catch(ignoreRefusal);
+    await this.#client.sendCommand(naming).catch(ignoreRefusal);
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return send(this.#client, call, isByText);
+    return this.#client.sendCommand(commandOf(call, isByText));
   }
 
   async subscribe(channel: string): Promise<void> {
@@ -150,7 +151,7 @@ class SharedNodeRedis implements SharedWire {
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return send(this.#client, call, isByText);
+    return this.#client.sendCommand(commandOf(call, isByText), COMMAND_OPTIONS);
   }
 }
 
@@ -165,6 +166,7 @@ class NodeRedisDriver implements Driver {
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
+  /** In the database of its options: the client does not tell which one its owner has selected since. */
   dial(events: WireEvents): Wire {
     return new NodeRedisWire(this.#client, events);
   }
@@ -181,11 +183,11 @@ export function driveNodeRedis(client: object): Driver {
   return new NodeRedisDriver(client as NodeRedis);
 }
 
-function send(client: NodeRedis, { script, keys, args }: ScriptCall, isByText: boolean): Promise<unknown> {
-  const command = isByText
-    ? ['EVAL', script.source, String(keys.length), ...keys, ...args]
-    : ['EVALSHA', script.sha, String(keys.length), ...keys, ...args];
-  return client.sendCommand(command, COMMAND_OPTIONS);
+function commandOf({ script, keys, args }: ScriptCall, isByText: boolean): string[] {
+  const count = String(keys.length);
+  return isByText
+    ? ['EVAL', script.source, count, ...keys, ...args]
+    : ['EVALSHA', script.sha, count, ...keys, ...args];
 }
 
 function socketOptionsOf(options: Options | undefined): Options {

@@ -133,7 +133,8 @@ export class LateReleases {
 
   async #release(late: LateRelease): Promise<void> {
     if (this.#open.get(late.holder) !== late) return;
-    if (this.#agenda.clock.monotonicMs() >= late.untilMs) return this.#close(late, 'expired');
+    const sentMs = this.#agenda.clock.monotonicMs();
+    if (sentMs >= late.untilMs) return this.#close(late, 'expired');
     const { callTimeoutMs } = this.#options;
     // An answer that makes no sense is no answer.
     const result = await this.#topology.release(late.protocol, late.holder, callTimeoutMs).catch(() => null);
@@ -142,8 +143,8 @@ export class LateReleases {
     const left = result.is === 'released' ? count - 1 : count;
     late.strays = { ...late.strays, count: left };
     if (result.is === 'released') late.outcome = 'released';
-    // One may still be on its way: that the lock is not ours now proves nothing.
-    if (left > 0 && this.#agenda.clock.monotonicMs() < untilMs) return;
+    // One may have come behind this release, or be on its way still: only a release sent later proves it gone.
+    if (left > 0 && sentMs < untilMs) return;
     this.#backoff.reset();
     this.#close(late, late.outcome);
   }

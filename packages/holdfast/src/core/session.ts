@@ -108,8 +108,10 @@ export class Session {
   /** Releases in Redis; what cannot be confirmed goes on in the background. */
   async releaseHold(hold: Hold): Promise<ReleaseResult> {
     this.begin();
+    // Asked before sending: whatever arrives behind this release is not undone by it.
+    const hasStrays = hold.hasStrays(this.agenda.clock);
     const result = await this.topology.release(hold.protocol, hold.holder, this.options.callTimeoutMs);
-    if (result.is === 'failed' || hold.hasStrays(this.agenda.clock)) {
+    if (result.is === 'failed' || hasStrays) {
       this.lateReleases.add(hold.protocol, hold.holder, hold.longestMs, hold.strays);
     }
     this.finish();

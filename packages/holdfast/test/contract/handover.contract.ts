@@ -1,13 +1,14 @@
 /** How a hold passes between callers of one session: in order, within bounds, with nothing lost on the way. */
 import { describe, expect } from 'vitest';
-import type { Locks } from '../../src/index.ts';
+import type { AcquireOptions, Lease, Locks } from '../../src/index.ts';
 import type { Bench } from './bench.ts';
 import { type ContractTest, PUNCTUAL } from './harness.ts';
-import type { Kind } from './kinds.ts';
-import { during, Room } from './observe.ts';
+import { fenceOf, type Kind, LOCK } from './kinds.ts';
+import { aborted, during, Room } from './observe.ts';
 
 /** So long that only the number of hand-overs bounds a hold. */
 const NO_TIME_BOUND_MS = 60_000;
+const FIXED_LEASE = { leaseMs: 20_000, renew: false };
 
 /** Lets this many callers in at once; gives the owner in Redis that each of them found, in turn. */
 async function ownersOf(
@@ -29,6 +30,30 @@ async function ownersOf(
   await first.release();
   await Promise.all(visits);
   return owners;
+}
+
+interface Queued {
+  readonly first: Lease;
+  /** Served when the first is released. */
+  readonly next: Promise<Lease>;
+  /** Who owns it in Redis while the first has it. */
+  readonly owner: string | null;
+}
+
+/** One owner, and a next one to whom its hold can be handed over: both have waited when the hold was granted. */
+async function queueUp(
+  kind: Kind,
+  bench: Bench,
+  options: AcquireOptions,
+  nextOptions: AcquireOptions,
+): Promise<Queued> {
+  const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
+  const lock = kind.of(locks, bench.name());
+  const doorkeeper = await lock.acquire(options);
+  const queue = [lock.acquire(options), lock.acquire(nextOptions)] as const;
+  await doorkeeper.release();
+  const first = await queue[0];
+  return { first, next: queue[1], owner: await kind.owner(bench.redis, bench.key(bench.name())) };
 }
 
 function longestRun(owners: readonly unknown[]): number {
@@ -111,14 +136,11 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
     });
 
     test('a caller with a fixed lease gets the whole of it', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
-      const name = bench.name();
-      const lock = kind.of(locks, name);
-      const first = await lock.acquire({ leaseMs: 5_000 });
-      const fixed = lock.acquire({ leaseMs: 20_000, renew: false });
-      await first.release();
-      const { remainingMs } = await fixed;
-      const ttlMs = await bench.redis.pttl(bench.key(name));
+      const { first, next, owner } = await queueUp(kind, bench, { leaseMs: 5_000 }, FIXED_LEASE);
+      expect(await first.release()).toBe(true);
+      const { remainingMs } = await next;
+      const ttlMs = await bench.redis.pttl(bench.key(bench.name()));
+      expect(await kind.owner(bench.redis, bench.key(bench.name()))).toBe(owner);
       expect(ttlMs).toBeLessThanOrEqual(20_000);
       expect(ttlMs).toBeGreaterThan(17_000);
       expect(remainingMs).toBeLessThanOrEqual(20_000 * 0.99 - 2);
@@ -128,50 +150,54 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
     test('a caller with a short fixed lease has no more than that, and the next is not kept waiting', async ({
       bench,
     }) => {
-      const options = { handovers: 64, handoverMs: NO_TIME_BOUND_MS };
-      const [locks, other] = await Promise.all([bench.locks(options), bench.locks(options)]);
+      const other = await bench.locks();
       const name = bench.name();
-      const first = await kind.of(locks, name).acquire({ leaseMs: 60_000 });
-      const short = kind.of(locks, name).acquire({ leaseMs: 1_000, renew: false });
+      const short = { leaseMs: 1_000, renew: false };
+      const { first, next, owner } = await queueUp(kind, bench, { leaseMs: 60_000 }, short);
       await first.release();
-      const lease = await short;
+      const lease = await next;
       expect(lease.remainingMs).toBeLessThanOrEqual(988);
-      const next = await kind.of(other, name).acquire({ waitMs: 15_000 });
-      expect(next.isHeld).toBe(true);
+      expect(await kind.owner(bench.redis, bench.key(name))).toBe(owner);
+      const last = await kind.of(other, name).acquire({ waitMs: 15_000 });
+      expect(last.isHeld).toBe(true);
       expect(lease.isHeld).toBe(false);
       expect(await lease.release()).toBe(false);
-      expect(next.isHeld).toBe(true);
+      expect(last.isHeld).toBe(true);
     });
 
     test(
       'a caller with a longer lease than the one before keeps it',
       async ({ bench }) => {
-        const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
-        const name = bench.name();
-        const lock = kind.of(locks, name);
-        const first = await lock.acquire({ leaseMs: 400 });
-        const next = lock.acquire({ leaseMs: 5_000 });
+        const { first, next, owner } = await queueUp(kind, bench, { leaseMs: 500 }, { leaseMs: 5_000 });
+        const key = bench.key(bench.name());
         await first.release();
         const lease = await next;
-        await during(700, () => expect(lease.isHeld).toBe(true));
-        expect(await bench.redis.pttl(bench.key(name))).toBeGreaterThan(400);
+        expect(await kind.owner(bench.redis, key)).toBe(owner);
+        await during(900, () => expect(lease.isHeld).toBe(true));
+        expect(await bench.redis.pttl(key)).toBeGreaterThan(500);
         expect(await lease.release()).toBe(true);
       },
       PUNCTUAL,
     );
 
     test('an owner that has handed over has nothing left to give back', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 64 });
-      const name = bench.name();
-      const lock = kind.of(locks, name);
-      const first = await lock.acquire();
-      const next = lock.acquire();
+      const { first, next, owner } = await queueUp(kind, bench, {}, {});
       expect(await first.release()).toBe(true);
       const lease = await next;
       expect(first).toMatchObject({ isHeld: false, remainingMs: 0 });
       expect(await first.release()).toBe(false);
       expect(lease.isHeld).toBe(true);
-      expect(await bench.redis.exists(bench.key(name))).toBe(1);
+      expect(await kind.owner(bench.redis, bench.key(bench.name()))).toBe(owner);
+      expect(first.signal.aborted).toBe(false);
+      if (kind === LOCK) expect(fenceOf(lease)).toBeGreaterThan(fenceOf(first));
+    });
+
+    test('a loss under a hold that was handed over is the present owner’s alone', async ({ bench }) => {
+      const { first, next } = await queueUp(kind, bench, { leaseMs: 1_500 }, { leaseMs: 1_500 });
+      await first.release();
+      const lease = await next;
+      await bench.redis.del(bench.key(bench.name()));
+      expect(await aborted(lease.signal)).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
       expect(first.signal.aborted).toBe(false);
     });
   });

@@ -4,7 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import type { KeepResult } from '../../src/topologies/topology.ts';
-import { commandCounts } from '../support/commands.ts';
+import { commandCounts, monitor, type SeenCommand } from '../support/commands.ts';
+import type { Match } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { ask } from '../support/raw-redis.ts';
@@ -14,6 +15,9 @@ import { held, useBench } from './acquire-support.ts';
 import { acquireWatched, openRows, type Row, type WatchedLease } from './holder-support.ts';
 
 const LEASE_MS = 2_400;
+
+/** What would make or prolong a lock. */
+const WRITE = /^(hset|hsetnx|hincrby|set|psetex|pexpire)$/i;
 
 const server = useRedis();
 useLeakCheck(server);
@@ -107,23 +111,33 @@ test('when the server refuses every renewal the lease is lost at its deadline', 
 
 test('a renewal that comes when another owner was there and left does not bring the lock back', async () => {
   const rivals = await bench.session(server.port);
-  await forEach(await hold(), async ({ proxy, subject, lock, watched, label }) => {
+  const scenes = await hold();
+  await forEach(scenes, async ({ proxy, subject, lock, watched, label }) => {
     // Whatever is sent from here on waits in the network.
     proxy.freeze();
     const rival = await subject.of(rivals, lock.name).acquire({ waitMs: 10_000 });
     expect(watched.told, `${label}: told before the next owner was`).not.toBe(null);
     await rival.release();
     proxy.clearHistory();
+  });
+  const watch = await monitor(server);
+  await forEach(scenes, async ({ proxy, subject, lock, label }) => {
+    const isOurs = ({ args }: SeenCommand) => args.includes(lock.name);
     proxy.thaw();
-    await waitFor(() => proxy.history.some(subject.renews) && proxy.history.some(subject.releases), {
-      what: 'what had piled up to reach the server',
-    });
-    // Behind all of it on the server's side.
-    await waitFor(async () => (await subject.of(rivals, lock.name).tryAcquire())?.release(), {
-      what: 'a free lock',
-    });
+    const seen = await waitFor(
+      async () => {
+        const commands = (await watch.commands()).filter(isOurs);
+        const ran = (match: Match) => commands.some(({ args }) => match(args));
+        return ran(subject.renews) && ran(subject.releases) && commands;
+      },
+      { what: 'the server to run what had piled up' },
+    );
+    // Looked at command by command: a key that a late renewal made would be gone again with the late release.
+    const writes = seen.filter(({ client, args }) => client === 'lua' && WRITE.test(args[0] ?? ''));
+    expect(writes, label).toEqual([]);
     expect(await held(server.port, subject, lock.name), label).toBe(null);
   });
+  watch.stop();
 });
 
 test('a connection that went dead is replaced in time for a lease longer than its patience', async () => {

@@ -1,6 +1,6 @@
 /** After a release there is silence: nothing is sent, nothing is planned, and the process is free to go. */
 import { describe, expect, test } from 'vitest';
-import { Locks } from '../../src/index.ts';
+import { CHANNELS, Locks } from '../../src/index.ts';
 import { useChildren } from '../support/child.ts';
 import { monitor } from '../support/commands.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -50,12 +50,15 @@ describe.each(SUBJECTS)('after the release of a $kind', (subject) => {
     );
     await clock.advance(10 * LEASE_MS);
     expect(clock.refdTimers, 'a held lease keeps nobody').toBe(0);
+    const abandoned = bench.hear(CHANNELS.abandoned);
     for (const lease of leases) expect(await lease.release()).toBe(true);
     const calls = node.calls.length;
     expect(clock.refdTimers).toBe(0);
     await clock.advance(3 * LEASE_MS);
     expect(clock.pendingTimers).toBe(0);
     expect(node.calls.length).toBe(calls);
+    // Nor were they looked at again: a renewal that finds nobody behind a hold says so.
+    expect(abandoned).toEqual([]);
   });
 
   test('no timer is left of one that was lost', async () => {

@@ -3,15 +3,16 @@
  * sent or planned afterwards, and nobody is told of a loss that was none. On a fake clock, to the call.
  */
 import { describe, expect, test } from 'vitest';
-import { LockNotHeldError, Locks } from '../../src/index.ts';
+import { CHANNELS, LockNotHeldError, Locks } from '../../src/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { rejection, SUBJECTS, type Subject } from './acquire-support.ts';
+import { rejection, SUBJECTS, type Subject, useBench } from './acquire-support.ts';
 import { type Fate, ScriptedNode } from './holder-support-node.ts';
 
 const LEASE_MS = 1_000;
 
 useLeakCheck();
+const bench = useBench();
 
 /** An owner whose first renewal, or extension, is under way and meets that fate. */
 async function midRenewal(subject: Subject, fate: Fate, isExtension: boolean) {
@@ -37,6 +38,7 @@ const FATES: readonly { readonly what: string; readonly fate: Fate }[] = [
 describe.each(SUBJECTS)('the release of a $kind', (subject) => {
   test.each(FATES)('is final although a renewal under way $what', async ({ fate }) => {
     const { clock, node, lease, signal } = await midRenewal(subject, fate, false);
+    const abandoned = bench.hear(CHANNELS.abandoned);
     const callsBefore = node.calls.length;
     expect(await lease.release()).toBe(true);
     expect(clock.refdTimers, 'timers that keep the process alive').toBe(0);
@@ -46,6 +48,8 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
     expect(signal.aborted).toBe(false);
     expect(lease.isHeld).toBe(false);
     expect(clock.pendingTimers, 'timers').toBe(0);
+    // Nor was it looked at again: a renewal that finds nobody behind a hold says so.
+    expect(abandoned).toEqual([]);
   });
 
   test.each(FATES.filter(({ fate }) => fate !== 'refused'))(

@@ -1,43 +1,19 @@
 /** Safety rule 4: every request states the target, so that running it twice is harmless. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LockUnavailableError, LockUnknownError } from '../../src/errors.ts';
-import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
-import {
-  answers,
-  fails,
-  hangs,
-  losesAnswer,
-  refuses,
-  type SentCall,
-  takesEffectLate,
-} from './support/scripted-client.ts';
+import { describe, expect, test } from 'vitest';
+import { LockUnknownError } from '../../src/errors.ts';
+import { useLateReleaseLog } from './support/late-release-log.ts';
+import { losesAnswer, type SentCall } from './support/scripted-client.ts';
 import { failure, Stage, type StageProcess } from './support/stage.ts';
 
-let lateReleases: LateReleaseMessage['outcome'][] = [];
-const note = (message: unknown): void => {
-  lateReleases.push((message as LateReleaseMessage).outcome);
-};
-beforeEach(() => {
-  lateReleases = [];
-  subscribe(CHANNELS.lateRelease, note);
-});
-afterEach(() => {
-  unsubscribe(CHANNELS.lateRelease, note);
-});
+const late = useLateReleaseLog();
 
 const holders = (calls: readonly SentCall[]): string[] => [
   ...new Set(calls.map(({ args }) => args[0] ?? '')),
 ];
 
-/** A process that has heard from its server before, and so knows its clock. */
 async function setup(): Promise<{ stage: Stage; process: StageProcess }> {
   const stage = new Stage();
-  const process = stage.process();
-  await (await process.lock('first').acquire()).release();
-  process.client.calls.length = 0;
-  stage.server.grants.length = 0;
-  return { stage, process };
+  return { stage, process: await stage.acquaintedProcess() };
 }
 
 describe('rule 4: a request states the target', () => {
@@ -48,7 +24,7 @@ describe('rule 4: a request states the target', () => {
     const attempts = process.client.sent('lock.acquire');
     expect([attempts.length, holders(attempts).length]).toEqual([3, 1]);
     expect(stage.server.grants.map(({ firstFence }) => firstFence)).toEqual([lease.fence]);
-    expect(lateReleases).toEqual([]);
+    expect(late.outcomes).toEqual([]);
   });
 
   test('so that a repeated acquire asks for as many fences as the first, whoever came meanwhile', async () => {
@@ -79,7 +55,7 @@ describe('rule 4: a request states the target', () => {
     expect(error).toBeInstanceOf(LockUnknownError);
     expect((error as Error).message).toMatch(/^lock "a": no answer to the release; it is being repeated/);
     await stage.clock.settle();
-    expect(lateReleases).toEqual(['gone']);
+    expect(late.outcomes).toEqual(['gone']);
   });
 
   test('so that entering again states the count, however often the answer is lost', async () => {

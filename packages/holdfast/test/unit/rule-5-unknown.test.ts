@@ -1,43 +1,15 @@
 /** Safety rule 5: a request without an answer may have happened. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LockUnavailableError, LockUnknownError } from '../../src/errors.ts';
-import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
-import {
-  answers,
-  fails,
-  hangs,
-  losesAnswer,
-  refuses,
-  type SentCall,
-  takesEffectLate,
-} from './support/scripted-client.ts';
+import { useLateReleaseLog } from './support/late-release-log.ts';
+import { answers, fails, hangs, losesAnswer, refuses, takesEffectLate } from './support/scripted-client.ts';
 import { failure, Stage, type StageProcess } from './support/stage.ts';
 
-let lateReleases: LateReleaseMessage['outcome'][] = [];
-const note = (message: unknown): void => {
-  lateReleases.push((message as LateReleaseMessage).outcome);
-};
-beforeEach(() => {
-  lateReleases = [];
-  subscribe(CHANNELS.lateRelease, note);
-});
-afterEach(() => {
-  unsubscribe(CHANNELS.lateRelease, note);
-});
+const late = useLateReleaseLog();
 
-const holders = (calls: readonly SentCall[]): string[] => [
-  ...new Set(calls.map(({ args }) => args[0] ?? '')),
-];
-
-/** A process that has heard from its server before, and so knows its clock. */
 async function setup(): Promise<{ stage: Stage; process: StageProcess }> {
   const stage = new Stage();
-  const process = stage.process();
-  await (await process.lock('first').acquire()).release();
-  process.client.calls.length = 0;
-  stage.server.grants.length = 0;
-  return { stage, process };
+  return { stage, process: await stage.acquaintedProcess() };
 }
 
 describe('rule 5: unknown is not failed', () => {
@@ -51,7 +23,7 @@ describe('rule 5: unknown is not failed', () => {
     controller.abort();
     expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
     await stage.clock.advance(2_000);
-    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+    expect([stage.server.keys, late.outcomes]).toEqual([[], ['released']]);
   });
 
   test('a try whose answer is lost asks again while its time lasts, then says that it may have happened', async () => {
@@ -63,7 +35,7 @@ describe('rule 5: unknown is not failed', () => {
     expect(error.message).toMatch(/^lock "a": no answer; it may or may not have been granted.*2000 ms/);
     expect(stage.clock.monotonicMs() - startedMs).toBe(2_000);
     await stage.clock.settle();
-    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+    expect([stage.server.keys, late.outcomes]).toEqual([[], ['released']]);
   });
 
   test('a try whose first answer is lost gets what it was granted', async () => {
@@ -86,7 +58,7 @@ describe('rule 5: unknown is not failed', () => {
     expect(stage.server.keys).toEqual(['a']);
     process.client.heal();
     await stage.clock.advance(3_000);
-    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+    expect([stage.server.keys, late.outcomes]).toEqual([[], ['released']]);
     const total = process.client.sent('lock.release').length;
     await stage.clock.advance(60_000);
     expect(process.client.sent('lock.release').length).toBe(total);
@@ -100,9 +72,9 @@ describe('rule 5: unknown is not failed', () => {
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect((error as Error).message).toMatch(/^lock "a": could not be released yet; it is being repeated/);
     await stage.clock.advance(5_000);
-    expect(lateReleases).toEqual([]);
+    expect(late.outcomes).toEqual([]);
     await stage.clock.advance(5_000);
-    expect(lateReleases).toEqual(['expired']);
+    expect(late.outcomes).toEqual(['expired']);
     const repeats = process.client.sent('lock.release').length;
     await stage.clock.advance(60_000);
     expect(process.client.sent('lock.release').length).toBe(repeats);
@@ -123,7 +95,7 @@ describe('rule 5: unknown is not failed', () => {
     expect(stage.server.ttlMs('a')).toBeGreaterThan(40_000);
     process.client.heal();
     await stage.clock.advance(5_000);
-    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+    expect([stage.server.keys, late.outcomes]).toEqual([[], ['released']]);
   });
 
   test('the longest lease that was asked for counts also when the request was granted in the end', async () => {
@@ -242,7 +214,7 @@ describe('rule 5: unknown is not failed', () => {
     controller.abort();
     expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
     await stage.clock.advance(30);
-    expect([stage.server.keys, lateReleases]).toEqual([[], ['released']]);
+    expect([stage.server.keys, late.outcomes]).toEqual([[], ['released']]);
   });
 
   test('a grant that crosses the departure of its caller goes to the next one in this process', async () => {

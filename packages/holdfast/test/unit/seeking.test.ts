@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { lockChannel } from '../../src/core/name.ts';
 import { CHANNELS, type WokenMessage } from '../../src/telemetry/channels.ts';
-import { answers, fails, hangs, losesAnswer, refuses } from './support/scripted-client.ts';
+import { answers, fails, refuses } from './support/scripted-client.ts';
 import { CountedRandom, failure, Stage, type StageProcess } from './support/stage.ts';
 
 const HELD_MS = 60_000;

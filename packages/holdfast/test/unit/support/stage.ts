@@ -75,6 +75,15 @@ export class Stage {
     return new StageProcess(this.clock, this.server, options);
   }
 
+  /** A process that has heard from its server before, and so knows its clock. Nothing of that is on record. */
+  async acquaintedProcess(options: LocksOptions = {}): Promise<StageProcess> {
+    const process = this.process(options);
+    await (await process.lock('first').acquire()).release();
+    process.client.calls.length = 0;
+    this.server.grants.length = 0;
+    return process;
+  }
+
   /** Runs the clock until the work is done, at most so long. Time stops at the moment it settles. */
   async until<Result>(work: Promise<Result>, limitMs = 60_000): Promise<Result> {
     const endMs = this.clock.monotonicMs() + limitMs;
