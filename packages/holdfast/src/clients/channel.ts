@@ -69,10 +69,16 @@ export class Channel {
     }
   }
 
-  /** The connection is gone: whoever was confirmed keeps waiting for the next one. */
+  /**
+   * The connection is gone: whoever was confirmed keeps waiting for the next one. They are told at once, so that
+   * they look for themselves, and again when the server sends this channel once more.
+   */
   lose(): void {
-    if (this.state === 'present') this.#hasMissed = true;
+    const wasPresent = this.state === 'present';
     this.state = 'absent';
+    if (!wasPresent) return;
+    this.#hasMissed = true;
+    for (const listener of [...this.#listeners]) if (listener.confirm === null) this.#wake(listener, null);
   }
 
   /** Ends those who still wait for the server, and gives their number. */

@@ -45,6 +45,10 @@ function intervalMs(hold: Hold): number {
   return hold.leaseMs / RENEWALS_PER_LEASE;
 }
 
+function isForbidden(result: KeepResult): boolean {
+  return result.is === 'failed' && result.servers.every(({ text }) => text.startsWith('NOPERM'));
+}
+
 export class Renewal {
   readonly #agenda: Agenda;
   readonly #topology: Topology;
@@ -216,6 +220,10 @@ export class Renewal {
     }
     const settle = (results: readonly KeepResult[] | null): void => {
       const { clock } = this.#agenda;
+      if (results !== null && holds.length > 1 && results.every(isForbidden)) {
+        this.#split(holds);
+        return;
+      }
       // All deadlines first: telling one loss runs callers' callbacks, which may take longer than the others have.
       for (const [i, hold] of holds.entries()) {
         hold.keeping = null;
@@ -229,6 +237,14 @@ export class Renewal {
     };
     // A reply that makes no sense is no answer: the deadline stands.
     sending.then(settle, () => settle(null));
+  }
+
+  /** One key that our user may not touch refuses the whole call: the others must not pay for it. */
+  #split(holds: readonly Hold[]): void {
+    for (const hold of holds) hold.keeping = null;
+    const live = holds.filter((hold) => hold.isLive);
+    const middle = Math.ceil(live.length / 2);
+    for (const half of [live.slice(0, middle), live.slice(middle)]) if (half.length > 0) this.#send(half);
   }
 
   /** `gone` and time declare a loss; anything unclear is tried again while time remains. */

@@ -26,7 +26,7 @@ export interface Kind {
 }
 
 /** Redisson's rule, written down once more: what is under test must not check itself. */
-export function tagged(prefix: string, key: string): string {
+function tagged(prefix: string, key: string): string {
   return key.includes('{') ? `${prefix}:${key}` : `${prefix}:{${key}}`;
 }
 

@@ -162,3 +162,20 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     expect(await held(redis.port, subject, name)).toBeNull();
   });
 });
+
+test('an abort while a re-entry turns into a wait of its own is not lost', async () => {
+  const locks = await bench.session(redis.port, { leaseMs: LEASE_MS });
+  const name = bench.name();
+  const lock = locks.lock(name);
+  const outer = await lock.acquire();
+  const inner = await lock.acquire({ within: outer });
+  const controller = new AbortController();
+  // Behind its sibling, until the lease above both is released: then it must queue like any other caller.
+  const sibling = rejection(lock.acquire({ within: outer, signal: controller.signal }));
+  const released = outer.release();
+  controller.abort(REASON);
+  expect(await released).toBe(true);
+  const limit = new Promise((resolve) => setTimeout(resolve, 2_000, 'still waiting').unref());
+  expectAborted(await Promise.race([sibling, limit]), name);
+  expect(await inner.release()).toBe(true);
+});

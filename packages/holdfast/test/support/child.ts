@@ -161,7 +161,7 @@ export function startChild<Line = Record<string, unknown>>(
   return child;
 }
 
-export async function killAllChildren(): Promise<void> {
+async function killAllChildren(): Promise<void> {
   await Promise.all([...children].map((child) => child.kill('SIGKILL')));
 }
 
