@@ -1,6 +1,6 @@
 /** Contention and outage are two different endings of a wait, and neither lets the body run afterwards. */
 import { describe, expect, test } from 'vitest';
-import { LockTimeoutError, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
+import { LockError, LockTimeoutError, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
