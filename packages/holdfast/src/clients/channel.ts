@@ -69,16 +69,10 @@ export class Channel {
     }
   }
 
-  /**
-   * The connection is gone: whoever was confirmed keeps waiting for the next one. They are told at once, so that
-   * they look for themselves, and again when the server sends this channel once more.
-   */
+  /** The connection is gone: whoever was confirmed keeps waiting for the next one. */
   lose(): void {
-    const wasPresent = this.state === 'present';
+    if (this.state === 'present') this.#hasMissed = true;
     this.state = 'absent';
-    if (!wasPresent) return;
-    this.#hasMissed = true;
-    for (const listener of [...this.#listeners]) if (listener.confirm === null) this.#wake(listener, null);
   }
 
   /** Ends those who still wait for the server, and gives their number. */
