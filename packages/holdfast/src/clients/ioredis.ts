@@ -174,8 +174,18 @@ class SharedIoredis implements SharedWire {
     return { kind: 'unreachable', text: `the shared client is not ready: its status is ${status}` };
   }
 
-  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return send(this.#client, call, isByText);
+  /**
+   * The client sends again what had no answer when its connection was lost. Then the answer may be that of a second
+   * copy (a release that finds nothing, because the first has released it): it is no answer to the first.
+   */
+  async send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    const { stream } = this.#client;
+    const [answer] = await Promise.allSettled([send(this.#client, call, isByText)]);
+    if (this.#client.stream !== stream) {
+      throw new Error('the connection was lost before the answer, and the client sent it again');
+    }
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
   }
 }
 

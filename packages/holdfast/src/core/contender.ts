@@ -7,6 +7,7 @@
  * again under the same holder, because the first may have happened. Unreachable: back off, as long as the outage
  * may last. Whatever may have been granted and is not wanted any more goes to the late releases.
  */
+import type { LockError } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { AcquireResult, HoldTerms, Protocol } from '../topologies/topology.ts';
 import { assert } from './assert.ts';
@@ -235,7 +236,7 @@ export class Contender {
         this.armTimeout(waiter);
         return;
       }
-      waiter.reject(acquireError(this.#protocol, this.#last, waiter.elapsedMs));
+      waiter.reject(this.#endOfWait(waiter));
     }
   }
 
@@ -243,8 +244,16 @@ export class Contender {
   armTimeout(waiter: Waiter<Owner | null>): void {
     waiter.armTimeout(() => {
       if (this.#isAttempting && waiter === this.#queue.head) waiter.isOverdue = true;
-      else waiter.reject(acquireError(this.#protocol, this.#last, waiter.elapsedMs));
+      else waiter.reject(this.#endOfWait(waiter));
     });
+  }
+
+  /** What the last attempt said; unless the connection was lost since, which makes it yesterday's news. */
+  #endOfWait(waiter: Waiter<Owner | null>): LockError {
+    const servers = this.#last?.is === 'held' ? this.#session.topology.outage : [];
+    const last: NotGranted | null =
+      servers.length > 0 ? { is: 'refused', servers, isPassing: true, isCertain: true } : this.#last;
+    return acquireError(this.#protocol, last, waiter.elapsedMs);
   }
 
   #rejectAll(result: NotGranted): void {

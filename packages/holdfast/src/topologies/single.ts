@@ -49,6 +49,10 @@ export class SingleTopology implements Topology {
     return this.#hasAnswered;
   }
 
+  get outage(): readonly ServerFailure[] {
+    return this.#client.isConnected ? [] : [this.#failure('unreachable', 'the connection was lost')];
+  }
+
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     return this.#acquire(protocol, terms, timeoutMs, true);
   }

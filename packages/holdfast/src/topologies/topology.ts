@@ -93,6 +93,8 @@ export interface Topology {
   readonly keyPrefix: string;
   /** Whether a server has ever answered. */
   readonly hasAnswered: boolean;
+  /** The servers that we have no connection to, when those that are left cannot decide; otherwise empty. */
+  readonly outage: readonly ServerFailure[];
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
   release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult>;
   recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult>;
