@@ -1,4 +1,5 @@
 /** A real server for the tests of one script, empty before each test. */
+import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import type { Reply, ScriptCall, ScriptText } from '../../src/clients/client.ts';
@@ -6,6 +7,9 @@ import { type RedisServer, useRedis } from '../support/redis-server.ts';
 
 /** How much of a TTL may have passed by the time we look. */
 const SLACK_MS = 2_000;
+
+/** How the messages begin that only mark how far a listener has heard. */
+const END = 'the end of';
 
 export interface Messages {
   /** Resolves to everything heard so far, in order. */
@@ -95,10 +99,12 @@ export class Database {
     await client.subscribe(channel);
     return {
       heard: async () => {
-        // Messages of one channel come in order: once this one is here, so is everything before it.
-        await this.redis.publish(channel, 'the end');
-        await vi.waitFor(() => expect(messages.at(-1)).toBe('the end'));
-        return messages.splice(0).slice(0, -1);
+        // Messages of one channel come in order: once this one is here, so is everything before it. Its own, because
+        // several may listen.
+        const end = `${END} ${randomUUID()}`;
+        await this.redis.publish(channel, end);
+        await vi.waitFor(() => expect(messages).toContain(end));
+        return messages.splice(0).filter((message) => !message.startsWith(END));
       },
     };
   }
