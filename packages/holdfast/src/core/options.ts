@@ -3,6 +3,7 @@ import { LockConfigError } from '../errors.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { describe } from './describe.ts';
 import type { Lease } from './lease.ts';
+import { checkName } from './name.ts';
 import { type Random, systemRandom } from './random.ts';
 
 /**
@@ -56,6 +57,11 @@ export interface LocksOptions {
   readonly fenceTtlMs?: number;
   /** How long `acquire` sits out a server that cannot be reached, once it has been reached. @default 10_000 */
   readonly outageMs?: number;
+  /**
+   * What this program calls itself. With it, a record of application, host and process stands in Redis while the
+   * session lives, for `holdfast ls` and its like. Without it there is no record, and not one command more.
+   */
+  readonly application?: string;
   /** Send commands over the caller's own connection instead of a duplicate. @default false */
   readonly shareConnection?: boolean;
   /** For tests and simulation. */
@@ -64,7 +70,9 @@ export interface LocksOptions {
   readonly random?: Random;
 }
 
-export type ResolvedLocksOptions = Required<LocksOptions>;
+export type ResolvedLocksOptions = Required<Omit<LocksOptions, 'application'>> & {
+  readonly application: string | undefined;
+};
 
 export interface AcquireOptions {
   /** How long to wait while somebody else holds it; 0 tries once. @default Infinity */
@@ -131,6 +139,7 @@ const LOCKS_OPTIONS = new Set([
   'handoverMs',
   'fenceTtlMs',
   'outageMs',
+  'application',
   'shareConnection',
   'clock',
   'random',
@@ -165,6 +174,8 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
       100 * LEASE_MS_MAX,
     ),
     outageMs: integerWithin(options.outageMs ?? OUTAGE_MS_DEFAULT, 'outageMs', 0, timerMsMax),
+    application:
+      options.application === undefined ? undefined : checkName(options.application, 'application'),
     shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,

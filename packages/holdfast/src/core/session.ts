@@ -11,6 +11,7 @@ import { LateReleases } from './late-releases.ts';
 import type { ResolvedLocksOptions } from './options.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
+import { SessionRecord } from './session-record.ts';
 import { Turnstile } from './turnstile.ts';
 
 export class Session {
@@ -21,6 +22,8 @@ export class Session {
   readonly renewal: Renewal;
   readonly lateReleases: LateReleases;
   readonly reentry: Reentry;
+  /** Null without an application to tell of. */
+  readonly #record: SessionRecord | null;
   readonly #turnstiles: Record<Kind, Map<string, Turnstile>> = { lock: new Map(), mutex: new Map() };
   #holdNumber = 0;
   #holds = 0;
@@ -38,6 +41,11 @@ export class Session {
     this.renewal = new Renewal(agenda, topology, options);
     this.lateReleases = new LateReleases(agenda, topology, options);
     this.reentry = new Reentry(this);
+    const { application, callTimeoutMs } = options;
+    this.#record =
+      application === undefined
+        ? null
+        : new SessionRecord(agenda, topology, { session: this.id, application, callTimeoutMs });
   }
 
   get isOpen(): boolean {
@@ -91,7 +99,10 @@ export class Session {
 
   watchHold(hold: Hold): void {
     this.#holds += 1;
-    if (this.#holds === 1) releaseAtExit(this);
+    if (this.#holds === 1) {
+      releaseAtExit(this);
+      this.#record?.begin();
+    }
     this.renewal.watch(hold);
   }
 
@@ -151,7 +162,7 @@ export class Session {
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
     // A grant that crosses the closing must be released too.
     if (this.#inFlight > 0) await this.#untilFree(this.options.callTimeoutMs);
-    await this.lateReleases.flush();
+    await Promise.all([this.lateReleases.flush(), this.#record?.remove()]);
     await this.destroy();
   }
 
@@ -163,6 +174,7 @@ export class Session {
     this.lateReleases.stop();
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
     this.renewal.stop();
+    this.#record?.stop();
     forgetAtExit(this);
     await this.topology.close();
     this.agenda.retire();

@@ -841,3 +841,92 @@ export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
     return outcomes;
   },
 };
+
+const sessionForgetText: ScriptText = {
+  name: 'session.forget',
+  sha: '4a8841d0dbf5ec8c9059e3aa0047d1097f9e2776',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local GONE = 6\n' +
+    'local record = KEYS[1]\n' +
+    "redis.call('DEL', record)\n" +
+    'return { GONE }\n',
+};
+
+export interface SessionForgetInput {
+  /** hash: application, host, pid */
+  readonly record: string;
+}
+
+export type SessionForgetOutcome = { readonly is: 'GONE' };
+
+/** Removes the record of a session that has ended. */
+export const sessionForget: Script<SessionForgetInput, SessionForgetOutcome> = {
+  text: sessionForgetText,
+  call(input: SessionForgetInput): ScriptCall {
+    return { script: sessionForgetText, keys: [input.record], args: [] };
+  },
+  decode(reply: Reply): SessionForgetOutcome {
+    const items = openReply(sessionForgetText, reply);
+    switch (items[0]) {
+      case OUTCOMES.GONE:
+        requireItems(sessionForgetText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(sessionForgetText, reply);
+    }
+  },
+};
+
+const sessionRecordText: ScriptText = {
+  name: 'session.record',
+  sha: 'f31329c113e2955811a4992cc284a412bbc52d78',
+  source:
+    '#!lua\n' +
+    'local RENEWED = 7\n' +
+    'local record = KEYS[1]\n' +
+    'local application = ARGV[1]\n' +
+    'local host = ARGV[2]\n' +
+    'local pid = ARGV[3]\n' +
+    'local ttl_ms = ARGV[4]\n' +
+    "redis.call('HSET', record, 'application', application, 'host', host, 'pid', pid)\n" +
+    "redis.call('PEXPIRE', record, ttl_ms)\n" +
+    'return { RENEWED }\n',
+};
+
+export interface SessionRecordInput {
+  /** hash: application, host, pid */
+  readonly record: string;
+  /** what the program calls itself */
+  readonly application: string;
+  /** the name of its machine */
+  readonly host: string;
+  /** the number of its process there */
+  readonly pid: number;
+  /** ms: how long the record outlives the last word of its session */
+  readonly ttlMs: number;
+}
+
+export type SessionRecordOutcome = { readonly is: 'RENEWED' };
+
+/** Says who a session is, for those who look at the locks that it holds. */
+export const sessionRecord: Script<SessionRecordInput, SessionRecordOutcome> = {
+  text: sessionRecordText,
+  call(input: SessionRecordInput): ScriptCall {
+    return {
+      script: sessionRecordText,
+      keys: [input.record],
+      args: [input.application, input.host, String(input.pid), String(input.ttlMs)],
+    };
+  },
+  decode(reply: Reply): SessionRecordOutcome {
+    const items = openReply(sessionRecordText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RENEWED:
+        requireItems(sessionRecordText, items, 1);
+        return { is: 'RENEWED' };
+      default:
+        return refuseReply(sessionRecordText, reply);
+    }
+  },
+};

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { type SessionRecordInput, sessionForget, sessionRecord } from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const INPUT: SessionRecordInput = {
+  record: 'holdfast_session:a',
+  application: 'billing',
+  host: 'host-1',
+  pid: 7,
+  ttlMs: 60_000,
+};
+const WRITTEN = { application: 'billing', host: 'host-1', pid: '7' };
+
+async function record(changes: Partial<SessionRecordInput> = {}): Promise<unknown> {
+  return sessionRecord.decode(await database.run(sessionRecord.call({ ...INPUT, ...changes })));
+}
+
+async function forget(): Promise<unknown> {
+  return sessionForget.decode(await database.run(sessionForget.call({ record: INPUT.record })));
+}
+
+test('a record says who the session is, also after a second call', async () => {
+  expect(await record()).toEqual({ is: 'RENEWED' });
+  expect(await record()).toEqual({ is: 'RENEWED' });
+  expect(await database.contents()).toEqual({ [INPUT.record]: WRITTEN });
+  await database.expectTtl(INPUT.record, 60_000);
+});
+
+test('a record that is about to expire lasts its whole time again', async () => {
+  await record({ ttlMs: 500 });
+  await record();
+  await database.expectTtl(INPUT.record, 60_000);
+});
+
+test('a session that has ended is forgotten, and stays forgotten', async () => {
+  await record();
+  expect(await forget()).toEqual({ is: 'GONE' });
+  expect(await forget()).toEqual({ is: 'GONE' });
+  expect(await database.contents()).toEqual({});
+});
+
+test('a session can be forgotten by a server that is out of memory', async () => {
+  await record();
+  await database.whileOutOfMemory(async () => {
+    await expect(record()).rejects.toThrow(/OOM/);
+    expect(await forget()).toEqual({ is: 'GONE' });
+  });
+});
