@@ -2,15 +2,19 @@
  * Compares what the package exports with surface.txt, so that a change of the public face shows up as a line in
  * a review. `--write` updates the file.
  *
- * Reads the source as text: the index names every export, and each name is declared in plain sight in the file
- * that it comes from.
+ * Reads the source as text: an index names every export, and each name is declared in plain sight in the file that
+ * it comes from.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const PACKAGE = fileURLToPath(new URL('../packages/holdfast', import.meta.url));
-const INDEX = join(PACKAGE, 'src/index.ts');
+/** What can be imported, by the subpath after the package's name. */
+const ENTRIES: readonly (readonly [subpath: string, file: string])[] = [
+  ['', 'src/index.ts'],
+  ['/testing', 'src/testing/index.ts'],
+];
 const SURFACE = join(PACKAGE, 'surface.txt');
 
 const EXPORT = /^export /gm;
@@ -49,9 +53,14 @@ function exportsOf(file: string): Map<string, string> {
   return found;
 }
 
+/** A name of a subpath comes with it: `class EmbeddedNode of holdfast/testing`. */
 function describeSurface(): string {
-  const lines = [...exportsOf(INDEX)].map(([name, kind]) => `${kind} ${name}\n`);
-  return lines.sort((a, b) => (a < b ? -1 : 1)).join('');
+  const groups = ENTRIES.map(([subpath, file]) => {
+    const from = subpath === '' ? '' : ` of holdfast${subpath}`;
+    const lines = [...exportsOf(join(PACKAGE, file))].map(([name, kind]) => `${kind} ${name}${from}\n`);
+    return lines.sort((a, b) => (a < b ? -1 : 1));
+  });
+  return groups.flat().join('');
 }
 
 function difference(before: string, after: string): string[] {
@@ -71,7 +80,7 @@ function main(): void {
     console.log(`surface.txt lists ${exported.split('\n').length - 1} exports`);
   } else if (exported !== listed) {
     console.error(
-      'src/index.ts does not export what surface.txt lists; if that is meant, run `npm run surface`',
+      'the package does not export what surface.txt lists; if that is meant, run `npm run surface`',
     );
     for (const line of difference(listed, exported)) console.error(line);
     process.exitCode = 1;

@@ -1,0 +1,17 @@
+/** What a command says when it refuses. Thrown inside a command, and an `ErrorReply` outside. */
+export class CommandError extends Error {}
+
+export const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
+export const NOT_A_FLOAT = 'ERR value is not a valid float';
+export const SYNTAX = 'ERR syntax error';
+export const OVERFLOW = 'ERR increment or decrement would overflow';
+
+export function syntaxError(): CommandError {
+  return new CommandError(SYNTAX);
+}
+
+/** For an option that Redis has and we have not. */
+export function notImplemented(what: string): CommandError {
+  return new CommandError(`ERR the embedded node does not implement ${what}`);
+}

@@ -1,0 +1,85 @@
+/** Publishing and subscribing. */
+
+import { type ChannelKind, subscriptionsOf } from '../channels.ts';
+import { ANY, at, type Command, manages, reads } from '../command.ts';
+import { CommandError } from '../command-error.ts';
+import type { NodeConnection } from '../connection.ts';
+import { type NodeReply, Push, Several } from '../reply.ts';
+import { subcommands } from './subcommands.ts';
+
+/** How many subscriptions a confirmation counts: sharded ones by themselves. */
+function countOf(connection: NodeConnection, kind: ChannelKind): number {
+  if (kind === 'shard') return connection.shardChannels.size;
+  return connection.channels.size + connection.patterns.size;
+}
+
+function subscribes(name: string, kind: ChannelKind): Command {
+  return manages(name, 1, ANY, ({ node, connection }, args) => {
+    const confirmations = args.map((channel) => {
+      node.channels.subscribe(connection, kind, channel);
+      return new Push([name, channel, countOf(connection, kind)]);
+    });
+    return new Several(confirmations);
+  });
+}
+
+function unsubscribes(name: string, kind: ChannelKind): Command {
+  return manages(name, 0, ANY, ({ node, connection }, args) => {
+    const channels = args.length > 0 ? args : [...subscriptionsOf(connection, kind)];
+    const confirmations = channels.map((channel) => {
+      node.channels.unsubscribe(connection, kind, channel);
+      return new Push([name, channel, countOf(connection, kind)]);
+    });
+    if (confirmations.length > 0) return new Several(confirmations);
+    return new Push([name, null, countOf(connection, kind)]);
+  });
+}
+
+function names(kind: ChannelKind): Command['run'] {
+  return ({ node }, args) => node.channels.names(kind, args[0] ?? '*');
+}
+
+function counts(kind: ChannelKind): Command['run'] {
+  return ({ node }, args): NodeReply =>
+    args.flatMap((channel) => [channel, node.channels.count(kind, channel)]);
+}
+
+const PUBSUB: readonly Command[] = [
+  reads('channels', 0, 1, names('channel')),
+  reads('numsub', 0, ANY, counts('channel')),
+  reads('numpat', 0, 0, ({ node }) => node.channels.names('pattern', '*').length),
+  reads('shardchannels', 0, 1, names('shard')),
+  reads('shardnumsub', 0, ANY, counts('shard')),
+];
+
+export const MESSAGE_COMMANDS: readonly Command[] = [
+  reads('publish', 2, 2, ({ node }, args) => node.channels.publish(at(args, 0), at(args, 1))),
+  reads('spublish', 2, 2, ({ node }, args) => node.channels.publishSharded(at(args, 0), at(args, 1))),
+  subscribes('subscribe', 'channel'),
+  subscribes('psubscribe', 'pattern'),
+  subscribes('ssubscribe', 'shard'),
+  unsubscribes('unsubscribe', 'channel'),
+  unsubscribes('punsubscribe', 'pattern'),
+  unsubscribes('sunsubscribe', 'shard'),
+  subcommands('pubsub', PUBSUB, true),
+];
+
+/** In RESP2 a connection that listens can do little else: its replies could not be told from messages. */
+const WHILE_LISTENING = new Set([
+  'subscribe',
+  'psubscribe',
+  'ssubscribe',
+  'unsubscribe',
+  'punsubscribe',
+  'sunsubscribe',
+  'ping',
+  'quit',
+  'reset',
+]);
+
+export function assertMayRun(connection: NodeConnection, command: Command): void {
+  if (connection.protocol === 3 || !connection.isSubscriber || WHILE_LISTENING.has(command.name)) return;
+  throw new CommandError(
+    `ERR Can't execute '${command.name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context`,
+  );
+}

@@ -1,0 +1,136 @@
+/** The table of commands, and the way from a request to its reply. */
+
+import type { Command, CommandContext } from './command.ts';
+import { ANY, at, manages } from './command.ts';
+import { CommandError } from './command-error.ts';
+import { CONNECTION_COMMANDS } from './commands/connections.ts';
+import { EXPIRY_COMMANDS } from './commands/expiry.ts';
+import { HASH_COMMANDS } from './commands/hashes.ts';
+import { INFORMATION_COMMANDS } from './commands/information.ts';
+import { KEY_COMMANDS } from './commands/keys.ts';
+import { LIST_COMMANDS } from './commands/lists.ts';
+import { assertMayRun, MESSAGE_COMMANDS } from './commands/messages.ts';
+import { scriptCommands } from './commands/scripting.ts';
+import { SERVER_COMMANDS } from './commands/server.ts';
+import { SET_COMMANDS } from './commands/sets.ts';
+import { SORTED_SET_COMMANDS } from './commands/sorted-sets.ts';
+import { STRING_COMMANDS } from './commands/strings.ts';
+import { isQueued, transactionCommands } from './commands/transactions.ts';
+import type { NodeConnection } from './connection.ts';
+import type { KeySpace } from './key-space.ts';
+import { monitored } from './monitor-line.ts';
+import type { NodeState } from './node-state.ts';
+import { ErrorReply, type NodeReply, Pairs, QUEUED, Status } from './reply.ts';
+
+/** For clients that ask what there is: the name, the number of arguments and whether it writes. */
+const describeCommands = manages('command', 0, ANY, (_context, args) => {
+  const question = args[0]?.toLowerCase();
+  if (question === 'count') return COMMANDS.size;
+  if (question === 'docs') return new Pairs([]);
+  if (question !== undefined) throw new CommandError(`ERR unknown subcommand '${question}'.`);
+  return [...COMMANDS.values()].map(({ name, least, most, isWrite }) => {
+    const arity = least === most ? least + 1 : -(least + 1);
+    return [name, arity, [new Status(isWrite ? 'write' : 'readonly')], 0, 0, 0];
+  });
+});
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map(
+  [
+    ...STRING_COMMANDS,
+    ...HASH_COMMANDS,
+    ...LIST_COMMANDS,
+    ...SET_COMMANDS,
+    ...SORTED_SET_COMMANDS,
+    ...KEY_COMMANDS,
+    ...EXPIRY_COMMANDS,
+    ...MESSAGE_COMMANDS,
+    ...CONNECTION_COMMANDS,
+    ...INFORMATION_COMMANDS,
+    ...SERVER_COMMANDS,
+    ...scriptCommands(callFromScript),
+    ...transactionCommands((context, [name = '', ...args]) => run(context, findCommand(name), name, args)),
+    describeCommands,
+  ].map((command) => [command.name, command]),
+);
+
+/** Runs one request of a connection. It never throws for what a client sent. */
+export function execute(node: NodeState, connection: NodeConnection, request: readonly string[]): NodeReply {
+  node.tick();
+  const [name = '', ...args] = request;
+  const command = findCommand(name);
+  try {
+    if (command === undefined) throw unknownCommand(name, args);
+    assertArity(command, args);
+    assertMayRun(connection, command);
+  } catch (error) {
+    if (connection.transaction !== null) connection.transaction.isBroken = true;
+    return refusal(error);
+  }
+  if (isQueued(connection, command)) {
+    connection.transaction?.commands.push(request);
+    return QUEUED;
+  }
+  return run({ node, connection }, command, name, args);
+}
+
+function run(
+  { node, connection }: Pick<CommandContext, 'node' | 'connection'>,
+  command: Command | undefined,
+  name: string,
+  args: readonly string[],
+): NodeReply {
+  if (command === undefined) return refusal(unknownCommand(name, args));
+  connection.lastCommand = command.name;
+  node.countCommand(command.name);
+  monitored(node, connection.database, connection.peer.address, name, args);
+  // Its database is there: SELECT has looked.
+  const keys = node.databases[connection.database] as KeySpace;
+  return attempt(command, { node, connection, keys, isScript: false }, args);
+}
+
+function callFromScript(
+  context: CommandContext,
+  name: string,
+  args: readonly string[],
+  mayWrite: boolean,
+): NodeReply {
+  const command = findCommand(name);
+  if (command === undefined) return new ErrorReply('ERR Unknown Redis command called from script');
+  if (args.length < command.least || args.length > command.most)
+    return new ErrorReply('ERR Wrong number of args calling Redis command from script');
+  if (!command.isForScripts) return new ErrorReply('ERR This Redis command is not allowed from script');
+  if (command.isWrite && !mayWrite)
+    return new ErrorReply('ERR Write commands are not allowed from read-only scripts.');
+  context.node.countCommand(command.name);
+  monitored(context.node, context.connection.database, 'lua', name, args);
+  return attempt(command, context, args);
+}
+
+function attempt(command: Command, context: CommandContext, args: readonly string[]): NodeReply {
+  try {
+    return command.run(context, args);
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+function refusal(error: unknown): ErrorReply {
+  if (error instanceof CommandError) return new ErrorReply(error.message);
+  throw error;
+}
+
+function findCommand(name: string): Command | undefined {
+  return COMMANDS.get(name) ?? COMMANDS.get(name.toLowerCase());
+}
+
+function assertArity(command: Command, args: readonly string[]): void {
+  if (args.length >= command.least && args.length <= command.most) return;
+  throw new CommandError(`ERR wrong number of arguments for '${command.name}' command`);
+}
+
+function unknownCommand(name: string, args: readonly string[]): CommandError {
+  const shown = args.length > 0 ? ` ${at(args, 0).slice(0, 32)}` : '';
+  return new CommandError(
+    `ERR unknown command '${name.slice(0, 64)}${shown}': the embedded node implements only what locks and their clients use`,
+  );
+}

@@ -1,0 +1,76 @@
+/**
+ * Lua 5.1 as WebAssembly, from the optional peer `wasmoon-lua5.1`. We use its bare C API and not its conversions:
+ * those are made for JavaScript programs and cost a hundred times what a script of ours does.
+ */
+
+/** A Lua state, an address in the module's memory. */
+export type LuaState = number;
+
+export type LuaFunction = (state: LuaState) => number;
+
+/** The part of the C API that we use, as Emscripten exports it. Strings are addresses of bytes. */
+export interface LuaModule {
+  readonly HEAPU8: Uint8Array;
+  readonly HEAPU32: Uint32Array;
+  /** Makes a JavaScript function callable from Lua; `ii` is a function from a state to an integer. */
+  addFunction(fn: LuaFunction, signature: 'ii'): number;
+  _malloc(bytes: number): number;
+  _free(address: number): void;
+  _luaL_newstate(): LuaState;
+  _luaL_openlibs(state: LuaState): void;
+  _luaL_loadbuffer(state: LuaState, bytes: number, length: number, name: number): number;
+  _luaL_ref(state: LuaState, table: number): number;
+  _luaL_where(state: LuaState, level: number): void;
+  _lua_checkstack(state: LuaState, slots: number): number;
+  _lua_concat(state: LuaState, count: number): void;
+  _lua_createtable(state: LuaState, items: number, fields: number): void;
+  _lua_error(state: LuaState): number;
+  _lua_getfield(state: LuaState, index: number, name: number): void;
+  _lua_getinfo(state: LuaState, what: number, record: number): number;
+  _lua_getstack(state: LuaState, level: number, record: number): number;
+  _lua_gettop(state: LuaState): number;
+  _lua_pcall(state: LuaState, args: number, results: number, handler: number): number;
+  _lua_pushboolean(state: LuaState, value: number): void;
+  _lua_pushcclosure(state: LuaState, fn: number, upvalues: number): void;
+  _lua_pushlstring(state: LuaState, bytes: number, length: number): void;
+  _lua_pushnil(state: LuaState): void;
+  _lua_pushnumber(state: LuaState, value: number): void;
+  _lua_pushvalue(state: LuaState, index: number): void;
+  _lua_rawget(state: LuaState, index: number): void;
+  _lua_rawgeti(state: LuaState, index: number, item: number): void;
+  _lua_rawseti(state: LuaState, index: number, item: number): void;
+  _lua_setfenv(state: LuaState, index: number): number;
+  _lua_setfield(state: LuaState, index: number, name: number): void;
+  _lua_setmetatable(state: LuaState, index: number): number;
+  _lua_settop(state: LuaState, index: number): void;
+  _lua_toboolean(state: LuaState, index: number): number;
+  _lua_tolstring(state: LuaState, index: number, length: number): number;
+  _lua_tonumber(state: LuaState, index: number): number;
+  _lua_type(state: LuaState, index: number): number;
+}
+
+export const LUA_REGISTRY = -10_000;
+export const LUA_GLOBALS = -10_002;
+
+export const LUA_TYPE = { nil: 0, boolean: 1, number: 3, string: 4, table: 5, function: 6 } as const;
+
+interface Wasmoon {
+  readonly LuaApi: { initialize(): Promise<{ readonly module: LuaModule }> };
+}
+
+export async function loadLuaModule(): Promise<LuaModule> {
+  let wasmoon: Wasmoon;
+  try {
+    // Its types name files that it does not ship, so its shape is stated here.
+    wasmoon = (await import('wasmoon-lua5.1')) as unknown as Wasmoon;
+  } catch (error) {
+    throw new Error(
+      'holdfast/testing runs scripts with wasmoon-lua5.1: npm install --save-dev wasmoon-lua5.1',
+      {
+        cause: error,
+      },
+    );
+  }
+  const { module } = await wasmoon.LuaApi.initialize();
+  return module;
+}
