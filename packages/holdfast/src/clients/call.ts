@@ -30,7 +30,11 @@ export class Call implements Alarm {
       this.#resolve = resolve;
     });
     this.startedMs = agenda.clock.monotonicMs();
-    agenda.setAt(this, this.startedMs + timeoutMs);
+  }
+
+  /** Starts its deadline. After it was handed over: the server works while we keep our books. */
+  arm(): void {
+    if (this.#resolve !== null) this.#agenda.setAt(this, this.startedMs + this.#timeoutMs);
   }
 
   /** A call in flight holds the process by its deadline. That is why our sockets need not. */

@@ -36,6 +36,7 @@ export class Connection {
     const call = new Call(request, timeoutMs, this.#agenda);
     if (this.#line !== null) this.#line.write(call, call.startedMs);
     else this.#wait(call);
+    call.arm();
     return call.result;
   }
 

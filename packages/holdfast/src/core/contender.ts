@@ -38,6 +38,12 @@ const SLEEP_MS_MAX = 5_000;
 /** A key vanishes a little after its time: asking sooner costs an attempt for nothing. */
 const EXPIRY_SLACK_MS = 2;
 
+/**
+ * Fences are microseconds of the server's time, and must not outrun them: after the counter was lost the next one
+ * would be smaller. No hold is over in less than this many, two round trips, so this many may be reserved unused.
+ */
+const SPARE_FENCES = 64;
+
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
 const ATTEMPT_MS_MIN = 250;
 
@@ -130,8 +136,10 @@ export class Contender {
 
   #newTerms(leaseMs: number): HoldTerms {
     const holder = this.#session.newHolder(this.#protocol);
-    const handovers = Math.min(this.#session.options.handovers, this.#queue.size - 1);
-    return { holder, leaseMs, fences: 1 + handovers };
+    const behind = this.#queue.size - 1;
+    // Where some wait more will come while it is held. Alone, there is nobody to hand over to.
+    const spare = behind > 0 ? Math.max(behind, SPARE_FENCES) : 0;
+    return { holder, leaseMs, fences: 1 + Math.min(this.#session.options.handovers, spare) };
   }
 
   #isGranted(result: AcquireResult): result is Granted {

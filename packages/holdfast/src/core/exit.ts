@@ -5,23 +5,31 @@
  */
 
 interface Releasable {
+  readonly holds: number;
   releaseAll(): Promise<void>;
 }
 
-/** Sessions that hold something now. A session without leases can be collected. */
-const holding = new Set<Releasable>();
+/** Sessions that have held something. Weakly: what nobody uses any more can be collected. */
+const sessions = new Set<WeakRef<Releasable>>();
 let isHooked = false;
 
-export function releaseAtExit(session: Releasable): void {
-  holding.add(session);
-  if (isHooked) return;
-  isHooked = true;
-  // One listener for the life of the process, whatever the number of sessions.
-  process.on('beforeExit', () => {
-    for (const session of holding) void session.releaseAll();
-  });
+/** Once a session, not once a lease: this is on every caller's way. Returns how to leave again. */
+export function releaseAtExit(session: Releasable): () => void {
+  hook();
+  for (const known of sessions) if (known.deref() === undefined) sessions.delete(known);
+  const reference = new WeakRef(session);
+  sessions.add(reference);
+  return () => sessions.delete(reference);
 }
 
-export function forgetAtExit(session: Releasable): void {
-  holding.delete(session);
+/** One listener for the life of the process, whatever the number of sessions. */
+function hook(): void {
+  if (isHooked) return;
+  isHooked = true;
+  process.on('beforeExit', () => {
+    for (const reference of sessions) {
+      const session = reference.deref();
+      if (session !== undefined && session.holds > 0) void session.releaseAll();
+    }
+  });
 }

@@ -33,6 +33,11 @@ export function remainingMs(deadline: Instant, clock: Clock): number {
   return Math.min(deadline.monotonicMs - clock.monotonicMs(), deadline.wallMs - clock.wallMs());
 }
 
+/** How long from a moment until the deadline. */
+export function remainingAt(deadline: Instant, now: Instant): number {
+  return Math.min(deadline.monotonicMs - now.monotonicMs, deadline.wallMs - now.wallMs);
+}
+
 export function earlierOf(a: Instant, b: Instant): Instant {
   return {
     monotonicMs: Math.min(a.monotonicMs, b.monotonicMs),

@@ -11,7 +11,7 @@ import type { KeepResult, RenewalBatch, Topology } from '../topologies/topology.
 import { type Agenda, Alarm } from './agenda.ts';
 import { Heap } from './heap.ts';
 import type { Hold } from './hold.ts';
-import { instantNow } from './instant.ts';
+import { type Instant, instantNow, remainingAt } from './instant.ts';
 import type { ResolvedLocksOptions } from './options.ts';
 
 /** Two renewals may fail before a lease is in danger. */
@@ -69,10 +69,10 @@ export class Renewal {
   }
 
   /** Starts watching a hold that was granted or handed over just now. */
-  watch(hold: Hold): void {
-    if (this.#heap.size === 0) this.#clockGapMs = this.#readClockGap();
+  watch(hold: Hold, now: Instant): void {
+    if (this.#heap.size === 0) this.#clockGapMs = now.wallMs - now.monotonicMs;
     hold.renewAtMs = hold.deadline.monotonicMs - hold.leaseMs + this.#nextIntervalMs(hold.leaseMs, 0);
-    this.refresh(hold);
+    this.#place(hold, now);
   }
 
   /** Stops for good. Cheap: the alarm is left to find nothing. */
@@ -82,10 +82,13 @@ export class Renewal {
 
   /** Puts the hold where its changed deadline or renewal time belongs. */
   refresh(hold: Hold): void {
+    this.#place(hold, instantNow(this.#agenda.clock));
+  }
+
+  #place(hold: Hold, now: Instant): void {
     const renewAtMs = hold.renews && hold.keeping === null ? hold.renewAtMs : Number.POSITIVE_INFINITY;
     // By both clocks: after a sleep of the machine the end is nearer than the monotonic deadline says.
-    const { clock } = this.#agenda;
-    const endMs = clock.monotonicMs() + hold.remainingMs(clock);
+    const endMs = now.monotonicMs + remainingAt(hold.deadline, now);
     this.#heap.reschedule(hold, Math.min(renewAtMs, endMs));
     if (!this.#alarm.isSet || hold.dueMs < this.#alarm.dueMs) this.#arm();
   }

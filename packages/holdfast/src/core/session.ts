@@ -5,10 +5,11 @@
 import { LockClosedError } from '../errors.ts';
 import type { Kind, Protocol, ReleaseResult, Topology } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
-import { forgetAtExit, releaseAtExit } from './exit.ts';
+import { releaseAtExit } from './exit.ts';
 import type { Hold } from './hold.ts';
+import type { Instant } from './instant.ts';
 import { LateReleases } from './late-releases.ts';
-import type { ResolvedLocksOptions } from './options.ts';
+import { type ResolvedAcquireOptions, type ResolvedLocksOptions, resolveAcquireOptions } from './options.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
 import { SessionRecord } from './session-record.ts';
@@ -32,10 +33,15 @@ export class Session {
   #state: 'open' | 'closing' | 'closed' = 'open';
   #closing: Promise<void> | null = null;
   #onFree: (() => void) | null = null;
+  #forgetAtExit: (() => void) | null = null;
+
+  /** The options of an acquisition that brings none of its own. */
+  readonly plainOptions: ResolvedAcquireOptions;
 
   constructor(topology: Topology, agenda: Agenda, options: ResolvedLocksOptions) {
     this.id = options.random.uuid();
     this.options = options;
+    this.plainOptions = resolveAcquireOptions({}, options, false);
     this.agenda = agenda;
     this.topology = topology;
     this.renewal = new Renewal(agenda, topology, options);
@@ -87,23 +93,21 @@ export class Session {
 
   /** An idle turnstile goes, once nobody has to be let past any more. */
   forgetTurnstile(turnstile: Turnstile, notBeforeMs: number): void {
-    const { kind, key } = turnstile.protocol;
-    const turnstiles = this.#turnstiles[kind];
-    const forget = (): void => {
-      // By then the name may have another turnstile, or this one another caller.
-      if (turnstile.isIdle && turnstiles.get(key) === turnstile) turnstiles.delete(key);
-    };
-    if (notBeforeMs <= this.agenda.clock.monotonicMs()) forget();
-    else this.agenda.setAt(new Alarm(forget, false), notBeforeMs);
+    if (notBeforeMs === 0 || notBeforeMs <= this.agenda.clock.monotonicMs()) this.#forget(turnstile);
+    else this.agenda.setAt(new Alarm(() => this.#forget(turnstile), false), notBeforeMs);
   }
 
-  watchHold(hold: Hold): void {
+  #forget(turnstile: Turnstile): void {
+    const { kind, key } = turnstile.protocol;
+    // By now the name may have another turnstile, or this one another caller.
+    if (turnstile.isIdle && this.#turnstiles[kind].get(key) === turnstile) this.#turnstiles[kind].delete(key);
+  }
+
+  watchHold(hold: Hold, now: Instant): void {
     this.#holds += 1;
-    if (this.#holds === 1) {
-      releaseAtExit(this);
-      this.#record?.begin();
-    }
-    this.renewal.watch(hold);
+    this.#forgetAtExit ??= releaseAtExit(this);
+    if (this.#holds === 1) this.#record?.begin();
+    this.renewal.watch(hold, now);
   }
 
   /** The hold is over for us: nothing touches it any more. */
@@ -111,8 +115,6 @@ export class Session {
     hold.end(wasLost);
     this.renewal.forget(hold);
     this.#holds -= 1;
-    if (this.#holds > 0) return;
-    forgetAtExit(this);
     this.#checkFree();
   }
 
@@ -175,7 +177,7 @@ export class Session {
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
     this.renewal.stop();
     this.#record?.stop();
-    forgetAtExit(this);
+    this.#forgetAtExit?.();
     await this.topology.close();
     this.agenda.retire();
     this.#onFree?.();

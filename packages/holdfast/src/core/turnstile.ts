@@ -179,13 +179,13 @@ export class Turnstile implements HoldWarden, ContenderHost {
       deadline: granted.deadline,
       firstFence: granted.firstFence,
       handovers: this.protocol.isFenced ? terms.fences - 1 : handovers,
-      grantedMs: this.#session.agenda.clock.monotonicMs(),
+      grantedMs: granted.heardAt.monotonicMs,
       strays,
       warden: this,
     });
     this.#hold = hold;
     this.#phase = 'held';
-    this.#session.watchHold(hold);
+    this.#session.watchHold(hold, granted.heardAt);
     // The lease was asked for by whoever was first then; somebody else with a fixed one gets it restated.
     if (!waiter.options.renew && waiter.options.leaseMs !== terms.leaseMs) void this.#restart(hold, waiter);
     else this.#serveOnPresentLease(hold, waiter);
@@ -241,6 +241,8 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** Releases in Redis. With callers waiting, what the server says about other listeners decides the pace. */
   async #endHold(hold: Hold): Promise<ReleaseResult> {
+    // Sent first: the server works while we keep our books.
+    const releasing = this.#session.releaseHold(hold);
     this.#session.forgetHold(hold, false);
     if (this.#hold === hold) this.#hold = null;
     const isAlone = this.#queue.head === null;
@@ -250,7 +252,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
       this.#phase = 'idle';
       this.#contender.stopListening();
     } else this.#phase = 'turning';
-    const result = await this.#session.releaseHold(hold);
+    const result = await releasing;
     if (result.is === 'released' && result.receivers > ownListeners) {
       this.#yieldUntilMs = this.#session.agenda.clock.monotonicMs() + YIELD_MS;
     }

@@ -36,7 +36,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   }
 
   /** Waits until it is ours. Rejects with `LockTimeoutError` after `waitMs`, `LockAbortedError` on abort. */
-  acquire(options: AcquireOptions = {}): Promise<Proof> {
+  acquire(options?: AcquireOptions): Promise<Proof> {
     // Only a try resolves to null.
     return this.#acquire(options, false) as Promise<Proof>;
   }
@@ -47,7 +47,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
    */
   async using<Result>(
     body: (lease: Proof) => Result | PromiseLike<Result>,
-    options: AcquireOptions = {},
+    options?: AcquireOptions,
   ): Promise<Result> {
     if (typeof body !== 'function') {
       throw new LockConfigError(`expected the body of using to be a function, got ${describe(body)}`);
@@ -58,7 +58,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
 
   async #using<Result>(
     body: (lease: Proof) => Result | PromiseLike<Result>,
-    options: AcquireOptions,
+    options: AcquireOptions | undefined,
   ): Promise<Result> {
     const lease = await this.acquire(options);
     const owner = LeaseHandle.ownerOf(lease, this.#session) as Owner;
@@ -80,8 +80,11 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     return new LockLostError(`${why}; ${did}`, details);
   }
 
-  async #acquire(options: AcquireOptions, isTry: boolean): Promise<Proof | null> {
-    const resolved = resolveAcquireOptions(options, this.#session.options, isTry);
+  async #acquire(options: AcquireOptions | undefined, isTry: boolean): Promise<Proof | null> {
+    const resolved =
+      options === undefined
+        ? this.#session.plainOptions
+        : resolveAcquireOptions(options, this.#session.options, isTry);
     if (resolved.signal?.aborted) throw resolved.signal.reason;
     const startedMs = this.#session.agenda.clock.monotonicMs();
     if (!telemetry.tracesAcquires) return this.#lease(await this.#enter(resolved, startedMs));

@@ -8,8 +8,9 @@ import {
   type Wake,
 } from '../clients/client.ts';
 import type { Clock } from '../core/clock.ts';
-import { instantNow, leaseDeadline, remainingMs } from '../core/instant.ts';
+import { instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
+import { decodeAcquire, decodeRelease, read } from './reading.ts';
 import { isCertainWord, isConflictWord, isPassingWord } from './reply-words.ts';
 import { ServerClock } from './server-clock.ts';
 import type {
@@ -70,9 +71,10 @@ export class SingleTopology implements Topology {
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedAcquire(reply);
 
-    const answer = this.#read(reply, () => protocol.decodeAcquire(reply));
+    const answer = decodeAcquire(protocol, reply);
     if (answer instanceof CallFailure) return this.#failedAcquire(answer);
-    const heardAtMs = this.#clock.monotonicMs();
+    const heardAt = instantNow(this.#clock);
+    const heardAtMs = heardAt.monotonicMs;
     if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
     if (answer.is === 'HELD') return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner };
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
@@ -85,12 +87,12 @@ export class SingleTopology implements Topology {
       return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true, isCertain: false };
     }
     const deadline = leaseDeadline(sentAt, terms.leaseMs);
-    if (remainingMs(deadline, this.#clock) <= 0) {
+    if (remainingAt(deadline, heardAt) <= 0) {
       const tookMs = Math.ceil(heardAtMs - sentAt.monotonicMs);
       const text = `granted too late: the answer took ${tookMs} ms of a lease of ${terms.leaseMs} ms`;
       return { is: 'unknown', servers: [this.#failure('late', text)] };
     }
-    return { is: 'granted', deadline, firstFence: answer.firstFence };
+    return { is: 'granted', deadline, firstFence: answer.firstFence, heardAt };
   }
 
   async release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult> {
@@ -99,7 +101,7 @@ export class SingleTopology implements Topology {
       if (isConflictWord(reply.word)) return { is: 'gone' };
       return { is: 'failed', servers: [this.#failureOf(reply)] };
     }
-    const answer = this.#read(reply, () => protocol.decodeRelease(reply));
+    const answer = decodeRelease(protocol, reply);
     if (answer instanceof CallFailure) return { is: 'failed', servers: [this.#failureOf(answer)] };
     return answer.is === 'RELEASED' ? { is: 'released', receivers: answer.receivers } : { is: 'gone' };
   }
@@ -108,7 +110,7 @@ export class SingleTopology implements Topology {
     const call = protocol.recount(item.holder, count, item.leaseMs);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedKeep(reply);
-    const isOurs = this.#read(reply, () => protocol.decodeRecount(reply));
+    const isOurs = read(reply, () => protocol.decodeRecount(reply));
     if (isOurs instanceof CallFailure) return this.#failedKeep(isOurs);
     return isOurs ? KEPT : GONE;
   }
@@ -118,7 +120,7 @@ export class SingleTopology implements Topology {
     if (renewal === undefined) return [];
     const reply = this.#note(await this.#client.run(renewal.call(items), timeoutMs));
     const answers =
-      reply instanceof CallFailure ? reply : this.#read(reply, () => renewal.decode(reply, items.length));
+      reply instanceof CallFailure ? reply : read(reply, () => renewal.decode(reply, items.length));
     if (answers instanceof CallFailure) {
       const failed = this.#failedKeep(answers);
       return items.map(() => failed);
@@ -141,15 +143,6 @@ export class SingleTopology implements Topology {
   #note(reply: Reply | CallFailure): Reply | CallFailure {
     if (!(reply instanceof CallFailure) || reply.kind === 'reply') this.#hasAnswered = true;
     return reply;
-  }
-
-  /** A reply that makes no sense (a proxy, a client that maps replies) is no answer: it may have happened. */
-  #read<Answer>(reply: Reply, decode: () => Answer): Answer | CallFailure {
-    try {
-      return decode();
-    } catch (error) {
-      return new CallFailure('unknown', `a reply we cannot read: ${JSON.stringify(reply)}`, '', error);
-    }
   }
 
   #failedAcquire(failure: CallFailure): AcquireResult {

@@ -61,7 +61,13 @@ export interface Protocol {
 }
 
 export type AcquireResult =
-  | { readonly is: 'granted'; readonly deadline: Instant; readonly firstFence: number | undefined }
+  | {
+      readonly is: 'granted';
+      readonly deadline: Instant;
+      readonly firstFence: number | undefined;
+      /** When we heard of it: read once, because a grant is on every caller's way. */
+      readonly heardAt: Instant;
+    }
   | { readonly is: 'held'; readonly ttlMs: number; readonly owner: string | undefined }
   | { readonly is: 'conflict'; readonly found: string }
   /** It was not granted; `isCertain` when no earlier copy of the request can have been either. */
