@@ -14,7 +14,7 @@ const RECORD_TTL_MS = 60_000;
 const REFRESH_MS: number = RECORD_TTL_MS / 3;
 
 /** Not under the prefix of any `Locks`: a session is one of a kind, and who looks may know no prefix. */
-export function sessionKey(session: string): string {
+function sessionKey(session: string): string {
   return `holdfast_session:${session}`;
 }
 

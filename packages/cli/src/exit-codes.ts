@@ -1,0 +1,39 @@
+/** What our exit codes mean. Where BSD's sysexits has a number for it, it is that number. */
+export const EXIT = {
+  ok: 0,
+  nothing: 1,
+  problem: 2,
+  usage: 64,
+  conflict: 65,
+  unreachable: 69,
+  internal: 70,
+  busy: 75,
+  protocol: 76,
+  refused: 77,
+  lost: 79,
+  notExecutable: 126,
+  notFound: 127,
+  /** And the number of the signal, as shells have it. */
+  signalled: 128,
+} as const;
+
+export type ExitName = keyof typeof EXIT;
+
+/** For the page and for `--help`: one line each, in the order of the numbers. */
+export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
+  ok: 'done; of `run`: the command ended with 0',
+  nothing:
+    'nobody holds it (`inspect`, `release`), there is a warning (`doctor`), a promise was broken (`demo`)',
+  problem: 'there is a problem (`doctor`)',
+  usage: 'the command line is wrong',
+  conflict: 'the key holds something that is not a lock',
+  unreachable: 'the servers cannot be reached, or not enough of them',
+  internal: 'a mistake of holdfast itself',
+  busy: 'somebody else holds the lock (`run`; another code with `--on-busy-exit`)',
+  protocol: 'something answers at that address, and it is not a Redis server',
+  refused: 'the server refuses the login, or the user lacks a right',
+  lost: 'the lock was lost, and the command was ended (`run`)',
+  notExecutable: 'the command cannot be executed (`run`)',
+  notFound: 'the command cannot be found (`run`)',
+  signalled: 'plus the number of a signal: the command, or the wait for the lock, was ended by it (`run`)',
+};

@@ -1,0 +1,128 @@
+/** Whatever happens to the holder or to the server: no command goes on when somebody else may begin. */
+import { writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type FaultProxy, startProxy } from '../../holdfast/test/support/fault-proxy.ts';
+import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { type Ran, start } from './support/holdfast.ts';
+import { isRunning, type Traces, useTraces } from './support/job.ts';
+
+const LEASE_MS = 2_000;
+
+const redis = useRedis();
+useLeakCheck(redis, { ignoreKeys: [/redisson_lock_token:/, /holdfast_session:/] });
+const makeTraces = useTraces();
+
+/** A command and a child of it, which both refuse to hear SIGTERM, and say so when it came. */
+const STUBBORN = `
+  exec 2>/dev/null
+  trap 'echo TERM >> terms' TERM
+  ( trap '' TERM; sh -c 'echo $$ >> pids; while :; do sleep 0.05; done' ) &
+  echo $$ >> pids
+  while :; do sleep 0.05; done
+`;
+
+function startStubborn(traces: Traces, url: string) {
+  const terms = ['--lease', `${LEASE_MS}ms`, '--grace', '300ms'];
+  return start(['run', '--redis', url, ...terms, 'job', '--', 'sh', '-c', STUBBORN], { cwd: traces.folder });
+}
+
+/** Looks all the time: whenever the key is gone, nobody of the command is left. */
+async function expectGoneBeforeKey(pids: readonly number[]): Promise<void> {
+  await waitFor(
+    async () => {
+      const running = pids.filter(isRunning);
+      const isKept = (await ask(redis.port, ['EXISTS', 'job'])) === 1;
+      if (!isKept) expect(running).toEqual([]);
+      return !isKept;
+    },
+    { what: 'the key to expire', limitMs: LEASE_MS + 5_000 },
+  );
+}
+
+function expectLost({ code, stderr }: Ran, traces: Traces): void {
+  expect(stderr).toMatch(/^holdfast: lock "job": .*; the command has ended with 137\n$/);
+  expect(code).toBe(79);
+  expect(traces.lines('terms')).toEqual(['TERM']);
+}
+
+async function throughProxy(body: (proxy: FaultProxy) => Promise<void>): Promise<void> {
+  const proxy = await startProxy(redis.port);
+  try {
+    await body(proxy);
+  } finally {
+    await proxy.stop();
+  }
+}
+
+describe('a command that does not hear SIGTERM', () => {
+  test('is gone before the key when the server stops answering', async () => {
+    const traces = makeTraces();
+    await throughProxy(async (proxy) => {
+      const running = startStubborn(traces, proxy.url);
+      const pids = await traces.pids('pids', 2);
+      proxy.freeze();
+      await expectGoneBeforeKey(pids);
+      expectLost(await running.ended, traces);
+    });
+  });
+
+  test('is gone before the key when the holder is killed with SIGKILL', async () => {
+    const traces = makeTraces();
+    const running = startStubborn(traces, redis.url);
+    const pids = await traces.pids('pids', 2);
+    running.kill('SIGKILL');
+    await expectGoneBeforeKey(pids);
+    expect(traces.lines('terms')).toEqual(['TERM']);
+  });
+
+  test('is gone before the key when the holder is stopped with SIGSTOP, which hears of it afterwards', async () => {
+    const traces = makeTraces();
+    const running = startStubborn(traces, redis.url);
+    const pids = await traces.pids('pids', 2);
+    running.kill('SIGSTOP');
+    await expectGoneBeforeKey(pids);
+    running.kill('SIGCONT');
+    expectLost(await running.ended, traces);
+  });
+
+  test('is gone within a renewal and the grace when somebody takes the lock away', async () => {
+    const traces = makeTraces();
+    const running = startStubborn(traces, redis.url);
+    const pids = await traces.pids('pids', 2);
+    await ask(redis.port, ['DEL', 'job']);
+    const ran = await running.ended;
+    expect(pids.filter(isRunning)).toEqual([]);
+    expectLost(ran, traces);
+  });
+});
+
+test('a killed holder lets the next one in within its lease and a second', async () => {
+  const traces = makeTraces();
+  const holder = startStubborn(traces, redis.url);
+  await traces.pids('pids', 2);
+  const waiter = start(['run', '--redis', redis.url, 'job', '--', 'echo', 'mine']);
+  const listeners = ['PUBSUB', 'NUMSUB', 'redisson_lock__channel:{job}'];
+  await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 10_000 });
+  const killedMs = performance.now();
+  holder.kill('SIGKILL');
+  await waiter.says('mine');
+  expect(performance.now() - killedMs).toBeLessThan(LEASE_MS + 1_000);
+  expect(await waiter.ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a lock that was taken away is told even by a command that ends by itself', async () => {
+  const traces = makeTraces();
+  const script = 'echo on; until [ -e go ]; do sleep 0.02; done';
+  const running = start(['run', '--redis', redis.url, 'job', '--', 'sh', '-c', script], {
+    cwd: traces.folder,
+  });
+  await running.says('on');
+  await ask(redis.port, ['DEL', 'job']);
+  await ask(redis.port, ['HSET', 'job', '00000000-0000-4000-8000-000000000000:1', '1']);
+  await ask(redis.port, ['PEXPIRE', 'job', '300']);
+  writeFileSync(traces.path('go'), '');
+  expect(await running.ended).toMatchObject({ code: 79 });
+});

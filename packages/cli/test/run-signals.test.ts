@@ -1,0 +1,66 @@
+/** Signals that come to `holdfast run` go to the command, and an end that was asked for is an end in good order. */
+import { describe, expect, test } from 'vitest';
+import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { start } from './support/holdfast.ts';
+import { isRunning, useTraces } from './support/job.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const makeTraces = useTraces();
+
+/** Says every signal that it hears, and ends with 3 on SIGHUP. */
+const LISTENER = `
+  exec 2>/dev/null
+  for signal in INT QUIT USR1 USR2 WINCH TERM; do trap "echo $signal" $signal; done
+  trap 'echo HUP; exit 3' HUP
+  echo on
+  while :; do sleep 0.02; done
+`;
+
+const startJob = (script: string, options: readonly string[] = [], cwd = '.') =>
+  start(['run', '--redis', redis.url, ...options, 'job', '--', 'sh', '-c', script], { cwd });
+
+describe('a signal', () => {
+  test('goes to the command, which may go on', async () => {
+    const running = startJob(LISTENER);
+    await running.says('on');
+    for (const signal of ['INT', 'QUIT', 'USR1', 'USR2', 'WINCH'] as const) {
+      running.kill(`SIG${signal}`);
+      await running.says(`${signal}\n`);
+    }
+    running.kill('SIGHUP');
+    expect(await running.ended).toMatchObject({ code: 3, stderr: '' });
+  });
+
+  test('of SIGTERM ends a command that listens, with its own exit code', async () => {
+    const running = startJob(
+      "exec 2>/dev/null; trap 'echo bye; exit 5' TERM; echo on; while :; do sleep 0.02; done",
+    );
+    await running.says('on');
+    running.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 5, stdout: 'on\nbye\n', stderr: '' });
+  });
+
+  test('of SIGTERM ends a command that does not listen, and all it has started, after the grace', async () => {
+    const traces = makeTraces();
+    const child = "(trap '' TERM; sh -c 'echo $$ >> pids; while :; do sleep 0.05; done') & echo $$ >> pids";
+    const script = `trap '' TERM; ${child}; while :; do sleep 0.05; done`;
+    const running = startJob(script, ['--grace', '400ms'], traces.folder);
+    const pids = await traces.pids('pids', 2);
+    const toldMs = performance.now();
+    running.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 137, stderr: '' });
+    const tookMs = performance.now() - toldMs;
+    expect(tookMs).toBeGreaterThan(390);
+    expect(tookMs).toBeLessThan(3_000);
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test('of SIGTSTP does not stop us: a holder that stands still loses its lock', async () => {
+    const running = startJob('echo on; sleep 0.5; echo done');
+    await running.says('on');
+    running.kill('SIGTSTP');
+    expect(await running.ended).toMatchObject({ code: 0, stdout: 'on\ndone\n' });
+  });
+});

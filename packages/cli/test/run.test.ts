@@ -1,0 +1,127 @@
+/** `holdfast run`: the command, what it gets, and what comes back. */
+import { describe, expect, test } from 'vitest';
+import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { holdfast, type StartOptions, start } from './support/holdfast.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+
+const onServer = (args: readonly string[], options: StartOptions = {}) =>
+  holdfast(['run', '--redis', redis.url, ...args], options);
+
+describe('the command', () => {
+  test('gives us its exit code, and leaves no key and no record behind', async () => {
+    expect(await onServer(['job', '--', 'sh', '-c', 'exit 7'])).toMatchObject({ code: 7, stderr: '' });
+    expect(await onServer(['job', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('that is killed by a signal gives 128 and the number of the signal', async () => {
+    expect(await onServer(['job', '--', 'sh', '-c', 'kill -KILL $$'])).toMatchObject({ code: 137 });
+  });
+
+  test('finds the name, the fence and the session in its environment', async () => {
+    const script = 'echo "$HOLDFAST_LOCK $HOLDFAST_FENCE $HOLDFAST_SESSION"';
+    const first = await onServer(['a b', '--', 'sh', '-c', script]);
+    const second = await onServer(['a b', '--', 'sh', '-c', script]);
+    const read = ({ stdout }: { stdout: string }) => /^a b (\d{16}) ([0-9a-f-]{36})\n$/.exec(stdout) ?? [];
+    expect(Number(read(second)[1])).toBeGreaterThan(Number(read(first)[1]));
+    expect(read(second)[2]).not.toBe(read(first)[2]);
+  });
+
+  test('reads our standard input and writes to our standard output and error', async () => {
+    const ran = await onServer(['job', '--', 'sh', '-c', 'cat; echo oops >&2'], { input: 'one\ntwo\n' });
+    expect(ran).toMatchObject({ code: 0, stdout: 'one\ntwo\n', stderr: 'oops\n' });
+  });
+
+  test('keeps its own options, with and without the two dashes', async () => {
+    expect((await onServer(['job', '--', 'printf', '%s,', '--wait', '-x'])).stdout).toBe('--wait,-x,');
+    expect((await onServer(['job', 'printf', '%s,', '--json', '-h'])).stdout).toBe('--json,-h,');
+  });
+
+  test('runs under the lock with the prefix, and the record says who holds it', async () => {
+    const running = start([
+      'run',
+      '--redis',
+      redis.url,
+      '--prefix',
+      'p:',
+      'job',
+      '--',
+      'sh',
+      '-c',
+      'echo on; sleep 30',
+    ]);
+    await running.says('on');
+    const [owner = ''] = [await ask(redis.port, ['HKEYS', 'p:job'])].flat().map(String);
+    const record = ['HGETALL', `holdfast_session:${owner.split(':')[0]}`];
+    await waitFor(async () => [await ask(redis.port, record)].flat().includes('holdfast run sh'));
+    running.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 143, stderr: '' });
+  });
+
+  test('that does not exist or cannot be executed is told as shells do, and the lock is free again', async () => {
+    expect(await onServer(['job', '--', 'no-such-command'])).toMatchObject({
+      code: 127,
+      stderr: 'holdfast: "no-such-command": there is no such command\n',
+    });
+    expect(await onServer(['job', '--', '/dev/null'])).toMatchObject({ code: 126 });
+  });
+
+  test('is renewed for as long as it runs', async () => {
+    const ran = await onServer(['--lease', '1s', 'job', '--', 'sh', '-c', 'sleep 2.5; echo done']);
+    expect(ran).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' });
+  });
+});
+
+describe('while somebody else holds the lock', () => {
+  async function held(body: () => Promise<void>): Promise<void> {
+    const holder = start(['run', '--redis', redis.url, 'job', '--', 'sh', '-c', 'echo on; sleep 60']);
+    await holder.says('on');
+    await body();
+    holder.kill('SIGTERM');
+    expect((await holder.ended).code).toBe(143);
+  }
+
+  test('--no-wait exits with 75 at once and says who holds it', async () => {
+    await held(async () => {
+      const ran = await onServer(['--no-wait', 'job', '--', 'echo', 'never']);
+      expect(ran).toMatchObject({ code: 75, stdout: '' });
+      expect(ran.stderr).toMatch(/^holdfast: lock "job": [0-9a-f-]{36}:1 holds it\n$/);
+    });
+  });
+
+  test('--wait gives up after its time, with the code that was asked for', async () => {
+    await held(async () => {
+      const ran = await onServer(['--wait', '300ms', '--on-busy-exit', '0', 'job', '--', 'echo', 'never']);
+      expect(ran).toMatchObject({ code: 0, stdout: '' });
+      expect(ran.stderr).toMatch(/^holdfast: lock "job": waited \d+ ms and did not get it; .*\n$/);
+      expect(ran.tookMs).toBeGreaterThan(300);
+    });
+  });
+
+  test('a wait without an end begins when the other lets go', async () => {
+    let waiter: ReturnType<typeof start> | undefined;
+    await held(async () => {
+      waiter = start(['run', '--redis', redis.url, 'job', '--', 'echo', 'mine']);
+      const listeners = ['PUBSUB', 'NUMSUB', 'redisson_lock__channel:{job}'];
+      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 10_000 });
+    });
+    expect(await waiter?.ended).toMatchObject({ code: 0, stdout: 'mine\n', stderr: '' });
+  });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('%s ends the wait, and nothing is begun or left', async (signal, code) => {
+    await held(async () => {
+      const waiter = start(['run', '--redis', redis.url, 'job', '--', 'echo', 'never']);
+      const listeners = ['PUBSUB', 'NUMSUB', 'redisson_lock__channel:{job}'];
+      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 10_000 });
+      waiter.kill(signal);
+      expect(await waiter.ended).toMatchObject({ code, stdout: '', stderr: '' });
+    });
+  });
+});
