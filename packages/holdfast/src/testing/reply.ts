@@ -33,6 +33,20 @@ export class Double {
   }
 }
 
+/** No list at all, which RESP2 tells from no string. */
+export class NoList {
+  readonly items: readonly NodeReply[] = [];
+}
+
+/** Members and scores in turn: pairs of their own in RESP3, a flat array in RESP2. */
+export class Scores {
+  readonly items: readonly NodeReply[];
+
+  constructor(items: readonly NodeReply[]) {
+    this.items = items;
+  }
+}
+
 /** Keys and values in turn: a map in RESP3, a flat array in RESP2. */
 export class Pairs {
   readonly items: readonly NodeReply[];
@@ -77,12 +91,15 @@ export type NodeReply =
   | Status
   | ErrorReply
   | Double
+  | NoList
+  | Scores
   | Pairs
   | Members
   | Push
   | Several
   | readonly NodeReply[];
 
+export const NO_LIST: NoList = new NoList();
 export const OK: Status = new Status('OK');
 export const QUEUED: Status = new Status('QUEUED');
 

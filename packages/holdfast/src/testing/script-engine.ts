@@ -9,7 +9,7 @@ import { LUA_REGISTRY, LUA_TYPE, type LuaModule, type LuaState, loadLuaModule } 
 import { LuaSandbox } from './lua-sandbox.ts';
 import { LuaStack } from './lua-stack.ts';
 import { formatFloat } from './number-text.ts';
-import { Double, ErrorReply, isList, Members, type NodeReply, Pairs, Status } from './reply.ts';
+import { Double, ErrorReply, type NodeReply, NoList, Status } from './reply.ts';
 import { ScriptErrors } from './script-errors.ts';
 import { ScriptReplies } from './script-replies.ts';
 import { type LoadedScript, sha1 } from './script-text.ts';
@@ -168,9 +168,8 @@ export class ScriptEngine {
     else if (reply instanceof Double) this.#stack.pushString(state, formatFloat(reply.value));
     else if (reply instanceof Status) this.#pushField(state, 'ok', reply.text);
     else if (reply instanceof ErrorReply) this.#errors.push(state, reply.text);
-    else if (isList(reply)) this.#pushList(state, reply);
-    else if (reply instanceof Pairs || reply instanceof Members) this.#pushList(state, reply.items);
-    else throw new TypeError('expected a reply that a script can get, got a message');
+    else if (reply instanceof NoList) module._lua_pushboolean(state, 0);
+    else this.#pushList(state, 'items' in reply ? reply.items : reply);
   }
 
   #pushList(state: LuaState, items: readonly NodeReply[]): void {

@@ -38,7 +38,7 @@ function setName(connection: NodeConnection, name: string): void {
 }
 
 function select({ connection, node }: CommandContext, args: readonly string[]): NodeReply {
-  const index = integerOf(at(args, 0), 'ERR invalid DB index');
+  const index = integerOf(at(args, 0));
   if (index < 0 || index >= node.databases.length) throw new CommandError('ERR DB index is out of range');
   connection.database = index;
   return OK;

@@ -33,8 +33,9 @@ function readScanTerms(args: readonly string[]): ScanTerms {
  * there all the time is seen, and nothing twice.
  */
 function scan({ keys }: CommandContext, args: readonly string[]): NodeReply {
-  if (!/^\d{1,15}$/.test(at(args, 0))) throw new CommandError('ERR invalid cursor');
-  const cursor = Number(at(args, 0));
+  if (!/^-?\d{0,20}$/.test(at(args, 0))) throw new CommandError('ERR invalid cursor');
+  // Read as an unsigned number, as Redis does: a negative one is beyond every key.
+  const cursor = at(args, 0).startsWith('-') ? Number.POSITIVE_INFINITY : Number(at(args, 0));
   const { pattern, type, count } = readScanTerms(args);
   const found: string[] = [];
   let looked = 0;

@@ -4,7 +4,7 @@ import { ANY, at, type Command, type CommandContext, reads, writes } from '../co
 import { CommandError, syntaxError } from '../command-error.ts';
 import type { KeySpace } from '../key-space.ts';
 import { integerOf } from '../number-text.ts';
-import { type NodeReply, OK } from '../reply.ts';
+import { NO_LIST, type NodeReply, OK } from '../reply.ts';
 
 const NO_ITEMS: readonly string[] = [];
 
@@ -12,12 +12,14 @@ function itemsAt(keys: KeySpace, key: string): readonly string[] {
   return keys.find(key, 'list')?.items ?? NO_ITEMS;
 }
 
-/** The first and the one after the last of a range that may count from the end. */
-function rangeOf(length: number, startBytes: string, stopBytes: string): [start: number, end: number] {
+/** For a length: the first of a range that may count from the end, and the one after its last. */
+function readRange(startBytes: string, stopBytes: string): (length: number) => [start: number, end: number] {
   const start = integerOf(startBytes);
   const stop = integerOf(stopBytes);
-  const from = Math.max(0, start < 0 ? length + start : start);
-  return [from, Math.max(from, Math.min(length, (stop < 0 ? length + stop : stop) + 1))];
+  return (length) => {
+    const from = Math.max(0, start < 0 ? length + start : start);
+    return [from, Math.max(from, Math.min(length, (stop < 0 ? length + stop : stop) + 1))];
+  };
 }
 
 function push(name: string, isLeft: boolean, mustExist: boolean): Command {
@@ -42,7 +44,7 @@ function pop(name: string, isLeft: boolean): Command {
     const limit = args.length > 1 ? integerOf(at(args, 1), 'ERR value is out of range, must be positive') : 1;
     if (limit < 0) throw new CommandError('ERR value is out of range, must be positive');
     const found = keys.find(at(args, 0), 'list');
-    if (found === undefined) return null;
+    if (found === undefined) return args.length > 1 ? NO_LIST : null;
     const count = Math.min(limit, found.items.length);
     const taken = isLeft
       ? found.items.splice(0, count)
@@ -88,10 +90,14 @@ function setItem({ keys }: CommandContext, args: readonly string[]): NodeReply {
 export const LIST_COMMANDS: readonly Command[] = [
   reads('llen', 1, 1, ({ keys }, args) => itemsAt(keys, at(args, 0)).length),
   reads('lrange', 3, 3, ({ keys }, args) => {
+    const rangeIn = readRange(at(args, 1), at(args, 2));
     const items = itemsAt(keys, at(args, 0));
-    return items.slice(...rangeOf(items.length, at(args, 1), at(args, 2)));
+    return items.slice(...rangeIn(items.length));
   }),
-  reads('lindex', 2, 2, ({ keys }, args) => itemsAt(keys, at(args, 0)).at(integerOf(at(args, 1))) ?? null),
+  reads('lindex', 2, 2, ({ keys }, args) => {
+    const found = keys.find(at(args, 0), 'list');
+    return found?.items.at(integerOf(at(args, 1))) ?? null;
+  }),
   push('lpush', true, false),
   push('rpush', false, false),
   push('lpushx', true, true),
@@ -102,9 +108,10 @@ export const LIST_COMMANDS: readonly Command[] = [
   writes('linsert', 4, 4, insert),
   writes('lset', 3, 3, setItem),
   writes('ltrim', 3, 3, ({ keys }, args) => {
+    const rangeIn = readRange(at(args, 1), at(args, 2));
     const found = keys.find(at(args, 0), 'list');
-    const [start, end] = rangeOf(found?.items.length ?? 0, at(args, 1), at(args, 2));
     if (found === undefined) return OK;
+    const [start, end] = rangeIn(found.items.length);
     found.items.splice(0, found.items.length, ...found.items.slice(start, end));
     if (found.items.length === 0) keys.delete(at(args, 0));
     return OK;

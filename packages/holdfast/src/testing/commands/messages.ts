@@ -35,8 +35,15 @@ function unsubscribes(name: string, kind: ChannelKind): Command {
   });
 }
 
-function names(kind: ChannelKind): Command['run'] {
-  return ({ node }, args) => node.channels.names(kind, args[0] ?? '*');
+function names(name: string, kind: ChannelKind): Command {
+  return reads(name, 0, ANY, ({ node }, args) => {
+    if (args.length > 1) {
+      throw new CommandError(
+        `ERR unknown subcommand or wrong number of arguments for '${name.toUpperCase()}'. Try PUBSUB HELP.`,
+      );
+    }
+    return node.channels.names(kind, args[0] ?? '*');
+  });
 }
 
 function counts(kind: ChannelKind): Command['run'] {
@@ -45,10 +52,10 @@ function counts(kind: ChannelKind): Command['run'] {
 }
 
 const PUBSUB: readonly Command[] = [
-  reads('channels', 0, 1, names('channel')),
+  names('channels', 'channel'),
   reads('numsub', 0, ANY, counts('channel')),
   reads('numpat', 0, 0, ({ node }) => node.channels.names('pattern', '*').length),
-  reads('shardchannels', 0, 1, names('shard')),
+  names('shardchannels', 'shard'),
   reads('shardnumsub', 0, ANY, counts('shard')),
 ];
 

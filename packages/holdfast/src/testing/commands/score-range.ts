@@ -3,7 +3,7 @@
 import { at, type CommandContext } from '../command.ts';
 import { notImplemented, syntaxError } from '../command-error.ts';
 import { integerOf } from '../number-text.ts';
-import { Double, type NodeReply } from '../reply.ts';
+import { Double, type NodeReply, Scores } from '../reply.ts';
 import { NOT_A_SCORE_RANGE, type Scored, scoresAt, sorted, withinScores } from './score-order.ts';
 
 interface RangeTerms {
@@ -47,7 +47,8 @@ function readTerms(args: readonly string[], isOld: boolean): RangeTerms {
 }
 
 function present(chosen: readonly Scored[], withScores: boolean): NodeReply {
-  return chosen.flatMap(([member, score]) => (withScores ? [member, new Double(score)] : [member]));
+  if (!withScores) return chosen.map(([member]) => member);
+  return new Scores(chosen.flatMap(([member, score]) => [member, new Double(score)]));
 }
 
 function byScore({ keys }: CommandContext, args: readonly string[], terms: RangeTerms): NodeReply {

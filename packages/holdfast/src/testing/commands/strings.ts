@@ -10,29 +10,30 @@ interface SetTerms {
   condition: 'always' | 'NX' | 'XX';
   wantsOld: boolean;
   keepsExpiry: boolean;
-  expiresAtMs: number | null;
+  /** The unit and the number, if a lifetime is given. */
+  lifetime: readonly [unit: string, bytes: string] | null;
 }
 
 const EXPIRY_UNITS = new Set(['EX', 'PX', 'EXAT', 'PXAT']);
 
-function readSetTerms(context: CommandContext, args: readonly string[]): SetTerms {
-  const terms: SetTerms = { condition: 'always', wantsOld: false, keepsExpiry: false, expiresAtMs: null };
+function readSetTerms(args: readonly string[]): SetTerms {
+  const terms: SetTerms = { condition: 'always', wantsOld: false, keepsExpiry: false, lifetime: null };
   for (let i = 2; i < args.length; i += 1) {
     const option = at(args, i).toUpperCase();
     if ((option === 'NX' || option === 'XX') && [option, 'always'].includes(terms.condition)) {
       terms.condition = option;
     } else if (option === 'GET') {
       terms.wantsOld = true;
-    } else if (option === 'KEEPTTL' && terms.expiresAtMs === null) {
+    } else if (option === 'KEEPTTL' && terms.lifetime === null) {
       terms.keepsExpiry = true;
     } else if (
       EXPIRY_UNITS.has(option) &&
       i + 1 < args.length &&
       !terms.keepsExpiry &&
-      terms.expiresAtMs === null
+      terms.lifetime === null
     ) {
       i += 1;
-      terms.expiresAtMs = expiryTime(context, at(args, i), option, 'set');
+      terms.lifetime = [option, at(args, i)];
     } else {
       throw syntaxError();
     }
@@ -43,13 +44,15 @@ function readSetTerms(context: CommandContext, args: readonly string[]): SetTerm
 function set(context: CommandContext, args: readonly string[]): NodeReply {
   const { keys, node } = context;
   const key = at(args, 0);
-  const terms = readSetTerms(context, args);
+  const terms = readSetTerms(args);
+  const [unit, bytes = ''] = terms.lifetime ?? [];
+  const givenMs = unit === undefined ? null : expiryTime(context, bytes, unit, 'set');
   const old = terms.wantsOld ? (keys.find(key, 'string')?.bytes ?? null) : null;
   const entry = keys.entry(key);
   const isRefused =
     terms.condition === 'NX' ? entry !== undefined : terms.condition === 'XX' && entry === undefined;
   if (!isRefused) {
-    const expiresAtMs = terms.keepsExpiry ? (entry?.expiresAtMs ?? null) : terms.expiresAtMs;
+    const expiresAtMs = terms.keepsExpiry ? (entry?.expiresAtMs ?? null) : givenMs;
     if (expiresAtMs !== null && expiresAtMs <= node.nowMs) keys.delete(key);
     else keys.put(key, { type: 'string', bytes: at(args, 1) }, expiresAtMs);
   }
