@@ -3,9 +3,13 @@
  * does is loaded only when it is called: `--help` must be there at once.
  */
 import { Command, Option } from 'commander';
+import type { ListFlags } from './commands/ls.ts';
+import type { ReleaseFlags } from './commands/release.ts';
 import type { RunFlags } from './commands/run.ts';
+import type { WatchFlags } from './commands/watch.ts';
 import { EXIT } from './exit-codes.ts';
-import { duration, integer, withServers } from './options.ts';
+import type { ReaderFlags } from './locks/lock-reader.ts';
+import { duration, integer, withJson, withServers } from './options.ts';
 
 export function buildProgram(version: string): Command {
   const program = new Command('holdfast')
@@ -16,6 +20,8 @@ export function buildProgram(version: string): Command {
     .enablePositionalOptions()
     .configureHelp({ showGlobalOptions: false });
   addRun(program);
+  addLooking(program);
+  addRelease(program);
   return program;
 }
 
@@ -57,5 +63,57 @@ function addRun(program: Command): void {
       const { run } = await import('./commands/run.ts');
       // The dashes end our options; they are not the command.
       await exitWith(run(name, words[0] === '--' ? words.slice(1) : words, flags));
+    });
+}
+
+const LIMIT_DEFAULT = 1_000;
+const LIMIT_MAX = 1_000_000;
+
+function addLooking(program: Command): void {
+  withJson(withServers(program.command('ls')))
+    .summary('list the locks that are held')
+    .description('Lists the locks and mutexes that are held: by whom, for how long, how long still.')
+    .argument('[prefix]', 'only names that begin so', '')
+    .option('--limit <count>', 'list so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
+    .action(async (prefix: string, flags: ListFlags) => {
+      const { ls } = await import('./commands/ls.ts');
+      await exitWith(ls(prefix, flags));
+    });
+  withJson(withServers(program.command('inspect')))
+    .summary('show one lock')
+    .description('Shows all that is known of one lock. Exits with 1 when nobody holds it.')
+    .argument('<name>', 'the name of the lock')
+    .action(async (name: string, flags: ReaderFlags) => {
+      const { inspect } = await import('./commands/inspect.ts');
+      await exitWith(inspect(name, flags));
+    });
+  withJson(withServers(program.command('watch')))
+    .summary('watch locks come and go')
+    .description(
+      'A live table on a terminal. In a pipe, or with --json, one JSON object a line for each change.',
+    )
+    .argument('[prefix]', 'only names that begin so', '')
+    .addOption(new Option('--every <time>', 'look so often').argParser(duration).default(1_000, '1s'))
+    .option('--limit <count>', 'watch so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
+    .action(async (prefix: string, flags: WatchFlags) => {
+      const { watch } = await import('./commands/watch.ts');
+      await exitWith(watch(prefix, flags));
+    });
+}
+
+function addRelease(program: Command): void {
+  withJson(withServers(program.command('release')))
+    .summary('take a lock away from its owner')
+    .description(
+      'Takes a lock away from whoever holds it, wakes the waiters, and says who lost it. The owner hears of it at its next ' +
+        'renewal; until then two may be at work. Asks first on a terminal.',
+    )
+    .argument('<name>', 'the name of the lock')
+    .option('--force', 'yes, from an owner that may be at work')
+    .option('--reason <text>', 'why, for whoever asks later')
+    .option('--yes', 'do not ask')
+    .action(async (name: string, flags: ReleaseFlags) => {
+      const { release } = await import('./commands/release.ts');
+      await exitWith(release(name, flags));
     });
 }

@@ -26,16 +26,10 @@ const MANIFESTS = ['packages/holdfast/package.json', 'packages/cli/package.json'
 /** A build that nobody has asked for since is of sources that are gone. */
 const OLD_MS = 60 * 60 * 1000;
 
-/** The folder that stands for the installed package. */
-export function builtPackage(): string {
+function builtMain(): string {
   const folder = join(CACHE, hashSources());
   if (!existsSync(folder)) build(folder);
-  return join(folder, 'node_modules/holdfast-cli');
-}
-
-/** What `holdfast` runs. */
-export function builtMain(): string {
-  return join(builtPackage(), 'dist/main.js');
+  return join(folder, 'node_modules/holdfast-cli/dist/main.js');
 }
 
 function hashSources(): string {
@@ -95,3 +89,6 @@ function removeOld(): void {
     if (ageMs > OLD_MS) rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** What `holdfast` runs. Built when a test file is loaded: a build in the middle of a test would cost leases. */
+export const MAIN: string = builtMain();

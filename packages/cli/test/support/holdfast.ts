@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { guardProcess } from '../../../holdfast/test/support/reaper.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
-import { builtMain } from './built-cli.ts';
+import { MAIN } from './built-cli.ts';
 
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export class Running {
 
   constructor(args: readonly string[], { env, input, cwd }: StartOptions) {
     const startedMs = performance.now();
-    this.#child = spawn(process.execPath, [builtMain(), ...args], {
+    this.#child = spawn(process.execPath, [MAIN, ...args], {
       env: environmentFor(env),
       stdio: 'pipe',
       ...(cwd === undefined ? {} : { cwd }),
@@ -79,10 +79,14 @@ export class Running {
 
   /** Until it has written this to its standard output. */
   async says(text: string, limitMs = 10_000): Promise<void> {
-    await waitFor(() => this.#stdout.includes(text), {
-      what: `${JSON.stringify(text)} in ${JSON.stringify(this.#stdout)}, ${JSON.stringify(this.#stderr)}`,
-      limitMs,
-    });
+    await waitFor(
+      () => {
+        if (!this.#stdout.includes(text))
+          throw new Error(`it said ${JSON.stringify([this.#stdout, this.#stderr])}`);
+        return true;
+      },
+      { what: JSON.stringify(text), limitMs },
+    );
   }
 }
 

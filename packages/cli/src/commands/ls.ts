@@ -1,0 +1,27 @@
+/** `holdfast ls`: who holds what. */
+import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
+import { LOCK_COLUMNS } from '../locks/lock-view.ts';
+import { paintFor, printJson, printLines, renderTable } from '../output.ts';
+
+export interface ListFlags extends ReaderFlags {
+  readonly limit: number;
+}
+
+export async function ls(prefix: string, flags: ListFlags): Promise<number> {
+  const reader = await LockReader.open(flags);
+  try {
+    const list = await reader.list(prefix, flags.limit);
+    if (flags.json) {
+      printJson(list);
+    } else {
+      if (list.locks.length > 0) printLines(renderTable(list.locks, LOCK_COLUMNS, paintFor(process.stdout)));
+      // Not on standard output: in a pipe nothing is nothing.
+      else process.stderr.write(process.stderr.isTTY ? 'nobody holds a lock\n' : '');
+      if (!list.isComplete)
+        process.stderr.write(`holdfast: there are more than ${flags.limit}; see --limit\n`);
+    }
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}

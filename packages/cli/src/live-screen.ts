@@ -1,0 +1,60 @@
+/** The whole terminal, for as long as a live view lasts; afterwards it is as it was. */
+
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+const HOME = '\u001b[H';
+const CLEAR_LINE = '\u001b[K';
+const CLEAR_BELOW = '\u001b[J';
+const CTRL_C = '\u0003';
+
+export class LiveScreen {
+  readonly #leaving = new AbortController();
+  #isClosed = false;
+
+  constructor() {
+    process.stdout.write(ENTER);
+    // Whatever ends us, the terminal is given back.
+    process.once('exit', this.#restore);
+    process.once('SIGINT', this.#leave).once('SIGTERM', this.#leave).once('SIGHUP', this.#leave);
+    if (!process.stdin.isTTY) return;
+    process.stdin.setRawMode(true).resume().on('data', this.#hear);
+  }
+
+  /** Aborts when the person presses q or Ctrl-C, or the terminal goes. */
+  get left(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  get columns(): number {
+    return process.stdout.columns ?? 80;
+  }
+
+  get rows(): number {
+    return process.stdout.rows ?? 24;
+  }
+
+  /** Line by line over what was there: no flicker. */
+  draw(lines: readonly string[]): void {
+    const text = lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n');
+    process.stdout.write(`${HOME}${text}${CLEAR_BELOW}`);
+  }
+
+  close(): void {
+    this.#restore();
+    process.off('exit', this.#restore);
+    process.off('SIGINT', this.#leave).off('SIGTERM', this.#leave).off('SIGHUP', this.#leave);
+    if (process.stdin.isTTY) process.stdin.off('data', this.#hear).setRawMode(false).pause();
+  }
+
+  readonly #leave = (): void => this.#leaving.abort();
+
+  readonly #hear = (keys: Buffer): void => {
+    if (/q/i.test(keys.toString()) || keys.includes(CTRL_C)) this.#leave();
+  };
+
+  readonly #restore = (): void => {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    process.stdout.write(LEAVE);
+  };
+}

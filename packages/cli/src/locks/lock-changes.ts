@@ -1,0 +1,31 @@
+/** What has happened between two looks at the locks. */
+import type { LockView } from './lock-view.ts';
+
+export type ChangeName = 'held' | 'acquired' | 'changed' | 'released';
+
+export interface LockChange {
+  readonly event: ChangeName;
+  readonly lock: LockView;
+}
+
+export class LockChanges {
+  #before: ReadonlyMap<string, LockView> | null = null;
+
+  /** The first look tells what is held; each later one what has changed. Renewals are no change. */
+  next(locks: readonly LockView[]): LockChange[] {
+    const before = this.#before;
+    const now = new Map(locks.map((lock) => [lock.name, lock]));
+    this.#before = now;
+    if (before === null) return locks.map((lock) => ({ event: 'held', lock }));
+    const appeared = locks.flatMap((lock) => changeOf(before.get(lock.name), lock));
+    const released = [...before.values()].filter(({ name }) => !now.has(name));
+    return [...released.map((lock) => ({ event: 'released', lock }) as const), ...appeared];
+  }
+}
+
+function changeOf(before: LockView | undefined, lock: LockView): LockChange[] {
+  if (before === undefined) return [{ event: 'acquired', lock }];
+  // Fences tell two acquisitions of one owner apart.
+  const keys = ['owner', 'fence', 'kind', 'holdCount', 'application'] as const;
+  return keys.some((key) => before[key] !== lock[key]) ? [{ event: 'changed', lock }] : [];
+}

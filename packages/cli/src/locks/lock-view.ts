@@ -1,0 +1,92 @@
+/** A held lock as operators want to see it: what the lock says, and who its session is. */
+import type { Inspection } from 'holdfast';
+import { formatDuration } from '../duration.ts';
+import { type Column, printable } from '../output.ts';
+
+/** As it is in JSON. What is not known is null. */
+export interface LockView {
+  readonly name: string;
+  readonly kind: 'lock' | 'mutex';
+  /** `<session>:<hold number>`, or a Redisson holder. Null for a mutex: its value is a secret of its owner. */
+  readonly owner: string | null;
+  readonly session: string | null;
+  readonly application: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  /** Since it was granted, as its fence tells. */
+  readonly heldForMs: number | null;
+  /** False when somebody may have taken it since without raising the fence, as Java's RLock does. */
+  readonly isHeldForExact: boolean;
+  /** Null when it never expires, which no healthy lock does. */
+  readonly leftMs: number | null;
+  readonly holdCount: number | null;
+  readonly fence: number | null;
+  readonly waiters: number;
+}
+
+export interface SessionRecord {
+  readonly application: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+export type HeldInspection = Exclude<Inspection, { kind: 'other' }>;
+
+/** Fences are microseconds since 1970; a smaller number was counted by something else. */
+const FENCE_MIN = 1e15;
+
+export function sessionOf(inspection: HeldInspection): string | null {
+  return inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null;
+}
+
+export function makeView(
+  inspection: HeldInspection,
+  record: SessionRecord | null,
+  serverMs: number,
+): LockView {
+  const { name, kind, ttlMs, waiters } = inspection;
+  const fence = inspection.kind === 'lock' ? (inspection.fence ?? null) : null;
+  const isTimed = fence !== null && fence >= FENCE_MIN;
+  return {
+    name,
+    kind,
+    owner: inspection.kind === 'lock' ? inspection.owner : null,
+    session: sessionOf(inspection),
+    application: record?.application ?? null,
+    host: record?.host ?? null,
+    pid: record?.pid ?? null,
+    heldForMs: isTimed ? Math.max(0, Math.round(serverMs - fence / 1000)) : null,
+    isHeldForExact: isTimed && record !== null,
+    leftMs: ttlMs < 0 ? null : ttlMs,
+    holdCount: inspection.kind === 'lock' ? inspection.holdCount : null,
+    fence,
+    waiters,
+  };
+}
+
+export function describeOwner({ owner, application, host, pid }: LockView): string {
+  if (application === null) return owner ?? 'unknown';
+  return printable(`${application} on ${host ?? '?'}, process ${pid ?? '?'}`);
+}
+
+export function describeHeld({ heldForMs, isHeldForExact }: LockView): string {
+  if (heldForMs === null) return '-';
+  return isHeldForExact ? formatDuration(heldForMs) : `<${formatDuration(heldForMs)}`;
+}
+
+export function describeLeft({ leftMs }: LockView): string {
+  return leftMs === null ? 'for ever' : formatDuration(leftMs);
+}
+
+const shown = (value: number | null): string => (value === null ? '-' : String(value));
+
+export const LOCK_COLUMNS: readonly Column<LockView>[] = [
+  { title: 'NAME', cell: ({ name }) => name },
+  { title: 'KIND', cell: ({ kind }) => kind },
+  { title: 'OWNER', cell: describeOwner },
+  { title: 'HELD', cell: describeHeld, isNumber: true },
+  { title: 'LEFT', cell: describeLeft, isNumber: true },
+  { title: 'COUNT', cell: ({ holdCount }) => shown(holdCount), isNumber: true },
+  { title: 'FENCE', cell: ({ fence }) => shown(fence), isNumber: true },
+  { title: 'WAITERS', cell: ({ waiters }) => shown(waiters), isNumber: true },
+];

@@ -1,0 +1,209 @@
+/** `ls`, `inspect` and `release`: who holds what, and taking it away. */
+import { hostname } from 'node:os';
+import { Redis } from 'ioredis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Locks } from '../../holdfast/src/index.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import type { LockList } from '../src/locks/lock-reader.ts';
+import type { LockView } from '../src/locks/lock-view.ts';
+import { holdfast } from './support/holdfast.ts';
+import { readAs } from './support/schema.ts';
+import { openTerminal } from './support/terminal.ts';
+
+const redis = useRedis();
+
+function openLocks(application?: string): Locks {
+  const client = new Redis(redis.port, { lazyConnect: true });
+  const locks = new Locks(client, application === undefined ? {} : { application });
+  onTestFinished(() => locks.close());
+  return locks;
+}
+
+async function recorded(locks: Locks): Promise<void> {
+  const key = `holdfast_session:${locks.session}`;
+  await waitFor(async () => (await ask(redis.port, ['EXISTS', key])) === 1, { what: 'the record' });
+}
+
+const onServer = (...args: readonly string[]) => holdfast([...args, '--redis', redis.url]);
+
+/** A lock of Java's: the same hash, no fence, no record. */
+const JAVA = '8743c9c0-0795-4907-87fd-6c719a6b4586:41';
+
+async function holdAsJava(name: string): Promise<void> {
+  await ask(redis.port, ['HSET', name, JAVA, '2']);
+  await ask(redis.port, ['PEXPIRE', name, '30000']);
+  onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
+}
+
+describe('ls', () => {
+  test('lists what is held with its owner, its times and its waiters, by name', async () => {
+    const locks = openLocks('billing');
+    await locks.lock('a:2').acquire();
+    await locks.mutex('a:1').acquire();
+    await holdAsJava('a:3');
+    await locks.lock('b').acquire();
+    await recorded(locks);
+    const waiting = openLocks();
+    const waiter = waiting.lock('a:2').acquire();
+    waiter.catch(() => {});
+    await waitFor(async () => {
+      const found = await locks.inspect('a:2');
+      return found?.kind === 'lock' && found.waiters === 1;
+    });
+
+    const { code, stdout, stderr } = await onServer('ls', 'a:', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const list = readAs<LockList>('ls', stdout);
+    expect(list.isComplete).toBe(true);
+    expect(list.locks.map(({ name }) => name)).toEqual(['a:1', 'a:2', 'a:3']);
+    const [mutex, lock, java] = list.locks as [LockView, LockView, LockView];
+    expect(mutex).toMatchObject({ kind: 'mutex', owner: null, application: null, fence: null });
+    expect(lock).toMatchObject({
+      kind: 'lock',
+      owner: `${locks.session}:1`,
+      session: locks.session,
+      application: 'billing',
+      host: hostname(),
+      pid: process.pid,
+      isHeldForExact: true,
+      holdCount: 1,
+      waiters: 1,
+    });
+    expect(lock.heldForMs).toBeLessThan(20_000);
+    expect(lock.leftMs).toBeGreaterThan(10_000);
+    expect(java).toMatchObject({
+      owner: JAVA,
+      heldForMs: null,
+      isHeldForExact: false,
+      holdCount: 2,
+      fence: null,
+    });
+
+    const table = (await onServer('ls', 'a:')).stdout;
+    const columns = table.split('\n').map((line) => line.split(/ {2,}/));
+    expect(columns[0]).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'COUNT', 'FENCE', 'WAITERS']);
+    expect(columns[2]?.slice(0, 3)).toEqual([
+      'a:2',
+      'lock',
+      `billing on ${hostname()}, process ${process.pid}`,
+    ]);
+    expect(columns[3]?.slice(0, 4)).toEqual(['a:3', 'lock', JAVA, '-']);
+    expect(columns).toHaveLength(5);
+
+    const limited = await onServer('ls', '--limit', '1', '--json');
+    expect(readAs<LockList>('ls', limited.stdout)).toMatchObject({ isComplete: false, locks: [{}] });
+    expect((await onServer('ls', '--limit', '2')).stderr).toBe(
+      'holdfast: there are more than 2; see --limit\n',
+    );
+  });
+
+  test('prints nothing when nothing is held', async () => {
+    expect(await onServer('ls', 'none:')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('shows a name that would steer the terminal as escapes', async () => {
+    await holdAsJava('evil\u001b[2J\nname');
+    const { stdout } = await onServer('ls', 'evil');
+    expect(stdout).toContain('evil\\u{1b}[2J\\u{a}name');
+  });
+
+  test('has colours on a terminal, and none with NO_COLOR', async () => {
+    await holdAsJava('c');
+    const args = ['ls', 'c', '--redis', redis.url];
+    const coloured = openTerminal(args);
+    expect(await coloured.ended).toBe(0);
+    expect(coloured.written).toContain('\u001b[2mNAME');
+    const plain = openTerminal(args, { env: { NO_COLOR: '1' } });
+    expect(await plain.ended).toBe(0);
+    expect(plain.written).not.toContain('\u001b[2m');
+    expect(plain.text).toContain('NAME');
+  });
+});
+
+describe('inspect', () => {
+  test('shows one lock, as text and as JSON', async () => {
+    const locks = openLocks('billing');
+    const lease = await locks.lock('order').acquire();
+    await recorded(locks);
+    const { code, stdout } = await onServer('inspect', 'order');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^order\n {2}kind {5}lock\n {2}owner {4}billing on .*\n {2}holder {3}[0-9a-f-]{36}:1\n/,
+    );
+    expect(stdout).toContain(`  fence    ${lease.fence}\n`);
+    const json = readAs<{ lock: LockView }>('inspect', (await onServer('inspect', 'order', '--json')).stdout);
+    expect(json.lock).toMatchObject({ application: 'billing', fence: lease.fence });
+  });
+
+  test('exits with 1 when nobody holds it, and with 65 when something else stands there', async () => {
+    expect(await onServer('inspect', 'free')).toMatchObject({ code: 1, stdout: 'free: nobody holds it\n' });
+    const free = await onServer('inspect', 'free', '--json');
+    expect(readAs('inspect', free.stdout)).toEqual({ name: 'free', lock: null });
+    await ask(redis.port, ['RPUSH', 'list', '1']);
+    const other = await onServer('inspect', 'list');
+    expect(other).toMatchObject({ code: 65, stdout: '' });
+    expect(other.stderr).toBe('holdfast: "list": the key holds something else (a list)\n');
+  });
+});
+
+describe('release', () => {
+  const FORCE = ['--force', '--reason', 'the host is gone'];
+
+  test('takes a lock away and says who lost it', async () => {
+    const locks = openLocks('billing');
+    const lease = await locks.lock('order').acquire({ leaseMs: 3_000 });
+    await recorded(locks);
+    const { code, stdout } = await onServer('release', 'order', ...FORCE, '--yes');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^order: released; billing on .*, process \d+ has lost it, .* \(the host is gone\)\n$/,
+    );
+    await waitFor(() => lease.signal.aborted, { what: 'the owner to hear of it' });
+    const again = await onServer('release', 'order', ...FORCE, '--yes', '--json');
+    expect(again.code).toBe(1);
+    expect(readAs('release', again.stdout)).toMatchObject({ isReleased: false, lost: null });
+  });
+
+  test('answers in JSON, and leaves what is no lock untouched', async () => {
+    await holdAsJava('order');
+    const { code, stdout } = await onServer('release', 'order', ...FORCE, '--yes', '--json');
+    expect(code).toBe(0);
+    expect(readAs('release', stdout)).toMatchObject({
+      name: 'order',
+      isReleased: true,
+      lost: { owner: JAVA, application: null },
+      reason: 'the host is gone',
+    });
+    await ask(redis.port, ['SET', 'data', '1']);
+    expect(await onServer('release', 'data', ...FORCE, '--yes')).toMatchObject({ code: 65 });
+    expect(await ask(redis.port, ['GET', 'data'])).toBe('1');
+  });
+
+  test.each([
+    ['--force', ['--reason', 'why', '--yes'], /expected --force/],
+    ['--reason', ['--force', '--yes'], /expected --reason/],
+    ['--yes where nobody can be asked', FORCE, /expected --yes/],
+  ])('wants %s', async (_what, args, said) => {
+    const ran = await onServer('release', 'order', ...args);
+    expect(ran).toMatchObject({ code: 64, stdout: '' });
+    expect(ran.stderr).toMatch(said);
+  });
+
+  test('asks on a terminal, and does nothing without a yes', async () => {
+    await holdAsJava('java');
+    const args = ['release', 'java', ...FORCE, '--redis', redis.url];
+    const no = openTerminal(args);
+    await no.shows(`java is held by ${JAVA}. Take it away? [y/N]`);
+    no.type('n\r');
+    expect(await no.ended).toBe(1);
+    expect(await ask(redis.port, ['EXISTS', 'java'])).toBe(1);
+    const yes = openTerminal(args);
+    await yes.shows('[y/N]');
+    yes.type('y\r');
+    expect(await yes.ended).toBe(0);
+    expect(yes.text).toContain('java: released');
+    expect(await ask(redis.port, ['EXISTS', 'java'])).toBe(0);
+  });
+});
