@@ -3,6 +3,7 @@
  * does is loaded only when it is called: `--help` must be there at once.
  */
 import { Command, Option } from 'commander';
+import type { DoctorFlags } from './commands/doctor.ts';
 import type { ListFlags } from './commands/ls.ts';
 import type { ReleaseFlags } from './commands/release.ts';
 import type { RunFlags } from './commands/run.ts';
@@ -22,6 +23,7 @@ export function buildProgram(version: string): Command {
   addRun(program);
   addLooking(program);
   addRelease(program);
+  addDoctor(program);
   return program;
 }
 
@@ -115,5 +117,24 @@ function addRelease(program: Command): void {
     .action(async (name: string, flags: ReleaseFlags) => {
       const { release } = await import('./commands/release.ts');
       await exitWith(release(name, flags));
+    });
+}
+
+function addDoctor(program: Command): void {
+  withJson(withServers(program.command('doctor')))
+    .summary('look for what can break locks')
+    .description(
+      'Connects to the servers and looks for what can break locks on them: version, role, persistence, eviction, replicas, ' +
+        'clocks, rights, latency, members of a quorum that are one server. Takes and releases a lock of its own. Exits with ' +
+        '0 when all is well, 1 with a warning, 2 with a problem.',
+    )
+    .addOption(
+      new Option('--lease <time>', 'the lease that your programs use')
+        .argParser(duration)
+        .default(30_000, '30s'),
+    )
+    .action(async (flags: DoctorFlags) => {
+      const { doctor } = await import('./commands/doctor.ts');
+      await exitWith(doctor(flags));
     });
 }

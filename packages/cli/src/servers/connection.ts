@@ -50,15 +50,18 @@ export async function openServers(flags: ServerFlags): Promise<Servers> {
   const servers = await reachServers(flags);
   const needed = Math.floor(servers.clients.length / 2) + 1;
   if (servers.up.length >= needed) return servers;
+  throw refuseAll(servers);
+}
+
+/** Too few are up to go on: why, in one line. */
+export function refuseAll(servers: Servers): Failure {
   servers.close();
-  const { down } = servers;
+  const { down, clients } = servers;
   const said = down.map(({ label, reason }) => `${label}: ${reason}`).join('; ');
   // When they disagree, the outage is what to look at first.
   const exit = down.every((refusal) => refusal.exit === down[0]?.exit) ? down[0]?.exit : 'unreachable';
-  throw new Failure(
-    exit ?? 'unreachable',
-    down.length === 1 ? said : `${down.length} of ${servers.clients.length} servers: ${said}`,
-  );
+  const message = clients.length === 1 ? said : `${down.length} of ${clients.length} servers: ${said}`;
+  return new Failure(exit ?? 'unreachable', message);
 }
 
 interface Attempt {

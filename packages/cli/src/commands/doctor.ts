@@ -1,0 +1,76 @@
+/** `holdfast doctor`: connects to what you run, and looks for what can break locks there. */
+import { type Finding, type Level, type Verdict, worstOf } from '../doctor/finding.ts';
+import { checkFleet } from '../doctor/fleet-checks.ts';
+import { checkServer, type Plan } from '../doctor/server-checks.ts';
+import { collectFacts } from '../doctor/server-facts.ts';
+import { tryLocking } from '../doctor/trial.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type Paint, paintFor, printable, printJson, printLines } from '../output.ts';
+import type { ServerFlags } from '../servers/address.ts';
+import { type Refusal, reachServers, refuseAll } from '../servers/connection.ts';
+
+export interface DoctorFlags extends ServerFlags {
+  readonly lease: number;
+  readonly prefix?: string;
+  readonly json?: boolean;
+}
+
+const EXITS: Readonly<Record<Level, number>> = { ok: EXIT.ok, warning: EXIT.nothing, problem: EXIT.problem };
+
+export async function doctor(flags: DoctorFlags): Promise<number> {
+  const servers = await reachServers(flags);
+  if (servers.up.length === 0) throw refuseAll(servers);
+  const asked = servers.clients.length;
+  const plan: Plan = { isQuorum: asked > 1, leaseMs: flags.lease };
+  try {
+    const facts = await Promise.all(servers.up.map(collectFacts));
+    const trials = await Promise.all(servers.up.map((server) => tryLocking(server, flags.prefix ?? '')));
+    const perServer = facts.flatMap((one, at) =>
+      assign(one.label, [...checkServer(one, plan), ...(trials[at] ?? [])]),
+    );
+    const findings = [
+      ...perServer,
+      ...servers.down.map(unreached),
+      ...assign(null, checkFleet(facts, asked)),
+    ];
+    const worst = worstOf(findings);
+    if (flags.json) printJson({ worst, findings });
+    else printLines(describe(findings, paintFor(process.stdout)));
+    return EXITS[worst];
+  } finally {
+    servers.close();
+  }
+}
+
+function assign(server: string | null, verdicts: readonly Verdict[]): Finding[] {
+  return verdicts.map((verdict) => ({ ...verdict, server }));
+}
+
+function unreached({ label, reason }: Refusal): Finding {
+  const advice = 'start it, or correct its address: until then it cannot vote';
+  return { check: 'reach', level: 'problem', server: label, message: reason, advice };
+}
+
+const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+const CHECK_WIDTH = 'persistence'.length + 2;
+const LEVEL_WIDTH = 'warning'.length + 2;
+
+function describe(findings: readonly Finding[], paint: Paint): string[] {
+  const owners = [...new Set(findings.map(({ server }) => server))];
+  const indent = ' '.repeat(2 + LEVEL_WIDTH + CHECK_WIDTH);
+  const sections = owners.flatMap((owner) => [
+    paint('bold', printable(owner ?? 'all of them')),
+    ...findings
+      .filter(({ server }) => server === owner)
+      .flatMap(({ check, level, message, advice }) => [
+        `  ${paint(STYLES[level], level.padEnd(LEVEL_WIDTH))}${check.padEnd(CHECK_WIDTH)}${printable(message)}`,
+        ...(advice === null ? [] : [`${indent}${paint('cyan', `→ ${printable(advice)}`)}`]),
+      ]),
+    '',
+  ]);
+  const count = (level: Level, noun: string): string => {
+    const times = findings.filter((finding) => finding.level === level).length;
+    return `${times === 0 ? 'no' : times} ${noun}${times === 1 ? '' : 's'}`;
+  };
+  return [...sections, `${count('problem', 'problem')}, ${count('warning', 'warning')}`];
+}

@@ -1,0 +1,135 @@
+/** The doctor on real servers, well and unwell. */
+import { describe, expect, test } from 'vitest';
+import { freePort } from '../../holdfast/test/support/free-port.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import type { Finding, Level } from '../src/doctor/finding.ts';
+import { holdfast } from './support/holdfast.ts';
+import { readAs } from './support/schema.ts';
+
+const first = useRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+const second = useRedis();
+
+interface Report {
+  readonly worst: Level;
+  readonly findings: readonly Finding[];
+}
+
+async function examine(
+  urls: readonly string[],
+  ...args: readonly string[]
+): Promise<Report & { code: number | null }> {
+  const servers = urls.flatMap((url) => ['--redis', url]);
+  const { code, stdout, stderr } = await holdfast(['doctor', ...servers, '--json', ...args]);
+  expect(stderr).toBe('');
+  return { code, ...readAs<Report>('doctor', stdout) };
+}
+
+const of = ({ findings }: Report, check: Finding['check']): string[] =>
+  findings.filter((finding) => finding.check === check).map(({ level, message }) => `${level}: ${message}`);
+
+/** Servers of a test file are young. */
+const YOUNG = ['--lease', '1s'];
+
+async function grown(): Promise<void> {
+  const uptime = async () =>
+    /uptime_in_seconds:(\d+)/.exec(String(await ask(first.port, ['INFO', 'server'])))?.[1];
+  await waitFor(async () => Number(await uptime()) >= 1, { what: 'a server that is not new' });
+}
+
+describe('the doctor', () => {
+  test('finds a server well that keeps every lock, and leaves nothing on it', async () => {
+    await grown();
+    const report = await examine([first.url], ...YOUNG);
+    expect(report.findings.filter(({ level, check }) => level !== 'ok' && check !== 'latency')).toEqual([]);
+    expect(of(report, 'version')).toEqual([expect.stringMatching(/^ok: Redis 7\./)]);
+    expect(of(report, 'persistence')).toEqual(['ok: every lock is on disk before it is granted']);
+    expect(of(report, 'scripts')).toEqual(['ok: a lock can be taken, renewed and released']);
+    const keys = [await ask(first.port, ['KEYS', '*'])].flat().map(String);
+    expect(keys.filter((key) => !key.startsWith('redisson_lock_token:'))).toEqual([]);
+  });
+
+  test('exits by the worst: 0, 1 with a warning, 2 with a problem, and says so in words', async () => {
+    const long = ['--lease', '1h'];
+    await grown();
+    const well = await examine([first.url], ...YOUNG);
+    // A busy machine may be slow enough for a warning.
+    expect(well.code).toBe(well.worst === 'ok' ? 0 : 1);
+    const young = await holdfast(['doctor', '--redis', first.url, ...long]);
+    expect(young.code).toBe(1);
+    expect(young.stdout).toMatch(/^ {2}warning {2}uptime {7}up for .* only: owners from before/m);
+    expect(young.stdout).toMatch(/^ +→ wait until it has been up for 1h$/m);
+    expect(young.stdout).toMatch(/\nno problems, \d warnings?\n$/);
+    await ask(second.port, ['CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru']);
+    const sick = await examine([second.url]);
+    expect(sick).toMatchObject({ code: 2, worst: 'problem' });
+    expect(of(sick, 'eviction')).toEqual([
+      expect.stringContaining('problem: maxmemory-policy is allkeys-lru'),
+    ]);
+    expect(of(sick, 'persistence')).toEqual([expect.stringContaining('warning: nothing is kept')]);
+    await ask(second.port, ['CONFIG', 'SET', 'maxmemory', '0']);
+  });
+
+  test('sees a replica, one that is cut off, and a primary that does not mind', async () => {
+    const replica = await startRedis({
+      args: ['--replicaof', '127.0.0.1', String(first.port), '--repl-diskless-sync-delay', '0'],
+    });
+    try {
+      await waitFor(
+        async () => String(await ask(first.port, ['INFO', 'replication'])).includes('state=online'),
+        {
+          limitMs: 15_000,
+        },
+      );
+      const primary = await examine([first.url], ...YOUNG);
+      expect(of(primary, 'replicas')).toEqual([
+        expect.stringContaining('warning: min-replicas-to-write is 0'),
+      ]);
+      const other = await examine([replica.url], ...YOUNG);
+      expect(of(other, 'role')).toEqual([expect.stringContaining('problem: it is a replica')]);
+      expect(other.code).toBe(2);
+    } finally {
+      await replica.stop();
+    }
+  });
+
+  test('sees what the rights of the user do not reach', async () => {
+    const user = ['on', '>pass', '~locks:*', '~redisson_lock_token:{locks:*', '+@all', '-info', '-subscribe'];
+    await ask(first.port, ['ACL', 'SETUSER', 'narrow', 'reset', ...user, 'resetchannels']);
+    const url = first.url.replace('//', '//narrow:pass@');
+    const report = await examine([url], ...YOUNG);
+    expect(report.code).toBe(2);
+    expect(of(report, 'version')).toEqual([expect.stringContaining('warning: the user may not run INFO')]);
+    expect(of(report, 'scripts')).toEqual([
+      expect.stringMatching(/^problem: a lock cannot be taken.*NOPERM/),
+    ]);
+    expect(of(report, 'messages')).toEqual([
+      expect.stringMatching(/^warning: waiters cannot be woken.*NOPERM/),
+    ]);
+    const right = await examine([url], ...YOUNG, '--prefix', 'locks:');
+    expect(of(right, 'scripts')).toEqual(['ok: a lock can be taken, renewed and released']);
+  });
+
+  test('sees a quorum with a server twice, with one that is down, and an even number', async () => {
+    const twice = `redis://localhost:${first.port}`;
+    const down = `redis://127.0.0.1:${await freePort()}`;
+    const report = await examine([first.url, second.url, twice, down]);
+    expect(report.code).toBe(2);
+    expect(of(report, 'quorum')).toEqual([
+      expect.stringMatching(/^problem: redis:\S+ and redis:\S+ are one and the same server/),
+      'warning: 4 servers: 1 may fail, no more than with 3',
+    ]);
+    expect(of(report, 'reach')).toEqual([expect.stringContaining('problem: nothing listens there')]);
+    expect(of(report, 'persistence')).toContainEqual(
+      expect.stringMatching(/^ok: nothing is kept.*does not vote/),
+    );
+    expect(of(report, 'clock').at(-1)).toMatch(/^ok: the clocks of the servers are at most \d+ ms apart$/);
+  });
+
+  test('of no server at all says why in one line', async () => {
+    const ran = await holdfast(['doctor', '--redis', `redis://127.0.0.1:${await freePort()}`]);
+    expect(ran).toMatchObject({ code: 69, stdout: '' });
+    expect(ran.stderr).toMatch(/^holdfast: redis:\S+: nothing listens there.*\n$/);
+  });
+});
