@@ -27,8 +27,10 @@ export interface LuaModule {
   _lua_error(state: LuaState): number;
   _lua_getfield(state: LuaState, index: number, name: number): void;
   _lua_getinfo(state: LuaState, what: number, record: number): number;
+  _lua_getmetatable(state: LuaState, index: number): number;
   _lua_getstack(state: LuaState, level: number, record: number): number;
   _lua_gettop(state: LuaState): number;
+  _lua_insert(state: LuaState, index: number): void;
   _lua_pcall(state: LuaState, args: number, results: number, handler: number): number;
   _lua_pushboolean(state: LuaState, value: number): void;
   _lua_pushcclosure(state: LuaState, fn: number, upvalues: number): void;
@@ -38,8 +40,9 @@ export interface LuaModule {
   _lua_pushvalue(state: LuaState, index: number): void;
   _lua_rawget(state: LuaState, index: number): void;
   _lua_rawgeti(state: LuaState, index: number, item: number): void;
+  _lua_rawset(state: LuaState, index: number): void;
   _lua_rawseti(state: LuaState, index: number, item: number): void;
-  _lua_setfenv(state: LuaState, index: number): number;
+  _lua_replace(state: LuaState, index: number): void;
   _lua_setfield(state: LuaState, index: number, name: number): void;
   _lua_setmetatable(state: LuaState, index: number): number;
   _lua_settop(state: LuaState, index: number): void;
@@ -51,6 +54,8 @@ export interface LuaModule {
 
 export const LUA_REGISTRY = -10_000;
 export const LUA_GLOBALS = -10_002;
+/** For a call that may return any number of values. */
+export const LUA_ALL_RESULTS = -1;
 
 export const LUA_TYPE = { nil: 0, boolean: 1, number: 3, string: 4, table: 5, function: 6 } as const;
 

@@ -4,7 +4,14 @@
  * Redis marks its tables read-only with a patched Lua. Ours are empty tables that look everything up in the real
  * ones and refuse every write, which a script cannot tell from the original unless it walks them with `pairs`.
  */
-import { LUA_GLOBALS, LUA_REGISTRY, LUA_TYPE, type LuaFunction, type LuaState } from './lua-module.ts';
+import {
+  LUA_ALL_RESULTS,
+  LUA_GLOBALS,
+  LUA_REGISTRY,
+  LUA_TYPE,
+  type LuaFunction,
+  type LuaState,
+} from './lua-module.ts';
 import type { LuaStack } from './lua-stack.ts';
 
 const FUNCTIONS = [
@@ -18,10 +25,8 @@ const FUNCTIONS = [
   'loadstring',
   'next',
   'pairs',
-  'pcall',
   'rawequal',
   'rawget',
-  'rawset',
   'select',
   'setmetatable',
   'tonumber',
@@ -36,11 +41,12 @@ const ABSENT = new Set(['bit', 'cjson', 'cmsgpack', 'struct']);
 /** Redis puts a generator of its own behind these, which gives the same numbers in every run. */
 const ABSENT_IN_MATH = ['random', 'randomseed'];
 
+const READ_ONLY = 'Attempt to modify a readonly table';
+
 export class LuaSandbox {
   readonly #stack: LuaStack;
   readonly #state: LuaState;
-  /** Registry keys of the table that scripts see as `_G`, and of the one behind it. */
-  readonly #face: number;
+  /** Registry key of the table behind the one that scripts see as `_G`. */
   readonly #globals: number;
 
   constructor(
@@ -53,6 +59,10 @@ export class LuaSandbox {
     const { module } = stack;
     module._lua_createtable(state, 0, FUNCTIONS.length + LIBRARIES.length);
     for (const name of FUNCTIONS) this.#copyGlobal(name);
+    this.#pushFunction((calling) => this.#protectedCall(calling));
+    module._lua_setfield(state, -2, stack.name('pcall'));
+    this.#pushFunction((calling) => this.#rawSet(calling));
+    module._lua_setfield(state, -2, stack.name('rawset'));
     for (const name of LIBRARIES) this.#copyLibrary(name);
     this.#pushRedis(redis);
     this.#setReadOnly('redis');
@@ -63,18 +73,13 @@ export class LuaSandbox {
     module._lua_pushvalue(state, -1);
     this.#globals = stack.keep(state);
     this.#wrap();
-    this.#face = stack.keep(state);
     module._lua_rawgeti(state, LUA_REGISTRY, this.#globals);
-    module._lua_rawgeti(state, LUA_REGISTRY, this.#face);
+    module._lua_pushvalue(state, -2);
     module._lua_setfield(state, -2, stack.name('_G'));
+    module._lua_settop(state, -2);
+    // From here on: also what a script itself loads from a string has these globals.
+    module._lua_replace(state, LUA_GLOBALS);
     module._lua_settop(state, 0);
-  }
-
-  /** Gives the function on top of the stack these globals. */
-  confine(): void {
-    const { module } = this.#stack;
-    module._lua_rawgeti(this.#state, LUA_REGISTRY, this.#face);
-    module._lua_setfenv(this.#state, -2);
   }
 
   setArguments(keys: readonly string[], args: readonly string[]): void {
@@ -92,6 +97,44 @@ export class LuaSandbox {
     const { module } = this.#stack;
     module._lua_getfield(this.#state, LUA_GLOBALS, this.#stack.name(name));
     module._lua_setfield(this.#state, -2, this.#stack.name(name));
+  }
+
+  /** Redis's own `pcall`: an error that is a table with an `err` is caught as that text. */
+  #protectedCall(state: LuaState): number {
+    const { module } = this.#stack;
+    const args = module._lua_gettop(state) - 1;
+    if (args < 0) return this.#stack.raise(state, "bad argument #1 to 'pcall' (value expected)");
+    const isOk = module._lua_pcall(state, args, LUA_ALL_RESULTS, 0) === 0;
+    if (!isOk && module._lua_type(state, -1) === LUA_TYPE.table) {
+      module._lua_getfield(state, -1, this.#stack.name('err'));
+      const hasText = module._lua_type(state, -1) === LUA_TYPE.string;
+      if (!hasText) module._lua_settop(state, -2);
+    }
+    if (!isOk) {
+      module._lua_insert(state, 1);
+      module._lua_settop(state, 1);
+    }
+    module._lua_pushboolean(state, isOk ? 1 : 0);
+    module._lua_insert(state, 1);
+    return module._lua_gettop(state);
+  }
+
+  /** Goes past metatables, though not past ours. */
+  #rawSet(state: LuaState): number {
+    const { module } = this.#stack;
+    module._lua_settop(state, 3);
+    if (module._lua_type(state, 1) !== LUA_TYPE.table)
+      return this.#stack.raise(state, "bad argument #1 to 'rawset' (table expected)");
+    if (module._lua_getmetatable(state, 1) === 1) {
+      module._lua_getfield(state, -1, this.#stack.name('__metatable'));
+      if (module._lua_type(state, -1) === LUA_TYPE.boolean) {
+        this.#stack.pushString(state, READ_ONLY);
+        return module._lua_error(state);
+      }
+      module._lua_settop(state, 3);
+    }
+    module._lua_rawset(state, 1);
+    return 1;
   }
 
   #copyLibrary(name: string): void {
@@ -134,7 +177,7 @@ export class LuaSandbox {
     module._lua_createtable(state, 0, 3);
     module._lua_rawgeti(state, LUA_REGISTRY, table);
     module._lua_setfield(state, -2, this.#stack.name('__index'));
-    this.#pushFunction((failing) => this.#stack.raise(failing, 'Attempt to modify a readonly table'));
+    this.#pushFunction((failing) => this.#stack.raise(failing, READ_ONLY));
     module._lua_setfield(state, -2, this.#stack.name('__newindex'));
     this.#hideMetatable();
     module._lua_setmetatable(state, -2);

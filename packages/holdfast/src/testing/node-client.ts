@@ -43,6 +43,8 @@ class NodeClient implements Client {
     this.#host = host;
   }
 
+  readonly connections = 1;
+
   get isConnected(): boolean {
     return !this.#isClosed && !this.#host.isClosed;
   }

@@ -46,6 +46,7 @@ export class NodeState implements Moment {
   #startedMs = 0;
   #skewMs = 0;
   #wallMs = 0;
+  #nowUs = 0;
   #connectionsMade = 0;
   #isPaused = false;
   #held: (() => void)[] = [];
@@ -61,8 +62,9 @@ export class NodeState implements Moment {
     return Math.floor(this.#wallMs);
   }
 
+  /** The same in microseconds. A clock of milliseconds is helped out: no two commands come at the same one. */
   get nowUs(): number {
-    return Math.floor(this.#wallMs * 1000);
+    return this.#nowUs;
   }
 
   get uptimeMs(): number {
@@ -72,6 +74,10 @@ export class NodeState implements Moment {
   /** Reads the clock. Within a command, and so within a script, time stands still. */
   tick(): void {
     this.#wallMs = this.clock.wallMs() + this.#skewMs;
+    const us = Math.floor(this.#wallMs * 1000);
+    const lastOfMsUs = this.nowMs * 1000 + 999;
+    const isSameMs = Math.floor(this.#nowUs / 1000) === this.nowMs;
+    this.#nowUs = isSameMs ? Math.min(Math.max(us, this.#nowUs + 1), lastOfMsUs) : us;
   }
 
   /** Sets the node's wall clock forward or back. */

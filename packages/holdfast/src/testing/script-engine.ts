@@ -116,7 +116,6 @@ export class ScriptEngine {
       this.#module._lua_settop(state, -2);
       throw new CommandError(`ERR Error compiling script (new function): ${text}`);
     }
-    this.#sandbox.confine();
     const reference = this.#stack.keep(state);
     this.#compiled.set(script.sha, reference);
     if (this.#compiled.size > COMPILED_MAX) this.#forgetOldest();

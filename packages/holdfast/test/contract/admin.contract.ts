@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { type Inspection, LockConflictError, type Locks } from '../../src/index.ts';
 import type { ContractTest } from './harness.ts';
 import { KINDS, type Kind, LOCK, MUTEX } from './kinds.ts';
-import { aborted, failureOf } from './observe.ts';
+import { aborted, contentOf, failureOf } from './observe.ts';
 
 const LONG_MS = 30_000;
 const PROMPT_MS = 3_000;
@@ -211,11 +211,11 @@ function dataIsSafe(test: ContractTest): void {
       const name = bench.name(label);
       const key = bench.foreignKey(name);
       await plant(redis, key);
-      const before = await redis.dumpBuffer(key);
+      const before = await contentOf(redis, key);
       const error = await failureOf(locks.forceRelease(name));
       expect(error).toBeInstanceOf(LockConflictError);
       expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: name });
-      expect(await redis.dumpBuffer(key)).toEqual(before);
+      expect(await contentOf(redis, key)).toEqual(before);
     }
   });
 }

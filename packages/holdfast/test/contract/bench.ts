@@ -4,9 +4,10 @@
  */
 import { Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
+import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { Caller } from './callers.ts';
+import { type Caller, inProcess } from './callers.ts';
 import type { Kind } from './kinds.ts';
 import type { Row } from './matrix.ts';
 
@@ -14,9 +15,14 @@ import type { Row } from './matrix.ts';
 export interface Ground {
   readonly row: Row;
   readonly port: number;
+  /** The server, when it is one in this process. */
+  readonly node: EmbeddedNode | null;
   /** An onlooker's connection, in the caller's database: not one of the clients under test. */
   readonly redis: Redis;
 }
+
+/** Why a rule cannot be asked of this row. Not a failure: the end of the row tells which ones were declined. */
+export class Declined extends Error {}
 
 export interface Ear {
   /** Everything heard so far, in order. */
@@ -27,6 +33,7 @@ export class Bench {
   readonly redis: Redis;
   readonly port: number;
   readonly #row: Row;
+  readonly #node: EmbeddedNode | null;
   readonly #id: string;
   readonly #sessions: Locks[] = [];
   readonly #callers: Caller[] = [];
@@ -34,8 +41,9 @@ export class Bench {
   readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, redis }: Ground, id: string) {
+  constructor({ row, port, node, redis }: Ground, id: string) {
     this.#row = row;
+    this.#node = node;
     this.#id = id;
     this.port = port;
     this.redis = redis;
@@ -60,7 +68,7 @@ export class Bench {
 
   async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
-    const caller = await connect({ port, db, keyPrefix });
+    const caller = await connect({ port, db, keyPrefix, node: this.#node });
     this.#callers.push(caller);
     return caller;
   }
@@ -72,6 +80,7 @@ export class Bench {
 
   /** A session whose way to the server can be disturbed. */
   async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
+    if (this.#row.connect === inProcess) throw new Declined('there is no connection that could be disturbed');
     const proxy = await startProxy(this.port);
     this.#proxies.push(proxy);
     return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };

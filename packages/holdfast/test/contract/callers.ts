@@ -3,17 +3,20 @@ import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
 import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
-import type { RedisClient } from '../../src/index.ts';
+import type { Client, RedisClient } from '../../src/index.ts';
+import type { EmbeddedNode } from '../../src/testing/index.ts';
 
 export interface CallerOptions {
   readonly port: number;
   readonly db: number;
   readonly keyPrefix: string;
+  /** The server, when it is one in this process. */
+  readonly node: EmbeddedNode | null;
 }
 
 /** A connected client of somebody's application. */
 export interface Caller {
-  readonly client: RedisClient;
+  readonly client: RedisClient | Client;
   /** A command of the application's own: the client is still good for what it was made for. */
   ping(): Promise<unknown>;
   close(): Promise<unknown>;
@@ -54,4 +57,16 @@ export async function nodeRedis5({ port, db }: CallerOptions): Promise<Caller> {
   client.on('error', () => {});
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.close() };
+}
+
+/** No client at all: the embedded node's own door. A session closes what it was given, so each gets one of its own. */
+export async function inProcess({ node }: CallerOptions): Promise<Caller> {
+  if (node === null) throw new Error('this door leads to a server in this process only');
+  return {
+    get client() {
+      return node.client();
+    },
+    ping: () => node.command('PING'),
+    close: () => Promise.resolve(),
+  };
 }

@@ -4,7 +4,7 @@ import { LockConflictError } from '../../src/index.ts';
 import type { Bench } from './bench.ts';
 import type { ContractTest } from './harness.ts';
 import { fenceCounter, type Kind, LOCK, MUTEX } from './kinds.ts';
-import { failureOf } from './observe.ts';
+import { contentOf, failureOf } from './observe.ts';
 
 type Plant = (bench: Bench, key: string) => Promise<unknown>;
 
@@ -39,7 +39,7 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
         const name = bench.name();
         const key = bench.foreignKey(name);
         await plant(bench, key);
-        const before = await bench.redis.dumpBuffer(key);
+        const before = await contentOf(bench.redis, key);
         const isForEver = (await bench.redis.pttl(key)) === -1;
         const lock = kind.of(locks, name);
         let runs = 0;
@@ -58,7 +58,7 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
           expect((error as Error).message).toContain(name);
         }
         expect(runs).toBe(0);
-        expect(await bench.redis.dumpBuffer(key)).toEqual(before);
+        expect(await contentOf(bench.redis, key)).toEqual(before);
         expect((await bench.redis.pttl(key)) === -1).toBe(isForEver);
         expect(await bench.keys()).toEqual([key]);
       });
@@ -93,11 +93,11 @@ export function counterConflictContract(test: ContractTest): void {
         const name = bench.name();
         const counter = fenceCounter(bench.key(name));
         await plant(bench, counter);
-        const before = await bench.redis.dumpBuffer(counter);
+        const before = await contentOf(bench.redis, counter);
         const error = await failureOf(locks.lock(name).acquire());
         expect(error).toBeInstanceOf(LockConflictError);
         expect(await bench.keys()).toEqual([counter]);
-        expect(await bench.redis.dumpBuffer(counter)).toEqual(before);
+        expect(await contentOf(bench.redis, counter)).toEqual(before);
       });
     }
   });

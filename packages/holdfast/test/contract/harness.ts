@@ -8,9 +8,10 @@
  */
 import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
-import { type RedisServer, useRedis } from '../support/redis-server.ts';
+import { EmbeddedNode } from '../../src/testing/index.ts';
+import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { Bench, type Ground } from './bench.ts';
+import { Bench, Declined, type Ground } from './bench.ts';
 import { fenceCounter } from './kinds.ts';
 import type { Row } from './matrix.ts';
 import { Violation } from './observe.ts';
@@ -35,19 +36,22 @@ const RULE_LIMIT_MS = 90_000;
 /** A server for the row, an onlooker's connection to it, and a look at what the whole row leaves behind. */
 class Stage implements Ground {
   readonly row: Row;
-  readonly #server: RedisServer;
+  readonly node: EmbeddedNode | null;
+  readonly #portOf: () => number;
   readonly #retried: string[] = [];
+  readonly #declined: string[] = [];
   #redis: Redis | undefined;
   #watch: StallWatch | undefined;
   #benches = 0;
 
-  constructor(row: Row, server: RedisServer) {
+  constructor(row: Row, node: EmbeddedNode | null, portOf: () => number) {
     this.row = row;
-    this.#server = server;
+    this.node = node;
+    this.#portOf = portOf;
   }
 
   get port(): number {
-    return this.#server.port;
+    return this.#portOf();
   }
 
   get redis(): Redis {
@@ -63,6 +67,8 @@ class Stage implements Ground {
   async close(): Promise<void> {
     if (this.#retried.length > 0)
       console.info(`${this.row.title}, tried again:\n- ${this.#retried.join('\n- ')}`);
+    if (this.#declined.length > 0)
+      console.info(`${this.row.title}, declined:\n- ${this.#declined.join('\n- ')}`);
     await this.#watch?.end();
     await this.#expectClean().finally(() => this.redis.quit());
   }
@@ -73,6 +79,10 @@ class Stage implements Ground {
       const beganMs = performance.now();
       const [outcome] = await Promise.allSettled([this.#attempt(rule)]);
       if (outcome.status === 'fulfilled') return;
+      if (outcome.reason instanceof Declined) {
+        this.#declined.push(`${title}: ${outcome.reason.message}`);
+        return;
+      }
       const worstMs = (await this.#watch?.longestSince(beganMs)) ?? 0;
       if (worstMs <= stallMs || tries === TRIES_MAX || outcome.reason instanceof Violation)
         throw outcome.reason;
@@ -111,9 +121,24 @@ function isCounterUnder(key: string, prefix: string): boolean {
   return key.startsWith(prefix) || key.startsWith(prefix.replace('{', ''));
 }
 
+function useServer(row: Row): Stage {
+  const server = useRedis();
+  return new Stage(row, null, () => server.port);
+}
+
+function useEmbedded(row: Row): Stage {
+  const node = new EmbeddedNode();
+  let listening = 0;
+  beforeAll(async () => {
+    ({ port: listening } = await node.listen());
+  });
+  afterAll(() => node.close());
+  return new Stage(row, node, () => listening);
+}
+
 /** Call it inside the `describe` of the row. */
 export function useRow(row: Row): ContractTest {
-  const stage = new Stage(row, useRedis());
+  const stage = row.isEmbedded === true ? useEmbedded(row) : useServer(row);
   beforeAll(() => stage.open());
   afterAll(() => stage.close());
   return (title, rule, options = {}) => {

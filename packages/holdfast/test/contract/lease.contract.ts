@@ -5,7 +5,7 @@ import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './bench.ts';
 import { type ContractTest, PUNCTUAL } from './harness.ts';
 import { fenceOf, type Kind } from './kinds.ts';
-import { aborted, during, failureOf, Violation } from './observe.ts';
+import { aborted, contentOf, during, failureOf, Violation } from './observe.ts';
 
 const LONG_MS = 30_000;
 /** Renewed every 500 ms, so a loss that only time could tell comes much later than one that a renewal finds. */
@@ -144,13 +144,13 @@ function lossContract(test: ContractTest, kind: Kind): void {
           const key = bench.foreignKey(name);
           const lease = await kind.of(locks, name).acquire({ leaseMs: LOSS_LEASE_MS });
           await lose(bench, key);
-          const bytes = await bench.redis.dumpBuffer(key);
+          const bytes = await contentOf(bench.redis, key);
           const lostMs = performance.now();
           const reason = await aborted(lease.signal);
           const toldMs = performance.now() - lostMs;
           expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 });
           expect(await lease.release()).toBe(false);
-          expect(await bench.redis.dumpBuffer(key)).toEqual(bytes);
+          expect(await contentOf(bench.redis, key)).toEqual(bytes);
           expect(reason).toBeInstanceOf(LockLostError);
           const loss = { code: 'ELOCKLOST', lock: name, reason: 'gone', fence: fenceOf(lease) };
           expect(reason).toMatchObject(loss);

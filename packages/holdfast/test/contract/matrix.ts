@@ -1,10 +1,12 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
-import { type Connect, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
+import { type Connect, inProcess, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
 
 export interface Row {
   readonly title: string;
   readonly connect: Connect;
+  /** Whether the server is the embedded node. @default false */
+  readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
   readonly db?: number;
   /** The caller's own, set on its client. @default '' */
@@ -35,4 +37,6 @@ export const MATRIX: readonly Row[] = [
   { title: 'ioredis 6 on a shared connection', connect: ioredis6, options: { shareConnection: true } },
   { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
   { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 } },
+  { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
+  { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true },
 ];

@@ -1,8 +1,22 @@
 /** Ways of looking at what happens. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import type { Lease } from '../../src/index.ts';
 
 const LOOK_EVERY_MS = 10;
+
+/** What a key holds, whatever its type. */
+export async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  const type = await redis.type(key);
+  const read: Readonly<Record<string, () => Promise<unknown>>> = {
+    string: () => redis.getBuffer(key),
+    hash: () => redis.hgetall(key),
+    list: () => redis.lrange(key, 0, -1),
+    set: async () => (await redis.smembers(key)).sort(),
+    zset: () => redis.zrange(key, '0', '-1', 'WITHSCORES'),
+  };
+  return [type, await read[type]?.()];
+}
 
 /** What a promise rejects with. One that resolves is an error. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {

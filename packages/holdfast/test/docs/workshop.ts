@@ -36,7 +36,10 @@ export class Workshop {
       rootDir: '/',
       outDir: join(this.#folder, 'out'),
       // For the compiler too `holdfast` is what is being worked on, not what was built last.
-      paths: { holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')] },
+      paths: {
+        holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')],
+        'holdfast/testing': [join(ROOT, 'packages/holdfast/src/testing/index.ts')],
+      },
       // As strict as a reader's own project is likely to be.
       noPropertyAccessFromIndexSignature: false,
       noUnusedLocals: false,
@@ -79,7 +82,8 @@ export class Workshop {
     }
     const own = this.#compiled(join(ROOT, 'packages/holdfast'));
     mkdirSync(own, { recursive: true });
-    writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports: './src/index.js' }));
+    const exports = { '.': './src/index.js', './testing': './src/testing/index.js' };
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports }));
     symlinkSync(own, join(packages, 'holdfast'));
   }
 
