@@ -18,7 +18,8 @@ export function integer(least: number, most: number): (text: string) => number {
   };
 }
 
-function oneMore(value: string, before: readonly string[] | undefined): string[] {
+/** For an option that may be repeated. */
+export function oneMore(value: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 

@@ -3,6 +3,8 @@
  * does is loaded only when it is called: `--help` must be there at once.
  */
 import { Command, Option } from 'commander';
+import type { DemoFlags } from './commands/demo.ts';
+import type { DevFlags } from './commands/dev.ts';
 import type { DoctorFlags } from './commands/doctor.ts';
 import type { ListFlags } from './commands/ls.ts';
 import type { ReleaseFlags } from './commands/release.ts';
@@ -10,7 +12,7 @@ import type { RunFlags } from './commands/run.ts';
 import type { WatchFlags } from './commands/watch.ts';
 import { EXIT } from './exit-codes.ts';
 import type { ReaderFlags } from './locks/lock-reader.ts';
-import { duration, integer, withJson, withServers } from './options.ts';
+import { duration, integer, oneMore, withJson, withServers } from './options.ts';
 
 export function buildProgram(version: string): Command {
   const program = new Command('holdfast')
@@ -24,6 +26,8 @@ export function buildProgram(version: string): Command {
   addLooking(program);
   addRelease(program);
   addDoctor(program);
+  addDemo(program);
+  addDev(program);
   return program;
 }
 
@@ -136,5 +140,39 @@ function addDoctor(program: Command): void {
     .action(async (flags: DoctorFlags) => {
       const { doctor } = await import('./commands/doctor.ts');
       await exitWith(doctor(flags));
+    });
+}
+
+function addDemo(program: Command): void {
+  withJson(program.command('demo'))
+    .summary('see it work in a minute')
+    .description(
+      'Sells a stock from several shop processes at once: without a lock, with it, with a shop that is killed while it holds ' +
+        'the lock, and with one that is frozen past its lease. Needs no Redis: it brings one of its own.',
+    )
+    .addOption(
+      new Option('--redis <url>', 'play it on this server; repeat it for a quorum').argParser(oneMore),
+    )
+    .option('--instances <count>', 'how many shops', integer(1, 20), 3)
+    .option('--stock <count>', 'how many items', integer(10, 1_000_000), 5_000)
+    .option('--buyers <count>', 'how many buy at the same time', integer(2, 1_000), 60)
+    .option('--seconds <count>', 'close the shops of each round after so long', integer(1, 600), 12)
+    .option('--no-chaos', 'without the shops that are killed and frozen')
+    .action(async (flags: DemoFlags) => {
+      const { demo } = await import('./commands/demo.ts');
+      await exitWith(demo(flags));
+    });
+}
+
+function addDev(program: Command): void {
+  withJson(program.command('dev'))
+    .summary('a Redis for local work')
+    .description(
+      'Runs a small Redis for local work on the loopback interface until Ctrl-C. It keeps nothing.',
+    )
+    .option('--port <number>', 'where to listen; 0 for any free port', integer(0, 65_535), 6_379)
+    .action(async (flags: DevFlags) => {
+      const { dev } = await import('./commands/dev.ts');
+      await exitWith(dev(flags));
     });
 }

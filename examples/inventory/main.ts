@@ -1,0 +1,47 @@
+/**
+ * One instance of the shop. Start several: they share the stock.
+ *
+ *     npx tsx examples/inventory/main.ts --port 8001
+ */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import { Locks, type RedisClient } from 'holdfast';
+import { Redis } from 'ioredis';
+import { createShopServer } from './server.ts';
+import { CarefulShop, CarelessShop } from './shop.ts';
+import { Stock } from './stock.ts';
+
+const { values } = parseArgs({
+  options: {
+    /** Repeat it for a quorum of servers; the stock is on the first. */
+    redis: { type: 'string', multiple: true, default: ['redis://127.0.0.1:6379'] },
+    item: { type: 'string', default: 'inventory' },
+    port: { type: 'string', default: '0' },
+    'lease-ms': { type: 'string', default: '30000' },
+    careless: { type: 'boolean', default: false },
+  },
+});
+
+const clients = values.redis.map((url) => new Redis(url));
+const [redis, ...others] = clients as [Redis, ...Redis[]];
+const options = { leaseMs: Number(values['lease-ms']), application: 'inventory shop' };
+// An array of clients is a quorum.
+const locks = new Locks((others.length === 0 ? redis : clients) as RedisClient, options);
+const stock = new Stock(redis, `${values.item}:stock`);
+const shop = values.careless ? new CarelessShop(stock) : new CarefulShop(stock, locks, values.item);
+
+const server = createShopServer(shop, stock, locks.session);
+server.listen(Number(values.port), '127.0.0.1');
+await once(server, 'listening');
+const { port } = server.address() as AddressInfo;
+console.log(JSON.stringify({ port, session: locks.session }));
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, async () => {
+    server.closeAllConnections();
+    server.close();
+    await locks.close();
+    for (const client of clients) client.disconnect();
+  });
+}

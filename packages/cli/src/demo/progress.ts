@@ -1,0 +1,107 @@
+/** What goes on, while it goes on: one line that changes on a terminal, one line a round elsewhere. */
+import type { Locks } from 'holdfast';
+import { cut, type Paint } from '../output.ts';
+import { type Crowd, countHandovers } from './crowd.ts';
+import type { RoundName, RoundResult } from './round.ts';
+import type { Audience } from './sale.ts';
+import type { ShopProcess } from './shop-process.ts';
+
+const REFRESH_MS = 100;
+const BAR_CELLS = 24;
+const CLEAR = '\r\u001b[K';
+
+export const TITLES: Readonly<Record<RoundName, string>> = {
+  without: 'Round 1: no lock',
+  with: 'Round 2: with the lock',
+  killed: 'Round 3: a shop is killed while it holds the lock',
+  frozen: 'Round 4: a shop is frozen past its lease',
+};
+
+export const whole = (value: number): string => value.toLocaleString('en-US');
+
+export class Progress implements Audience {
+  readonly #locks: Locks;
+  readonly #item: string;
+  readonly #paint: Paint;
+  readonly #isLive: boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #holder = '';
+
+  constructor(locks: Locks, item: string, paint: Paint, isLive: boolean) {
+    this.#locks = locks;
+    this.#item = item;
+    this.#paint = paint;
+    this.#isLive = isLive;
+  }
+
+  begin(round: RoundName, stock: number, crowd: Crowd, shops: readonly ShopProcess[]): void {
+    this.#print(this.#paint('bold', TITLES[round]));
+    if (!this.#isLive) return;
+    const startedMs = performance.now();
+    this.#timer = setInterval(() => {
+      void this.#askHolder(shops);
+      process.stdout.write(
+        CLEAR + cut(this.#status(round, stock, crowd, startedMs), process.stdout.columns ?? 80),
+      );
+    }, REFRESH_MS);
+  }
+
+  event(text: string): void {
+    this.#print(`  ${text}`);
+  }
+
+  end(result: RoundResult): void {
+    clearInterval(this.#timer);
+    this.#print(`  ${this.#outcome(result)}`);
+  }
+
+  #status(round: RoundName, stock: number, crowd: Crowd, startedMs: number): string {
+    const { sold } = crowd;
+    const full = Math.min(BAR_CELLS, Math.round((sold / stock) * BAR_CELLS));
+    const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full);
+    const rate = Math.round(sold / Math.max(0.1, (performance.now() - startedMs) / 1000));
+    const over = sold > stock ? `, ${whole(sold - stock)} too many` : '';
+    const common = `  ${bar} ${whole(sold)} of ${whole(stock)} sold${over}, ${whole(rate)} a second`;
+    if (round === 'without') return common;
+    return `${common}, ${this.#holder}, ${whole(countHandovers(crowd.receipts))} handovers`;
+  }
+
+  async #askHolder(shops: readonly ShopProcess[]): Promise<void> {
+    const found = await this.#locks.inspect(this.#item).catch(() => null);
+    const shop =
+      found?.kind === 'lock' ? shops.find(({ session }) => found.owner.startsWith(session)) : undefined;
+    this.#holder = shop === undefined ? 'nobody holds it' : `shop ${shop.number} holds it`;
+  }
+
+  #outcome({
+    round,
+    sold,
+    stock,
+    left,
+    oversold,
+    lostUpdates,
+    isExact,
+    seconds,
+    pausedMs,
+    refusedWrites,
+  }: RoundResult): string {
+    const counted = `${whole(sold)} of ${whole(stock)} sold in ${seconds.toFixed(1)} s, ${whole(left)} left`;
+    if (!isExact) {
+      const over = oversold > 0 ? `oversold by ${whole(oversold)}` : 'not exact';
+      return `${this.#paint('red', over)}: ${counted}; the stock missed ${whole(lostUpdates)} sales`;
+    }
+    const pause = pausedMs === null ? '' : `; the others went on after ${(pausedMs / 1000).toFixed(1)} s`;
+    const refused =
+      round === 'frozen'
+        ? `; its late write was ${refusedWrites > 0 ? 'refused by the fence' : 'not refused'}`
+        : '';
+    return `${this.#paint('green', 'exact')}: ${counted}${pause}${refused}`;
+  }
+
+  #print(line: string): void {
+    process.stdout.write(`${this.#isLive ? CLEAR : ''}${line}\n`);
+  }
+}
+
+/** With `--json` there is nothing to see until the end. */
+export const SILENT: Audience = { begin: () => {}, event: () => {}, end: () => {} };
