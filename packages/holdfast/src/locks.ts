@@ -1,6 +1,5 @@
 /** The facade: one per Redis, for the life of the process. */
-import { adaptClient, type RedisClient } from './clients/adapt.ts';
-import type { Client } from './clients/client.ts';
+import type { RedisClient } from './clients/adapt.ts';
 import { Agenda } from './core/agenda.ts';
 import { describe } from './core/describe.ts';
 import { type Finding, type Inspection, Inspector } from './core/inspection.ts';
@@ -12,7 +11,7 @@ import { Lock } from './primitives/lock.ts';
 import { LockProtocol } from './primitives/lock-protocol.ts';
 import { Mutex } from './primitives/mutex.ts';
 import { MutexProtocol } from './primitives/mutex-protocol.ts';
-import { SingleTopology } from './topologies/single.ts';
+import { topologyOf } from './topologies/choice.ts';
 
 export interface CloseOptions {
   /** How long owners may finish before what they hold is taken from them. @default 0 */
@@ -29,13 +28,13 @@ export class Locks {
   readonly #inspector: Inspector;
   readonly #keyPrefix: string;
 
-  constructor(client: RedisClient | Client, options: LocksOptions = {}) {
+  /** One client: its server decides. Several, of independent servers: a majority of them does. */
+  constructor(clients: RedisClient | readonly RedisClient[], options: LocksOptions = {}) {
     const resolved = resolveLocksOptions(options);
     const agenda = new Agenda(resolved.clock);
-    const { random, shareConnection } = resolved;
-    const adapted = adaptClient(client, { agenda, random, shareConnection });
-    this.#session = new Session(new SingleTopology(adapted, resolved.clock), agenda, resolved);
-    this.#keyPrefix = adapted.keyPrefix + resolved.prefix;
+    const topology = topologyOf(clients, agenda, resolved);
+    this.#session = new Session(topology, agenda, resolved);
+    this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#inspector = new Inspector(this.#session, this.#keyPrefix);
   }
 

@@ -2,7 +2,7 @@
 --- Ends a hold, whatever its count, and wakes the waiters.
 -- @key lock hash: one field, holder -> hold count
 -- @arg holder string: <session>:<hold number>
--- @arg channel string: where waiters listen
+-- @arg channel string: where waiters listen, empty to wake nobody
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE

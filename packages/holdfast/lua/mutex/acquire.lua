@@ -6,7 +6,7 @@
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @outcome GRANTED now_ms:integer
 -- @bare GRANTED now_ms
--- @outcome HELD now_ms:integer ttl_ms:integer
+-- @outcome HELD now_ms:integer ttl_ms:integer owner:string
 -- @outcome LATE now_ms:integer
 -- @repeat harmless: the same token gets a full lease again
 -- @include now
@@ -19,7 +19,9 @@ local now_ms = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
 if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end
-if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end
+local owner = redis.call('GET', mutex)
+-- The beginning of a token tells owners apart; the whole of it would be the right to release.
+if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end
 return now_ms

@@ -2,7 +2,7 @@
 --- Deletes the mutex if the token is still its owner's, and wakes the waiters.
 -- @key mutex string: the owner's token
 -- @arg token string: random, one per hold
--- @arg channel string: where waiters listen
+-- @arg channel string: where waiters listen, empty to wake nobody
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE

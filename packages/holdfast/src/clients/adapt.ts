@@ -42,6 +42,10 @@ class AdaptedClient implements Client {
     return this.#connection.isConnected;
   }
 
+  get connections(): number {
+    return this.#connection.connections;
+  }
+
   run(call: ScriptCall, timeoutMs: number): Promise<CallResult> {
     return this.#connection.run(call, timeoutMs);
   }

@@ -13,6 +13,7 @@ export class Connection {
   /** Calls made while the connection comes up, in the order in which they will be written. */
   readonly #waiting = new Set<Call>();
   #line: Line | null = null;
+  #connections = 0;
   #isClosed = false;
 
   constructor(driver: Driver, agenda: Agenda) {
@@ -28,6 +29,10 @@ export class Connection {
 
   get isConnected(): boolean {
     return this.#line !== null;
+  }
+
+  get connections(): number {
+    return this.#connections;
   }
 
   run(request: ScriptCall, timeoutMs: number): Promise<CallResult> {
@@ -60,6 +65,7 @@ export class Connection {
   }
 
   #up(wire: Wire, silence: Silence): void {
+    this.#connections += 1;
     this.#line = new Line(wire, silence);
     const nowMs = this.#agenda.clock.monotonicMs();
     for (const call of this.#waiting) this.#line.write(call, nowMs);

@@ -9,6 +9,8 @@ export class SharedConnection {
   readonly #agenda: Agenda;
   readonly #wire: SharedWire;
   readonly #line: Line;
+  /** Its owner reconnects it without telling us: nobody who must know may share. */
+  readonly connections = 1;
   #isClosed = false;
 
   constructor(wire: SharedWire, agenda: Agenda) {

@@ -9,12 +9,12 @@
  */
 import type { LockError } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import type { AcquireResult, HoldTerms, Protocol } from '../topologies/topology.ts';
+import type { AcquireResult, HoldTerms, Protocol, Strays } from '../topologies/topology.ts';
 import { assert } from './assert.ts';
 import { Backoff } from './backoff.ts';
+import { Bid } from './bid.ts';
 import { detached } from './detached.ts';
 import { acquireError } from './failures.ts';
-import { NO_STRAYS, type Strays } from './late-releases.ts';
 import type { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 import type { Waiter } from './waiter.ts';
@@ -23,6 +23,7 @@ import { Wakeup } from './wakeup.ts';
 
 export type Granted = Extract<AcquireResult, { is: 'granted' }>;
 type NotGranted = Exclude<AcquireResult, Granted>;
+type Held = Extract<AcquireResult, { is: 'held' }>;
 
 /** Whom the contender works for. */
 export interface ContenderHost {
@@ -38,12 +39,6 @@ const SLEEP_MS_MAX = 5_000;
 /** A key vanishes a little after its time: asking sooner costs an attempt for nothing. */
 const EXPIRY_SLACK_MS = 2;
 
-/**
- * Fences are microseconds of the server's time, and must not outrun them: after the counter was lost the next one
- * would be smaller. No hold is over in less than this many, two round trips, so this many may be reserved unused.
- */
-const SPARE_FENCES = 64;
-
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
 const ATTEMPT_MS_MIN = 250;
 
@@ -52,22 +47,21 @@ export class Contender {
   readonly #protocol: Protocol;
   readonly #queue: WaiterQueue<Owner | null>;
   readonly #host: ContenderHost;
+  readonly #bid: Bid;
   #wakeup: Wakeup | null = null;
   #backoff: Backoff | null = null;
   #listenBackoff: Backoff | null = null;
-  #terms: HoldTerms | null = null;
-  /** An attempt under the present holder went unanswered: it may have been granted. */
-  #mayExist = false;
-  #strays: Strays = NO_STRAYS;
   #isAttempting = false;
   #last: NotGranted | null = null;
   #outageSinceMs: number | null = null;
+  #splitVotes = 0;
 
   constructor(session: Session, protocol: Protocol, queue: WaiterQueue<Owner | null>, host: ContenderHost) {
     this.#session = session;
     this.#protocol = protocol;
     this.#queue = queue;
     this.#host = host;
+    this.#bid = new Bid(session, protocol);
   }
 
   get isAttempting(): boolean {
@@ -110,7 +104,7 @@ export class Contender {
   async #seek(pauseMs: number): Promise<void> {
     if (pauseMs > 0) await this.#session.pause(pauseMs);
     while (this.#queue.head !== null) {
-      if (this.#last?.is === 'held') await this.#sleepWhileHeld(this.#last.ttlMs);
+      if (this.#last?.is === 'held') await this.#sleepWhileHeld(this.#last);
       else if (this.#last?.is === 'conflict') this.#rejectAll(this.#last);
       else if (this.#last !== null) await this.#sleepAfterFailure(this.#last);
       if (this.#queue.head === null) break;
@@ -123,46 +117,29 @@ export class Contender {
   #attempt(): Promise<AcquireResult> {
     const waiter = this.#queue.head;
     assert(waiter !== null, () => 'an attempt is made for a waiter');
-    const { leaseMs } = waiter.options;
-    // Under the same holder the same fences: a repeated grant must answer what the first one answered.
-    this.#terms =
-      this.#mayExist && this.#terms !== null ? { ...this.#terms, leaseMs } : this.#newTerms(leaseMs);
+    const terms = this.#bid.next(waiter.options.leaseMs, this.#queue.size - 1);
     this.#wakeup?.reset();
     this.#isAttempting = true;
     const waitMs = Math.max(waiter.remainingMs, ATTEMPT_MS_MIN);
     const timeoutMs = Math.min(this.#session.options.callTimeoutMs, waitMs);
-    return this.#session.topology.acquire(this.#protocol, this.#terms, timeoutMs);
-  }
-
-  #newTerms(leaseMs: number): HoldTerms {
-    const holder = this.#session.newHolder(this.#protocol);
-    const behind = this.#queue.size - 1;
-    // Where some wait more will come while it is held. Alone, there is nobody to hand over to.
-    const spare = behind > 0 ? Math.max(behind, SPARE_FENCES) : 0;
-    return { holder, leaseMs, fences: 1 + Math.min(this.#session.options.handovers, spare) };
+    return this.#session.topology.acquire(this.#protocol, terms, timeoutMs);
   }
 
   #isGranted(result: AcquireResult): result is Granted {
     this.#isAttempting = false;
     if (result.is === 'granted') return true;
     if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
-      this.#mayExist = true;
-      const { agenda, options } = this.#session;
-      const { count, leaseMs } = this.#strays;
-      const untilMs = agenda.clock.monotonicMs() + options.callTimeoutMs;
-      const longestMs = Math.max(leaseMs, this.#terms?.leaseMs ?? 0);
-      this.#strays = { count: count + 1, untilMs, leaseMs: longestMs };
+      this.#bid.noteUnanswered();
     }
     this.#last = result;
     return false;
   }
 
   #grant(granted: Granted): void {
-    const terms = this.#terms as HoldTerms;
-    const strays = this.#strays;
-    this.#forgetTerms();
+    const { terms, strays } = this.#bid.take();
     this.#last = null;
     this.#outageSinceMs = null;
+    this.#splitVotes = 0;
     this.#backoff = null;
     const waiter = this.#queue.head;
     if (waiter !== null) {
@@ -170,19 +147,22 @@ export class Contender {
     } else {
       // The grant crossed the last caller's departure.
       const left = { ...strays, count: strays.count + 1 };
-      this.#session.lateReleases.add(this.#protocol, terms.holder, terms.leaseMs, left);
+      this.#session.topology.lateReleases.add(this.#protocol, terms, left);
       this.stopListening();
       this.#host.gaveUp();
     }
     this.#session.finish();
   }
 
-  async #sleepWhileHeld(ttlMs: number): Promise<void> {
+  async #sleepWhileHeld(held: Held): Promise<void> {
+    const { ttlMs } = held;
     this.#outageSinceMs = null;
-    this.#backoff = null;
+    if (!held.isSplit) this.#backoff = null;
     for (const waiter of this.#queue.takeTries()) waiter.resolve(null);
     this.#settleWaits();
     if (this.#queue.head === null) return;
+    if (held.isSplit) return this.#sleepAfterSplit(held);
+    this.#splitVotes = 0;
     const { callTimeoutMs, random } = this.#session.options;
     const wakeup = this.#openWakeup();
     let capMs = SLEEP_MS_MAX * (1 - random.fraction() / 4);
@@ -196,6 +176,14 @@ export class Contender {
       if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
     }
     await this.#sleep(ttlMs < 0 ? capMs : Math.min(capMs, ttlMs + EXPIRY_SLACK_MS));
+  }
+
+  /** Nobody has it, and nobody will say so: a random while settles who comes first. */
+  async #sleepAfterSplit(split: Held): Promise<void> {
+    this.#splitVotes += 1;
+    if (this.#splitVotes > this.#session.options.splitVotesMax) return this.#rejectAll(split);
+    this.#backoff ??= new Backoff(this.#session.options.random);
+    await this.#sleep(this.#backoff.nextMs());
   }
 
   async #sleepAfterFailure(result: Extract<AcquireResult, { is: 'refused' | 'unknown' }>): Promise<void> {
@@ -272,28 +260,17 @@ export class Contender {
 
   /** Nobody wants it any more. */
   #giveUp(): void {
-    if (this.#mayExist && this.#terms !== null) {
-      const { holder, leaseMs } = this.#terms;
-      this.#session.lateReleases.add(this.#protocol, holder, leaseMs, this.#strays);
-    }
-    this.#forgetTerms();
+    this.#bid.withdraw();
     this.stopListening();
     this.#host.gaveUp();
     this.#session.finish();
-  }
-
-  /** The next attempt is under a holder of its own. */
-  #forgetTerms(): void {
-    this.#terms = null;
-    this.#mayExist = false;
-    this.#strays = NO_STRAYS;
   }
 
   /** Something that cannot happen did: every caller hears it rather than waiting for ever. */
   #fail(error: unknown): void {
     this.#isAttempting = false;
     for (const waiter of this.#queue.takeAll()) waiter.reject(error);
-    this.#mayExist = true;
+    this.#bid.noteUnanswered();
     this.#giveUp();
   }
 }

@@ -39,6 +39,10 @@ export function acquireError(
   }
   switch (result.is) {
     case 'held': {
+      if (result.isSplit) {
+        const message = `${quoted(protocol)}: waited ${tookMs} ms and did not get it; the votes were split between several callers`;
+        return new LockTimeoutError(message, details);
+      }
       const holder = { owner: result.owner, ttlMs: result.ttlMs };
       const message = `${quoted(protocol)}: waited ${tookMs} ms and did not get it; ${describeHolder(holder)}`;
       return new LockTimeoutError(message, { ...details, holder });
@@ -66,7 +70,8 @@ function unavailable(
   details: { lock: string; elapsedMs: number },
 ): LockUnavailableError {
   const tookMs = Math.round(details.elapsedMs);
-  const message = `${quoted(protocol)}: the server did not serve it within ${tookMs} ms (${describeServers(servers)})`;
+  const who = servers.length > 1 ? 'too few servers served it' : 'the server did not serve it';
+  const message = `${quoted(protocol)}: ${who} within ${tookMs} ms (${describeServers(servers)})`;
   return new LockUnavailableError(message, { ...details, servers });
 }
 

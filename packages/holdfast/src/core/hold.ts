@@ -6,11 +6,10 @@
  * flight would leave open which lease the server has, and the deadline must never be later than that one's end.
  */
 import type { LossReason } from '../errors.ts';
-import type { KeepResult, Protocol } from '../topologies/topology.ts';
+import type { KeepResult, Protocol, ReleaseTerms, Strays } from '../topologies/topology.ts';
 import type { Clock } from './clock.ts';
 import type { HeapItem } from './heap.ts';
 import { earlierOf, type Instant, laterOf, leaseDeadline, remainingMs } from './instant.ts';
-import type { Strays } from './late-releases.ts';
 import type { Owner } from './owner.ts';
 
 /** Who looks after a hold: takes it back from an owner, and is told when it ends by itself. */
@@ -94,6 +93,11 @@ export class Hold implements HeapItem {
   /** Whether an earlier acquire of this holder may still be on its way to the server. */
   hasStrays(clock: Clock): boolean {
     return this.strays.count > 0 && clock.monotonicMs() < this.strays.untilMs;
+  }
+
+  /** What its release states. */
+  get releaseTerms(): ReleaseTerms {
+    return { holder: this.holder, leaseMs: this.longestMs };
   }
 
   /** Whether it ended by loss rather than by release. */

@@ -1,7 +1,11 @@
 /** Looking at locks from outside, and taking one away: what operators need at three in the morning. */
-import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
-import { LockConflictError, LockUnavailableError, LockUnknownError } from '../errors.ts';
+import { CallFailure, type Reply } from '../clients/client.ts';
+import { LockConflictError, LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
 import { adminForceRelease, adminHealth, adminInspect, adminScan } from '../scripts/generated.ts';
+import { read } from '../topologies/reading.ts';
+import type { QueryCall } from '../topologies/topology.ts';
+import { agree, mostCommon } from './agreement.ts';
+import { describeServers } from './failures.ts';
 import { fenceKey, lockChannel, mutexChannel } from './name.ts';
 import type { Session } from './session.ts';
 
@@ -63,6 +67,29 @@ function escapeGlob(text: string): string {
   return text.replace(/[\\*?[\]^-]/g, '\\$&');
 }
 
+function inspectionOf(name: string, reply: Reply): Inspection | null {
+  const found = adminInspect.decode(reply);
+  switch (found.is) {
+    case 'ABSENT':
+      return null;
+    case 'LOCK': {
+      const { owner, ttlMs, waiters } = found;
+      const fence = found.fence === '' ? undefined : Number(found.fence);
+      return { name, kind: 'lock', owner, holdCount: Number(found.count), ttlMs, fence, waiters };
+    }
+    case 'MUTEX':
+      return { name, kind: 'mutex', owner: found.owner, ttlMs: found.ttlMs, waiters: found.waiters };
+    case 'OTHER':
+      return { name, kind: 'other', found: found.found, ttlMs: found.ttlMs };
+  }
+}
+
+interface Answer<Value> {
+  readonly index: number;
+  readonly server: string;
+  readonly value: Value;
+}
+
 export class Inspector {
   readonly #session: Session;
   readonly #keyPrefix: string;
@@ -80,87 +107,117 @@ export class Inspector {
       lockChannel: lockChannel(key),
       mutexChannel: mutexChannel(key),
     });
-    const found = adminInspect.decode(await this.#query(call, name));
-    switch (found.is) {
-      case 'ABSENT':
-        return null;
-      case 'LOCK': {
-        const { owner, ttlMs, waiters } = found;
-        const fence = found.fence === '' ? undefined : Number(found.fence);
-        return { name, kind: 'lock', owner, holdCount: Number(found.count), ttlMs, fence, waiters };
-      }
-      case 'MUTEX':
-        return { name, kind: 'mutex', owner: found.owner, ttlMs: found.ttlMs, waiters: found.waiters };
-      case 'OTHER':
-        return { name, kind: 'other', found: found.found, ttlMs: found.ttlMs };
-    }
+    const answers = await this.#ask(
+      () => call,
+      (reply) => inspectionOf(name, reply),
+      name,
+    );
+    return agree(
+      answers.map(({ value }) => value),
+      this.#session.topology.majority,
+    );
   }
 
   async *list(prefix: string): AsyncGenerator<Inspection, void, undefined> {
     const pattern = `${escapeGlob(this.#keyPrefix + prefix)}*`;
-    // SCAN may tell a key twice while the table is resized.
+    // SCAN may tell a key twice while the table is resized, and every server of several tells it.
     const seen = new Set<string>();
-    let cursor = '0';
-    do {
-      const call = adminScan.call({ cursor, pattern, count: SCAN_COUNT });
-      const page = adminScan.decode(await this.#query(call, prefix));
-      const names = page.keys.map((key) => key.slice(this.#keyPrefix.length)).filter((name) => name !== '');
-      for (let i = 0; i < names.length; i += INSPECT_MAX) {
-        const fresh = names.slice(i, i + INSPECT_MAX).filter((name) => !seen.has(name));
-        for (const name of fresh) seen.add(name);
-        const inspections = await Promise.all([...new Set(fresh)].map((name) => this.inspect(name)));
-        for (const inspection of inspections) if (inspection !== null && isLock(inspection)) yield inspection;
+    const cursors = new Map<number, string>();
+    for (let i = 0; i < this.#session.topology.size; i += 1) cursors.set(i, '0');
+    while (cursors.size > 0) {
+      const callFor: QueryCall = (index) => {
+        const cursor = cursors.get(index);
+        return cursor === undefined ? null : adminScan.call({ cursor, pattern, count: SCAN_COUNT });
+      };
+      const pages = await this.#ask(callFor, adminScan.decode, prefix, cursors.size);
+      const rest = new Map(pages.map(({ index, value }) => [index, value.cursor]));
+      // One that does not answer is left out: the others have what a majority has.
+      for (const index of [...cursors.keys()]) {
+        const cursor = rest.get(index);
+        if (cursor === undefined || cursor === '0') cursors.delete(index);
+        else cursors.set(index, cursor);
       }
-      cursor = page.cursor;
-    } while (cursor !== '0');
+      const keys = new Set(pages.flatMap(({ value }) => value.keys));
+      const names = [...keys].map((key) => key.slice(this.#keyPrefix.length));
+      const fresh = names.filter((name) => name !== '' && !seen.has(name));
+      for (const name of fresh) seen.add(name);
+      yield* this.#inspectAll(fresh);
+    }
+  }
+
+  async *#inspectAll(names: readonly string[]): AsyncGenerator<Inspection, void, undefined> {
+    for (let i = 0; i < names.length; i += INSPECT_MAX) {
+      const some = names.slice(i, i + INSPECT_MAX);
+      const inspections = await Promise.all(some.map((name) => this.inspect(name)));
+      for (const inspection of inspections) if (inspection !== null && isLock(inspection)) yield inspection;
+    }
   }
 
   /** The owner that lost it, or null when nobody held it. */
   async forceRelease(name: string): Promise<string | null> {
     const key = this.#keyPrefix + name;
-    const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
-    const answer = adminForceRelease.decode(
-      await this.#query(adminForceRelease.call({ name: key, ...channels }), name),
-    );
-    if (answer.is === 'GONE') return null;
-    if (answer.is === 'CONFLICT') {
-      const message = `${JSON.stringify(name)}: the key holds something else (${answer.found}); it was left untouched`;
+    const call = adminForceRelease.call({
+      name: key,
+      lockChannel: lockChannel(key),
+      mutexChannel: mutexChannel(key),
+    });
+    const answers = await this.#ask(() => call, adminForceRelease.decode, name);
+    const owner = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
+    if (owner !== undefined) {
+      const hold = this.#session.findHold(owner);
+      hold?.warden.holdLost(hold, 'revoked');
+      return owner;
+    }
+    for (const { value } of answers) {
+      if (value.is !== 'CONFLICT') continue;
+      const message = `${JSON.stringify(name)}: the key holds something else (${value.found}); it was left untouched`;
       throw new LockConflictError(message, { lock: name });
     }
-    const hold = this.#session.findHold(answer.owner);
-    hold?.warden.holdLost(hold, 'revoked');
-    return answer.owner;
+    return null;
   }
 
   async check(): Promise<Finding[]> {
-    const server = adminHealth.decode(await this.#query(adminHealth.call(), undefined));
+    const isOne = this.#session.topology.size === 1;
+    const answers = await this.#ask(() => adminHealth.call(), adminHealth.decode, undefined);
     const findings: Finding[] = [];
-    if (server.maxmemory !== '0' && server.policy !== 'noeviction') {
-      // Every policy but noeviction may pick a lock: it is a key like any other, and it has an expiry.
-      const message = `maxmemory-policy is ${server.policy}: under memory pressure the server may evict a lock that is held; expected noeviction`;
-      findings.push({ code: 'EVICTION', message });
-    }
-    if (server.role !== 'master') {
-      findings.push({
-        code: 'REPLICA',
-        message: `the server is a ${server.role}: locks are taken on a primary`,
-      });
-    }
-    if (Number.parseInt(server.version, 10) < 7) {
-      findings.push({
-        code: 'VERSION',
-        message: `the server is ${server.version}; holdfast needs Redis 7.0`,
-      });
+    for (const { server, value } of answers) {
+      const who = isOne ? 'the server' : server;
+      if (value.maxmemory !== '0' && value.policy !== 'noeviction') {
+        // Every policy but noeviction may pick a lock: it is a key like any other, and it has an expiry.
+        const whose = isOne ? 'maxmemory-policy' : `the maxmemory-policy of ${server}`;
+        const message = `${whose} is ${value.policy}: under memory pressure the server may evict a lock that is held; expected noeviction`;
+        findings.push({ code: 'EVICTION', message });
+      }
+      if (value.role !== 'master') {
+        const message = `${who} is a ${value.role}: locks are taken on a primary`;
+        findings.push({ code: 'REPLICA', message });
+      }
+      if (Number.parseInt(value.version, 10) < 7) {
+        findings.push({ code: 'VERSION', message: `${who} is ${value.version}; holdfast needs Redis 7.0` });
+      }
     }
     return findings;
   }
 
-  async #query(call: ScriptCall, name: string | undefined): Promise<Reply> {
-    const reply = await this.#session.topology.query(call, this.#session.options.callTimeoutMs);
-    if (!(reply instanceof CallFailure)) return reply;
-    const message = `${call.script.name}: ${reply.kind}, ${reply.text}`;
-    if (reply.kind === 'unknown') throw new LockUnknownError(message, { lock: name });
-    const server = { server: this.#session.topology.description, kind: reply.kind, text: reply.text };
-    throw new LockUnavailableError(message, { lock: name, servers: [server] });
+  /** Asks the servers; an answer of fewer than a majority, or of fewer than asked if those are less, is none. */
+  async #ask<Value>(
+    callFor: QueryCall,
+    decode: (reply: Reply) => Value,
+    name: string | undefined,
+    asked: number = this.#session.topology.size,
+  ): Promise<Answer<Value>[]> {
+    const { topology, options } = this.#session;
+    const answers: Answer<Value>[] = [];
+    const failures: ServerFailure[] = [];
+    for (const { index, server, reply } of await topology.query(callFor, options.callTimeoutMs)) {
+      const value = reply instanceof CallFailure ? reply : read(reply, () => decode(reply));
+      if (value instanceof CallFailure) failures.push({ server, kind: value.kind, text: value.text });
+      else answers.push({ index, server, value });
+    }
+    if (answers.length >= Math.min(topology.majority, asked)) return answers;
+    const what = topology.size === 1 ? 'the server did not serve it' : 'too few servers served it';
+    const message = `${what} (${describeServers(failures)})`;
+    if (failures.some(({ kind }) => kind === 'unknown')) throw new LockUnknownError(message, { lock: name });
+    throw new LockUnavailableError(message, { lock: name, servers: failures });
   }
 }

@@ -39,6 +39,12 @@ export const FENCE_TTL_MS_DEFAULT: number = 7 * 24 * 60 * 60 * 1000;
 /** A failover takes a few seconds, a restart too; waiters sit that out. A longer outage is the caller's to know. */
 export const OUTAGE_MS_DEFAULT = 10_000;
 
+/**
+ * Random delays settle a split vote in two or three attempts. So many in a row are no chance any more: a clock, a
+ * network or a foreign client keeps them split, and the caller should know.
+ */
+export const SPLIT_VOTES_MAX_DEFAULT = 100;
+
 export interface LocksOptions {
   /** Put before every name to make its key. @default '' */
   readonly prefix?: string;
@@ -62,6 +68,18 @@ export interface LocksOptions {
    * session lives, for `holdfast ls` and its like. Without it there is no record, and not one command more.
    */
   readonly application?: string;
+  /**
+   * Of several servers: how long one may take to answer before the others decide without it. By default a
+   * two-hundredth of the lease, within 5 to 50 ms, and longer for one that has been slow lately.
+   */
+  readonly nodeTimeoutMs?: number;
+  /**
+   * Of several servers: how long one must have run before it votes, because a server that has restarted may have
+   * forgotten a lease. 0 lets it vote at once, which is safe only if it forgets nothing. @default the longest lease used
+   */
+  readonly restartGuardMs?: number;
+  /** Of several servers: after how many split votes in a row an acquisition gives up. @default 100 */
+  readonly splitVotesMax?: number;
   /** Send commands over the caller's own connection instead of a duplicate. @default false */
   readonly shareConnection?: boolean;
   /** For tests and simulation. */
@@ -70,8 +88,14 @@ export interface LocksOptions {
   readonly random?: Random;
 }
 
-export type ResolvedLocksOptions = Required<Omit<LocksOptions, 'application'>> & {
+export type ResolvedLocksOptions = Required<
+  Omit<LocksOptions, 'application' | 'nodeTimeoutMs' | 'restartGuardMs'>
+> & {
   readonly application: string | undefined;
+  /** Null: by the lease. */
+  readonly nodeTimeoutMs: number | null;
+  /** Null: the longest lease used. */
+  readonly restartGuardMs: number | null;
 };
 
 export interface AcquireOptions {
@@ -140,6 +164,9 @@ const LOCKS_OPTIONS = new Set([
   'fenceTtlMs',
   'outageMs',
   'application',
+  'nodeTimeoutMs',
+  'restartGuardMs',
+  'splitVotesMax',
   'shareConnection',
   'clock',
   'random',
@@ -176,6 +203,20 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     outageMs: integerWithin(options.outageMs ?? OUTAGE_MS_DEFAULT, 'outageMs', 0, timerMsMax),
     application:
       options.application === undefined ? undefined : checkName(options.application, 'application'),
+    nodeTimeoutMs:
+      options.nodeTimeoutMs === undefined
+        ? null
+        : integerWithin(options.nodeTimeoutMs, 'nodeTimeoutMs', 1, timerMsMax),
+    restartGuardMs:
+      options.restartGuardMs === undefined
+        ? null
+        : integerWithin(options.restartGuardMs, 'restartGuardMs', 0, LEASE_MS_MAX),
+    splitVotesMax: integerWithin(
+      options.splitVotesMax ?? SPLIT_VOTES_MAX_DEFAULT,
+      'splitVotesMax',
+      0,
+      timerMsMax,
+    ),
     shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,

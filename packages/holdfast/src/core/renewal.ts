@@ -105,7 +105,7 @@ export class Renewal {
       const sentAt = instantNow(this.#agenda.clock);
       hold.willState(sentAt, leaseMs);
       this.refresh(hold);
-      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs };
+      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs, claim: hold };
       return this.#topology.renew([item], this.#timeoutMs([hold])).then((results) => {
         const result = results[0] as KeepResult;
         if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
@@ -127,7 +127,7 @@ export class Renewal {
       // What was sent, not what the hold has by then: a hand-over may have changed it meanwhile.
       const { leaseMs } = hold;
       hold.longestMs = Math.max(hold.longestMs, leaseMs);
-      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs };
+      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs, claim: hold };
       return this.#topology
         .recount(hold.protocol, item, hold.count, this.#timeoutMs([hold]))
         .then((result) => {
@@ -214,7 +214,12 @@ export class Renewal {
   #send(holds: readonly Hold[]): void {
     const sentAt = instantNow(this.#agenda.clock);
     const intervalShare = this.#options.random.fraction();
-    const items = holds.map(({ protocol, holder, leaseMs }) => ({ protocol, holder, leaseMs }));
+    const items = holds.map((hold) => ({
+      protocol: hold.protocol,
+      holder: hold.holder,
+      leaseMs: hold.leaseMs,
+      claim: hold,
+    }));
     const sending = telemetry.renew(items, () => this.#topology.renew(items, this.#timeoutMs(holds)));
     for (const hold of holds) {
       hold.willState(sentAt, hold.leaseMs);

@@ -52,7 +52,7 @@ export class SessionRecord {
     if (!wasKept) return;
     const { session, callTimeoutMs } = this.#terms;
     // An answer that does not come is made up for by the expiry.
-    await this.#topology.query(sessionForget.call({ record: sessionKey(session) }), callTimeoutMs);
+    await this.#topology.query(() => sessionForget.call({ record: sessionKey(session) }), callTimeoutMs);
   }
 
   /** Nothing is sent any more; the record expires. */
@@ -71,7 +71,7 @@ export class SessionRecord {
       ttlMs: RECORD_TTL_MS,
     });
     // A refusal or an outage is not worth more than the next try: nothing depends on the record.
-    await this.#topology.query(call, callTimeoutMs);
+    await this.#topology.query(() => call, callTimeoutMs);
     if (this.#state === 'kept') this.#agenda.setIn(this.#alarm, REFRESH_MS);
   }
 }

@@ -8,7 +8,6 @@ import { type Agenda, Alarm } from './agenda.ts';
 import { releaseAtExit } from './exit.ts';
 import type { Hold } from './hold.ts';
 import type { Instant } from './instant.ts';
-import { LateReleases } from './late-releases.ts';
 import { type ResolvedAcquireOptions, type ResolvedLocksOptions, resolveAcquireOptions } from './options.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
@@ -21,7 +20,6 @@ export class Session {
   readonly agenda: Agenda;
   readonly topology: Topology;
   readonly renewal: Renewal;
-  readonly lateReleases: LateReleases;
   readonly reentry: Reentry;
   /** Null without an application to tell of. */
   readonly #record: SessionRecord | null;
@@ -45,7 +43,6 @@ export class Session {
     this.agenda = agenda;
     this.topology = topology;
     this.renewal = new Renewal(agenda, topology, options);
-    this.lateReleases = new LateReleases(agenda, topology, options);
     this.reentry = new Reentry(this);
     const { application, callTimeoutMs } = options;
     this.#record =
@@ -123,9 +120,9 @@ export class Session {
     this.begin();
     // Asked before sending: whatever arrives behind this release is not undone by it.
     const hasStrays = hold.hasStrays(this.agenda.clock);
-    const result = await this.topology.release(hold.protocol, hold.holder, this.options.callTimeoutMs);
+    const result = await this.topology.release(hold.protocol, hold.releaseTerms, this.options.callTimeoutMs);
     if (result.is === 'failed' || hasStrays) {
-      this.lateReleases.add(hold.protocol, hold.holder, hold.longestMs, hold.strays);
+      this.topology.lateReleases.add(hold.protocol, hold.releaseTerms, hold.strays);
     }
     this.finish();
     return result;
@@ -164,7 +161,7 @@ export class Session {
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
     // A grant that crosses the closing must be released too.
     if (this.#inFlight > 0) await this.#untilFree(this.options.callTimeoutMs);
-    await Promise.all([this.lateReleases.flush(), this.#record?.remove()]);
+    await Promise.all([this.topology.lateReleases.flush(), this.#record?.remove()]);
     await this.destroy();
   }
 
@@ -173,7 +170,7 @@ export class Session {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     // First: what is dropped now is left to its lease on the server.
-    this.lateReleases.stop();
+    this.topology.lateReleases.stop();
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
     this.renewal.stop();
     this.#record?.stop();
@@ -186,7 +183,7 @@ export class Session {
   /** The event loop has run dry with leases held: nobody will release them any more, so we do. */
   async releaseAll(): Promise<void> {
     for (const turnstile of this.#allTurnstiles()) turnstile.close();
-    await this.lateReleases.flush();
+    await this.topology.lateReleases.flush();
   }
 
   #allTurnstiles(): Turnstile[] {

@@ -15,12 +15,11 @@
  */
 import { LockClosedError, LockLostError, type LossReason } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import type { HoldTerms, Protocol, ReleaseResult } from '../topologies/topology.ts';
+import type { HoldTerms, Protocol, ReleaseResult, Strays } from '../topologies/topology.ts';
 import { Contender, type ContenderHost, type Granted } from './contender.ts';
 import { detached } from './detached.ts';
 import { acquireError, crowdError, quoted, releaseError } from './failures.ts';
 import { Hold, type HoldWarden } from './hold.ts';
-import type { Strays } from './late-releases.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
@@ -113,8 +112,10 @@ export class Turnstile implements HoldWarden, ContenderHost {
     });
     // Not when it is certainly not ours. Otherwise a renewal whose answer was lost may have kept it on the server.
     const isCertain = reason === 'gone' || reason === 'revoked';
-    if (!isCertain || hold.hasStrays(this.#session.agenda.clock)) {
-      this.#session.lateReleases.add(this.protocol, hold.holder, hold.longestMs, hold.strays);
+    // And what is gone from a majority of servers may still be on the others.
+    const { agenda, topology } = this.#session;
+    if (!isCertain || topology.size > 1 || hold.hasStrays(agenda.clock)) {
+      topology.lateReleases.add(this.protocol, hold.releaseTerms, hold.strays);
     }
     if (mustContinue) this.#continue(0);
   }

@@ -1,7 +1,7 @@
 /** The transitions of the re-entrant lock: Redisson's hash, with a fence reserved in the same script. */
 import type { Reply, ScriptCall } from '../clients/client.ts';
 import { fenceKey, lockChannel } from '../core/name.ts';
-import { lockAcquire, lockRecount, lockRelease, lockRenew } from '../scripts/generated.ts';
+import { lockAcquire, lockRaise, lockRecount, lockRelease, lockRenew } from '../scripts/generated.ts';
 import type {
   AcquireAnswer,
   HoldTerms,
@@ -53,12 +53,26 @@ export class LockProtocol implements Protocol {
     return lockAcquire.decode(reply);
   }
 
-  release(holder: string): ScriptCall {
-    return lockRelease.call({ lock: this.key, holder, channel: this.channel });
+  release(holder: string, isQuiet: boolean): ScriptCall {
+    return lockRelease.call({ lock: this.key, holder, channel: isQuiet ? '' : this.channel });
   }
 
   decodeRelease(reply: Reply): ReleaseAnswer {
     return lockRelease.decode(reply);
+  }
+
+  raise(holder: string, lastFence: number): ScriptCall {
+    return lockRaise.call({
+      lock: this.key,
+      fence: fenceKey(this.key),
+      holder,
+      last: lastFence,
+      fenceTtlMs: this.#fenceTtlMs,
+    });
+  }
+
+  decodeRaise(reply: Reply): boolean {
+    return lockRaise.decode(reply).is === 'RAISED';
   }
 
   recount(holder: string, count: number, leaseMs: number): ScriptCall {

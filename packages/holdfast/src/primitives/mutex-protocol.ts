@@ -45,12 +45,20 @@ export class MutexProtocol implements Protocol {
     return mutexAcquire.decode(reply);
   }
 
-  release(holder: string): ScriptCall {
-    return mutexRelease.call({ mutex: this.key, token: holder, channel: this.channel });
+  release(holder: string, isQuiet: boolean): ScriptCall {
+    return mutexRelease.call({ mutex: this.key, token: holder, channel: isQuiet ? '' : this.channel });
   }
 
   decodeRelease(reply: Reply): ReleaseAnswer {
     return mutexRelease.decode(reply);
+  }
+
+  raise(): ScriptCall {
+    assert(false, () => 'a mutex has no fences');
+  }
+
+  decodeRaise(): boolean {
+    assert(false, () => 'a mutex has no fences');
   }
 
   recount(): ScriptCall {

@@ -16,7 +16,7 @@ import {
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: '12b4a25d0b57311c54d5ad034f39a42cc19ec2cd',
+  sha: 'c1d01d0221677c393bcba501dc3f14c5b7d75240',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
@@ -27,6 +27,7 @@ const adminForceReleaseText: ScriptText = {
     "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
     'end\n' +
     'local function notify(channel, message)\n' +
+    "  if channel == '' then return 0 end\n" +
     "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
     "  if type(receivers) ~= 'number' then return 0 end\n" +
     '  return receivers\n' +
@@ -101,13 +102,19 @@ export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceRelease
 
 const adminHealthText: ScriptText = {
   name: 'admin.health',
-  sha: '24b35f7eb0ed3dc0d00bd5458e9c9107a29d606d',
+  sha: 'b72cb4c6a21e69c26d2b98a0391254ababa594be',
   source:
     '#!lua flags=no-writes\n' +
     'local FOUND = 14\n' +
+    'local function server_now()\n' +
+    "  local time = redis.call('TIME')\n" +
+    '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+    '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+    'end\n' +
     'local function setting(section, name)\n' +
     "  return string.match(redis.call('INFO', section), name .. ':([^\\r\\n]*)') or ''\n" +
     'end\n' +
+    'local now_ms = server_now()\n' +
     'return {\n' +
     '  FOUND,\n' +
     "  setting('server', 'redis_version'),\n" +
@@ -115,6 +122,8 @@ const adminHealthText: ScriptText = {
     "  setting('memory', 'maxmemory'),\n" +
     "  setting('memory', 'maxmemory_policy'),\n" +
     "  setting('server', 'uptime_in_seconds'),\n" +
+    "  setting('server', 'run_id'),\n" +
+    '  now_ms,\n' +
     '}\n',
 };
 
@@ -125,6 +134,8 @@ export type AdminHealthOutcome = {
   readonly maxmemory: string;
   readonly policy: string;
   readonly uptimeS: string;
+  readonly runId: string;
+  readonly nowMs: number;
 };
 
 /** Tells the settings of a server that a lock depends on. */
@@ -137,7 +148,7 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
     const items = openReply(adminHealthText, reply);
     switch (items[0]) {
       case OUTCOMES.FOUND:
-        requireItems(adminHealthText, items, 6);
+        requireItems(adminHealthText, items, 8);
         return {
           is: 'FOUND',
           version: stringAt(adminHealthText, items, 1),
@@ -145,6 +156,8 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
           maxmemory: stringAt(adminHealthText, items, 3),
           policy: stringAt(adminHealthText, items, 4),
           uptimeS: stringAt(adminHealthText, items, 5),
+          runId: stringAt(adminHealthText, items, 6),
+          nowMs: integerAt(adminHealthText, items, 7),
         };
       default:
         return refuseReply(adminHealthText, reply);
@@ -455,6 +468,73 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
   },
 };
 
+const lockRaiseText: ScriptText = {
+  name: 'lock.raise',
+  sha: '329fd499b71658784d7cfc50b15941c1c98edaa0',
+  source:
+    '#!lua flags=allow-oom\n' +
+    'local RAISED = 15\n' +
+    'local GONE = 6\n' +
+    'local lock = KEYS[1]\n' +
+    'local fence = KEYS[2]\n' +
+    'local holder = ARGV[1]\n' +
+    'local last = tonumber(ARGV[2])\n' +
+    'local fence_ttl_ms = ARGV[3]\n' +
+    "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+    "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
+    'if not stored then return { GONE } end\n' +
+    'if stored < last then\n' +
+    "  local text = string.format('%.0f', last)\n" +
+    "  if fence_ttl_ms ~= '0' then\n" +
+    "    redis.call('SET', fence, text, 'PX', fence_ttl_ms)\n" +
+    '  else\n' +
+    "    redis.call('SET', fence, text)\n" +
+    '  end\n' +
+    'end\n' +
+    'return last\n',
+};
+
+export interface LockRaiseInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** the last fence of the block */
+  readonly last: number;
+  /** ms: life of the counter, 0 for ever */
+  readonly fenceTtlMs: number;
+}
+
+export type LockRaiseOutcome = { readonly is: 'RAISED'; readonly last: number } | { readonly is: 'GONE' };
+
+/** Raises the fence counter to the end of a block that a majority of servers agreed on, while the hold is ours here. */
+export const lockRaise: Script<LockRaiseInput, LockRaiseOutcome> = {
+  text: lockRaiseText,
+  call(input: LockRaiseInput): ScriptCall {
+    return {
+      script: lockRaiseText,
+      keys: [input.lock, input.fence],
+      args: [input.holder, String(input.last), String(input.fenceTtlMs)],
+    };
+  },
+  decode(reply: Reply): LockRaiseOutcome {
+    if (typeof reply === 'number') return { is: 'RAISED', last: bareInteger(lockRaiseText, reply) };
+    const items = openReply(lockRaiseText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RAISED:
+        requireItems(lockRaiseText, items, 2);
+        return { is: 'RAISED', last: integerAt(lockRaiseText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(lockRaiseText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(lockRaiseText, reply);
+    }
+  },
+};
+
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
   sha: '70412b15abc24f6d2be01bbce65cb9b5cc6b6a6a',
@@ -512,12 +592,13 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'a545a28512358f77fed5ec276cb9667343a16f4c',
+  sha: '737bcb3ffc2efd4e01d787338d180e26861c6998',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
     'local GONE = 6\n' +
     'local function notify(channel, message)\n' +
+    "  if channel == '' then return 0 end\n" +
     "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
     "  if type(receivers) ~= 'number' then return 0 end\n" +
     '  return receivers\n' +
@@ -535,7 +616,7 @@ export interface LockReleaseInput {
   readonly lock: string;
   /** <session>:<hold number> */
   readonly holder: string;
-  /** where waiters listen */
+  /** where waiters listen, empty to wake nobody */
   readonly channel: string;
 }
 
@@ -641,7 +722,7 @@ export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '6e3db0b885fd64ba11a1eadcf21a2639a4960e9a',
+  sha: '5cf897396eb6bd1899bd1a5986d8b39bf4ec4c0c',
   source:
     '#!lua\n' +
     'local GRANTED = 1\n' +
@@ -659,7 +740,8 @@ const mutexAcquireText: ScriptText = {
     'local now_ms = server_now()\n' +
     'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
     "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
-    "if redis.call('GET', mutex) ~= token then return { HELD, now_ms, redis.call('PTTL', mutex) } end\n" +
+    "local owner = redis.call('GET', mutex)\n" +
+    "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
     "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
     'return now_ms\n',
 };
@@ -677,7 +759,7 @@ export interface MutexAcquireInput {
 
 export type MutexAcquireOutcome =
   | { readonly is: 'GRANTED'; readonly nowMs: number }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
   | { readonly is: 'LATE'; readonly nowMs: number };
 
 /** Grants the mutex to one token, or says for how long it is taken. */
@@ -698,11 +780,12 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
         requireItems(mutexAcquireText, items, 2);
         return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
       case OUTCOMES.HELD:
-        requireItems(mutexAcquireText, items, 3);
+        requireItems(mutexAcquireText, items, 4);
         return {
           is: 'HELD',
           nowMs: integerAt(mutexAcquireText, items, 1),
           ttlMs: integerAt(mutexAcquireText, items, 2),
+          owner: stringAt(mutexAcquireText, items, 3),
         };
       case OUTCOMES.LATE:
         requireItems(mutexAcquireText, items, 2);
@@ -715,12 +798,13 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'dbc9f13ce72f25a60591c8412d27613c4c73258e',
+  sha: 'dec6aa6066f14e80f8ad80e0e4e03dbeb22d7113',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
     'local GONE = 6\n' +
     'local function notify(channel, message)\n' +
+    "  if channel == '' then return 0 end\n" +
     "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
     "  if type(receivers) ~= 'number' then return 0 end\n" +
     '  return receivers\n' +
@@ -738,7 +822,7 @@ export interface MutexReleaseInput {
   readonly mutex: string;
   /** random, one per hold */
   readonly token: string;
-  /** where waiters listen */
+  /** where waiters listen, empty to wake nobody */
   readonly channel: string;
 }
 

@@ -14,6 +14,7 @@ export const OUTCOMES = {
   MUTEX: 12,
   OTHER: 13,
   FOUND: 14,
+  RAISED: 15,
 } as const;
 
 export type OutcomeName = keyof typeof OUTCOMES;

@@ -4,7 +4,7 @@ export class CommandError extends Error {}
 export const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
 export const NOT_A_FLOAT = 'ERR value is not a valid float';
-export const SYNTAX = 'ERR syntax error';
+const SYNTAX = 'ERR syntax error';
 export const OVERFLOW = 'ERR increment or decrement would overflow';
 
 export function syntaxError(): CommandError {

@@ -37,16 +37,20 @@ class NodeClient implements Client {
   /** Ends of calls that wait for a node that stands still. */
   readonly #waiting = new Set<(answer: Answer) => void>();
   #connection: NodeConnection | null = null;
+  #connections = 0;
   #isClosed = false;
 
   constructor(host: NodeHost) {
     this.#host = host;
   }
 
-  readonly connections = 1;
-
   get isConnected(): boolean {
     return !this.#isClosed && !this.#host.isClosed;
+  }
+
+  /** How many connections it has had so far: a restart of the node ends one. */
+  get connections(): number {
+    return this.#connections;
   }
 
   async run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
@@ -130,6 +134,7 @@ class NodeClient implements Client {
 
   #connect(): NodeConnection {
     const { state } = this.#host;
+    this.#connections += 1;
     const connection = state.connect({
       address: 'in-process:0',
       deliver: (reply) => this.#hear(reply),

@@ -13,7 +13,7 @@ export function isInt64(value: bigint): boolean {
 }
 
 /** A 64-bit integer, or null when it is not written as one. */
-export function parseBigInteger(bytes: string): bigint | null {
+function parseBigInteger(bytes: string): bigint | null {
   if (!INTEGER.test(bytes)) return null;
   const value = BigInt(bytes);
   return isInt64(value) ? value : null;

@@ -1,15 +1,11 @@
 /** One server decides: a standalone Redis or Valkey, or the primary that the client itself finds. */
-import {
-  CallFailure,
-  type Client,
-  type Reply,
-  type ScriptCall,
-  type StopListening,
-  type Wake,
-} from '../clients/client.ts';
+import { CallFailure, type Client, type Reply, type StopListening, type Wake } from '../clients/client.ts';
+import type { Agenda } from '../core/agenda.ts';
 import type { Clock } from '../core/clock.ts';
 import { instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
+import { adminHealth } from '../scripts/generated.ts';
+import { LateReleases, type LateReleasesOptions } from './late-releases.ts';
 import { decodeAcquire, decodeRelease, read } from './reading.ts';
 import { isCertainWord, isConflictWord, isPassingWord } from './reply-words.ts';
 import { ServerClock } from './server-clock.ts';
@@ -18,7 +14,10 @@ import type {
   HoldTerms,
   KeepResult,
   Protocol,
+  QueryAnswer,
+  QueryCall,
   ReleaseResult,
+  ReleaseTerms,
   RenewAnswer,
   RenewItem,
   Topology,
@@ -27,15 +26,25 @@ import type {
 const KEPT: KeepResult = { is: 'kept' };
 const GONE: KeepResult = { is: 'gone' };
 
+/** What a server says of itself. */
+export interface Health {
+  readonly runId: string;
+  readonly uptimeMs: number;
+}
+
 export class SingleTopology implements Topology {
+  readonly size = 1;
+  readonly majority = 1;
+  readonly lateReleases: LateReleases;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #serverClock = new ServerClock();
   #hasAnswered = false;
 
-  constructor(client: Client, clock: Clock) {
+  constructor(client: Client, agenda: Agenda, options: LateReleasesOptions) {
     this.#client = client;
-    this.#clock = clock;
+    this.#clock = agenda.clock;
+    this.lateReleases = new LateReleases(agenda, this, options);
   }
 
   get description(): string {
@@ -76,7 +85,9 @@ export class SingleTopology implements Topology {
     const heardAt = instantNow(this.#clock);
     const heardAtMs = heardAt.monotonicMs;
     if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
-    if (answer.is === 'HELD') return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner };
+    if (answer.is === 'HELD') {
+      return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner, isSplit: false };
+    }
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
     if (answer.is === 'LATE') {
       // We had its clock wrong (it jumped, or this machine slept), and this answer has put that right.
@@ -95,8 +106,9 @@ export class SingleTopology implements Topology {
     return { is: 'granted', deadline, firstFence: answer.firstFence, heardAt };
   }
 
-  async release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult> {
-    const reply = this.#note(await this.#client.run(protocol.release(holder), timeoutMs));
+  async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
+    const call = protocol.release(terms.holder, terms.isQuiet === true);
+    const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) {
       if (isConflictWord(reply.word)) return { is: 'gone' };
       return { is: 'failed', servers: [this.#failureOf(reply)] };
@@ -132,8 +144,30 @@ export class SingleTopology implements Topology {
     return this.#client.listen(channel, wake, timeoutMs);
   }
 
-  async query(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
-    return this.#note(await this.#client.run(call, timeoutMs));
+  async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
+    const call = callFor(0);
+    if (call === null) return [];
+    const reply = this.#note(await this.#client.run(call, timeoutMs));
+    return [{ index: 0, server: this.description, reply }];
+  }
+
+  /** Raises the fence counter to the end of a block, while the hold is ours here. */
+  async raise(protocol: Protocol, holder: string, lastFence: number, timeoutMs: number): Promise<KeepResult> {
+    const reply = this.#note(await this.#client.run(protocol.raise(holder, lastFence), timeoutMs));
+    if (reply instanceof CallFailure) return this.#failedKeep(reply);
+    const isOurs = read(reply, () => protocol.decodeRaise(reply));
+    if (isOurs instanceof CallFailure) return this.#failedKeep(isOurs);
+    return isOurs ? KEPT : GONE;
+  }
+
+  /** Which server this is and how long it runs; its clock is learnt on the way. */
+  async health(timeoutMs: number): Promise<Health | ServerFailure> {
+    const reply = this.#note(await this.#client.run(adminHealth.call(), timeoutMs));
+    if (reply instanceof CallFailure) return this.#failureOf(reply);
+    const answer = read(reply, () => adminHealth.decode(reply));
+    if (answer instanceof CallFailure) return this.#failureOf(answer);
+    this.#serverClock.learn(answer.nowMs, this.#clock.monotonicMs());
+    return { runId: answer.runId, uptimeMs: Number(answer.uptimeS) * 1_000 };
   }
 
   close(): Promise<void> {

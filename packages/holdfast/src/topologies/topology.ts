@@ -29,6 +29,8 @@ export interface RenewItem {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly leaseMs: number;
+  /** Whether it is still wanted: what was released meanwhile must not be written again. */
+  readonly claim: { readonly isLive: boolean };
 }
 
 export type RenewAnswer = 'RENEWED' | 'GONE' | 'FAILED';
@@ -52,8 +54,13 @@ export interface Protocol {
   /** `notAfterMs` is the server's time after which it must not be granted, 0 when we do not know its clock. */
   acquire(terms: HoldTerms, notAfterMs: number, wantsTime: boolean): ScriptCall;
   decodeAcquire(reply: Reply): AcquireAnswer;
-  release(holder: string): ScriptCall;
+  /** A quiet one wakes nobody. */
+  release(holder: string, isQuiet: boolean): ScriptCall;
   decodeRelease(reply: Reply): ReleaseAnswer;
+  /** Raises the counter of fences to the end of a block that other servers agreed on; only for kinds with fences. */
+  raise(holder: string, lastFence: number): ScriptCall;
+  /** Whether it was still ours. */
+  decodeRaise(reply: Reply): boolean;
   /** States how often the hold is entered; only for kinds that can be. */
   recount(holder: string, count: number, leaseMs: number): ScriptCall;
   /** Whether it was still ours. */
@@ -68,7 +75,13 @@ export type AcquireResult =
       /** When we heard of it: read once, because a grant is on every caller's way. */
       readonly heardAt: Instant;
     }
-  | { readonly is: 'held'; readonly ttlMs: number; readonly owner: string | undefined }
+  | {
+      readonly is: 'held';
+      readonly ttlMs: number;
+      readonly owner: string | undefined;
+      /** The votes were split and nobody has it: it helps to try again after a short, random while. */
+      readonly isSplit: boolean;
+    }
   | { readonly is: 'conflict'; readonly found: string }
   /** It was not granted; `isCertain` when no earlier copy of the request can have been either. */
   | {
@@ -81,6 +94,15 @@ export type AcquireResult =
   /** It may have happened: repeat it under the same holder, or release that holder. */
   | { readonly is: 'unknown'; readonly servers: readonly ServerFailure[] };
 
+/** What a release needs to know of the hold that it ends. */
+export interface ReleaseTerms {
+  readonly holder: string;
+  /** The longest lease that was ever asked for it: a server that cannot be reached lets go of it by then. */
+  readonly leaseMs: number;
+  /** Wakes nobody: it was never held, so nobody waits for its end. */
+  readonly isQuiet?: boolean;
+}
+
 export type ReleaseResult =
   | { readonly is: 'released'; readonly receivers: number }
   | { readonly is: 'gone' }
@@ -92,6 +114,39 @@ export type KeepResult =
   | { readonly is: 'gone' }
   | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
 
+/**
+ * Acquires of a holder that went unanswered. Each may still reach the server until then, behind a release that was
+ * sent later on another connection; after that the server refuses it.
+ */
+export interface Strays {
+  readonly count: number;
+  readonly untilMs: number;
+  /** The longest lease that one of them asked for. */
+  readonly leaseMs: number;
+}
+
+export const NO_STRAYS: Strays = { count: 0, untilMs: 0, leaseMs: 0 };
+
+export interface CleanUp {
+  /** How many are open. */
+  readonly size: number;
+  /** Takes over the release of a holder whose last request may still take effect. */
+  add(protocol: Protocol, terms: ReleaseTerms, strays?: Strays): void;
+  /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
+  flush(): Promise<void>;
+  /** Leaves everything to the leases on the server. */
+  stop(): void;
+}
+
+/** The call for the server of that number, or null when it is not to be asked. */
+export type QueryCall = (index: number) => ScriptCall | null;
+
+export interface QueryAnswer {
+  readonly index: number;
+  readonly server: string;
+  readonly reply: Reply | CallFailure;
+}
+
 export interface Topology {
   /** For messages: which servers. */
   readonly description: string;
@@ -102,12 +157,17 @@ export interface Topology {
   /** The servers that we have no connection to, when those that are left cannot decide; otherwise empty. */
   readonly outage: readonly ServerFailure[];
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
-  release(protocol: Protocol, holder: string, timeoutMs: number): Promise<ReleaseResult>;
+  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult>;
   recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult>;
   /** One result per item, in order. All items are of one kind. */
   renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]>;
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
-  /** Runs an administrative script where the truth is. */
-  query(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
+  /** Releases that could not be confirmed, and go on in the background. */
+  readonly lateReleases: CleanUp;
+  /** How many servers there are, and how many of them decide. */
+  readonly size: number;
+  readonly majority: number;
+  /** Runs an administrative script on every server that it is given for: one answer each, in their order. */
+  query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
   close(): Promise<void>;
 }

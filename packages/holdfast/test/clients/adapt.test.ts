@@ -26,6 +26,7 @@ describe('a client handed in', () => {
       description: 'of my own making',
       keyPrefix: '',
       isConnected: true,
+      connections: 1,
       run: async () => null,
       listen: async () => () => {},
       close: async () => {},

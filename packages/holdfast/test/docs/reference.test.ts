@@ -1,12 +1,12 @@
 /** What the reference says about names, numbers and types is what the source has. */
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { LATE_RELEASES_MAX } from '../../src/core/late-releases.ts';
 import { NAME_BYTES_MAX } from '../../src/core/name.ts';
 import * as options from '../../src/core/options.ts';
 import { BATCH_MAX } from '../../src/core/renewal.ts';
 import { WAITERS_MAX } from '../../src/core/waiter-queue.ts';
 import * as holdfast from '../../src/index.ts';
+import { LATE_RELEASES_MAX } from '../../src/topologies/late-releases.ts';
 import { listBrokenLinks } from './links.ts';
 import { listFiles, ROOT, readPage } from './pages.ts';
 import { listScripts, readScript, scriptsPage } from './scripts-page.ts';

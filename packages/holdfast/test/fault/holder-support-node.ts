@@ -50,6 +50,7 @@ export class ScriptedNode implements Client {
   readonly description = 'a scripted node';
   readonly keyPrefix = '';
   readonly isConnected = true;
+  readonly connections = 1;
   /** Every call that was handed in, oldest first. */
   readonly calls: SeenCall[] = [];
   /** What becomes of a call. */

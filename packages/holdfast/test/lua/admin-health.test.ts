@@ -17,6 +17,8 @@ test('the settings of a server are told, a second time too', async () => {
     maxmemory: '104857600',
     policy: 'noeviction',
     uptimeS: expect.stringMatching(/^\d+$/),
+    runId: expect.stringMatching(/^[0-9a-f]{40}$/),
+    nowMs: expect.any(Number),
   };
   expect(await health()).toEqual(found);
   expect(await health()).toEqual(found);

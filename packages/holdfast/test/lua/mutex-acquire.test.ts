@@ -39,7 +39,7 @@ test('a repeat with the same token gets a full lease again', async () => {
 test('a mutex that is held is refused with the time left, and is not touched', async () => {
   await acquire({ leaseMs: 5_000 });
   const outcome = await acquire({ token: 'token-2' });
-  expect(outcome.is).toBe('HELD');
+  expect(outcome).toMatchObject({ is: 'HELD', owner: 'token-1' });
   if (outcome.is === 'HELD') {
     expect(outcome.ttlMs).toBeLessThanOrEqual(5_000);
     expect(outcome.ttlMs).toBeGreaterThan(3_000);

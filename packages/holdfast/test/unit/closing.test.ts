@@ -11,9 +11,9 @@ function setup(): { stage: Stage; process: StageProcess } {
 }
 
 function expectNothingLeft(stage: Stage, { agenda, session }: StageProcess): void {
-  expect([agenda.size, stage.clock.pendingTimers, session.holds, session.lateReleases.size]).toEqual([
-    0, 0, 0, 0,
-  ]);
+  expect([agenda.size, stage.clock.pendingTimers, session.holds, session.topology.lateReleases.size]).toEqual(
+    [0, 0, 0, 0],
+  );
   expect([stage.server.keys, stage.server.channels]).toEqual([[], []]);
 }
 
@@ -192,6 +192,7 @@ function seam(client: Client): Client {
     description: client.description,
     keyPrefix: '',
     isConnected: true,
+    connections: 1,
     run: (call, timeoutMs) => client.run(call, timeoutMs),
     listen: (channel, wake, timeoutMs) => client.listen(channel, wake, timeoutMs),
     close: () => client.close(),

@@ -16,7 +16,7 @@ async function expectQuiet(stage: Stage, { client, agenda, session }: StageProce
   await stage.clock.advance(120_000);
   expect(client.calls.slice(sent).map(({ script }) => script)).toEqual([]);
   expect([agenda.size, stage.clock.pendingTimers, session.holds, session.renewal.size]).toEqual([0, 0, 0, 0]);
-  expect([session.lateReleases.size, stage.server.channels]).toEqual([0, []]);
+  expect([session.topology.lateReleases.size, stage.server.channels]).toEqual([0, []]);
 }
 
 describe('rule 10: after a release', () => {

@@ -1,12 +1,12 @@
 /** Safety rule 12: everything that can grow has a bound, and meets it here. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
-import { LATE_RELEASES_MAX } from '../../src/core/late-releases.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/core/options.ts';
 import { BATCH_MAX } from '../../src/core/renewal.ts';
 import { WAITERS_MAX } from '../../src/core/waiter-queue.ts';
 import { LockUnavailableError } from '../../src/errors.ts';
 import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
+import { LATE_RELEASES_MAX } from '../../src/topologies/late-releases.ts';
 import { answers, losesAnswer, refuses, type ScriptedClient } from './support/scripted-client.ts';
 import { failure, Stage } from './support/stage.ts';
 
@@ -69,9 +69,9 @@ describe('rule 12: bounded', () => {
     const told: LateReleaseMessage[] = [];
     const note = (message: unknown): void => void told.push(message as LateReleaseMessage);
     subscribe(CHANNELS.lateRelease, note);
-    const { lateReleases } = process.session;
+    const { lateReleases } = process.session.topology;
     for (let i = 0; i < LATE_RELEASES_MAX + 2; i += 1) {
-      lateReleases.add(process.lockProtocol(`a${i}`), `s:${i}`, 30_000);
+      lateReleases.add(process.lockProtocol(`a${i}`), { holder: `s:${i}`, leaseMs: 30_000 });
     }
     unsubscribe(CHANNELS.lateRelease, note);
     expect(lateReleases.size).toBe(LATE_RELEASES_MAX);
@@ -86,8 +86,9 @@ describe('rule 12: bounded', () => {
     const stage = new Stage();
     const process = stage.process();
     process.client.from('lock.release', refuses());
-    const { lateReleases } = process.session;
-    for (let i = 0; i < 500; i += 1) lateReleases.add(process.lockProtocol(`a${i}`), `s:${i}`, 60_000);
+    const { lateReleases } = process.session.topology;
+    for (let i = 0; i < 500; i += 1)
+      lateReleases.add(process.lockProtocol(`a${i}`), { holder: `s:${i}`, leaseMs: 60_000 });
     await stage.clock.advance(5_000);
     const inFlight = watchFlight(process.client);
     process.client.from('lock.release', answers(10));

@@ -48,8 +48,8 @@ describe('one server', () => {
       const protocol = process.lockProtocol('a');
       client.from('any', fate);
       expect(await stage.until(topology.acquire(protocol, TERMS, 500))).toMatchObject(acquired);
-      expect(await stage.until(topology.release(protocol, 's:1', 500))).toMatchObject(released);
-      const item = { protocol, holder: 's:1', leaseMs: 500 };
+      expect(await stage.until(topology.release(protocol, TERMS, 500))).toMatchObject(released);
+      const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true } };
       expect(await stage.until(topology.renew([item, item], 500))).toMatchObject([kept, kept]);
       expect(await stage.until(topology.recount(protocol, item, 2, 500))).toMatchObject(kept);
     },
@@ -60,7 +60,12 @@ describe('one server', () => {
     const { client, topology } = process;
     const protocol = process.lockProtocol('a');
     client.next('lock.renew', says([OUTCOMES.RENEWED, OUTCOMES.GONE, OUTCOMES.FAILED]));
-    const items = ['s:1', 's:2', 's:3'].map((holder) => ({ protocol, holder, leaseMs: 500 }));
+    const items = ['s:1', 's:2', 's:3'].map((holder) => ({
+      protocol,
+      holder,
+      leaseMs: 500,
+      claim: { isLive: true },
+    }));
     expect(await topology.renew(items, 500)).toMatchObject([{ is: 'kept' }, gone, failed]);
     expect(await topology.renew([], 500)).toEqual([]);
     client.next('lock.renew', says([OUTCOMES.RENEWED]));

@@ -249,7 +249,7 @@ export class ModelWorld {
       alarms: sum(this.#processes, ({ agenda }) => agenda.size),
       holds: sum(this.#processes, ({ session }) => session.holds),
       renewals: sum(this.#processes, ({ session }) => session.renewal.size),
-      lateReleases: sum(this.#processes, ({ session }) => session.lateReleases.size),
+      lateReleases: sum(this.#processes, ({ session }) => session.topology.lateReleases.size),
     };
     expectTrue(
       Object.values(left).every((count) => count === 0),

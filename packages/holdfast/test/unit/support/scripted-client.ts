@@ -89,6 +89,7 @@ export class ScriptedClient implements Client {
   readonly description = 'scripted';
   readonly keyPrefix: string = '';
   readonly isConnected: boolean = true;
+  readonly connections: number = 1;
   readonly calls: SentCall[] = [];
   /** Messages do not arrive. */
   isDeaf = false;

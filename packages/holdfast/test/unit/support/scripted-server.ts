@@ -136,7 +136,9 @@ export class ScriptedServer {
     const nowMs = Math.floor(this.timeMs);
     if (notAfterMs > 0 && nowMs > notAfterMs) return [OUTCOMES.LATE, nowMs];
     const found = this.#find(key);
-    if (found !== undefined && found.owner !== owner) return [OUTCOMES.HELD, nowMs, this.ttlMs(key)];
+    if (found !== undefined && found.owner !== owner) {
+      return [OUTCOMES.HELD, nowMs, this.ttlMs(key), found.owner.slice(0, 8)];
+    }
     if (found === undefined) this.grants.push({ key, owner, firstFence: 0 });
     const expiresMs = Math.max(found?.expiresMs ?? 0, this.timeMs + leaseMs);
     this.#entries.set(key, { kind: 'mutex', owner, count: 1, expiresMs });

@@ -50,7 +50,7 @@ export class StageProcess {
     const resolved = resolveLocksOptions({ clock, random: new CountedRandom(), ...options });
     this.client = new ScriptedClient(clock, server);
     this.agenda = new Agenda(clock);
-    this.topology = new SingleTopology(this.client, clock);
+    this.topology = new SingleTopology(this.client, this.agenda, resolved);
     this.session = new Session(this.topology, this.agenda, resolved);
   }
 

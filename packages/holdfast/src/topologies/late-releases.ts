@@ -3,14 +3,22 @@
  * without an answer, holds whose time ran out while a renewal was under way. Each is sent again until the server
  * answers, or until the lease has certainly run out there.
  *
- * None of this keeps the process alive: the lease on the server is the last resort.
+ * Nothing of this keeps the process alive but a call that is under way: the lease on the server is the last resort.
  */
+
+import { type Agenda, Alarm } from '../core/agenda.ts';
+import { Backoff } from '../core/backoff.ts';
+import { driftMs } from '../core/instant.ts';
+import type { Random } from '../core/random.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import type { Protocol, Topology } from '../topologies/topology.ts';
-import { type Agenda, Alarm } from './agenda.ts';
-import { Backoff } from './backoff.ts';
-import { driftMs } from './instant.ts';
-import type { ResolvedLocksOptions } from './options.ts';
+import {
+  type CleanUp,
+  NO_STRAYS,
+  type Protocol,
+  type ReleaseResult,
+  type ReleaseTerms,
+  type Strays,
+} from './topology.ts';
 
 /** An outage with more open releases than this leaves the oldest to their leases. */
 export const LATE_RELEASES_MAX = 4_096;
@@ -20,7 +28,7 @@ const IN_FLIGHT_MAX = 16;
 
 interface LateRelease {
   readonly protocol: Protocol;
-  readonly holder: string;
+  readonly terms: ReleaseTerms;
   /** When the server has certainly let it go, by our monotonic clock. */
   readonly untilMs: number;
   strays: Strays;
@@ -28,23 +36,20 @@ interface LateRelease {
   outcome: 'released' | 'gone';
 }
 
-/**
- * Acquires of a holder that went unanswered. Each may still reach the server until then, behind a release that was
- * sent later on another connection; after that the server refuses it.
- */
-export interface Strays {
-  readonly count: number;
-  readonly untilMs: number;
-  /** The longest lease that one of them asked for. */
-  readonly leaseMs: number;
+/** Where they are released: one server. */
+export interface ReleaseServer {
+  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult>;
 }
 
-export const NO_STRAYS: Strays = { count: 0, untilMs: 0, leaseMs: 0 };
+export interface LateReleasesOptions {
+  readonly callTimeoutMs: number;
+  readonly random: Random;
+}
 
-export class LateReleases {
+export class LateReleases implements CleanUp {
   readonly #agenda: Agenda;
-  readonly #topology: Topology;
-  readonly #options: ResolvedLocksOptions;
+  readonly #server: ReleaseServer;
+  readonly #options: LateReleasesOptions;
   readonly #backoff: Backoff;
   readonly #open = new Map<string, LateRelease>();
   readonly #alarm = new Alarm(() => void this.#send(), false);
@@ -52,9 +57,9 @@ export class LateReleases {
   #sending: Promise<void> | null = null;
   #isStopped = false;
 
-  constructor(agenda: Agenda, topology: Topology, options: ResolvedLocksOptions) {
+  constructor(agenda: Agenda, server: ReleaseServer, options: LateReleasesOptions) {
     this.#agenda = agenda;
-    this.#topology = topology;
+    this.#server = server;
     this.#options = options;
     this.#backoff = new Backoff(options.random);
   }
@@ -63,15 +68,14 @@ export class LateReleases {
     return this.#open.size;
   }
 
-  /** Takes over the release of a holder whose last request, stating `leaseMs`, may still take effect. */
-  add(protocol: Protocol, holder: string, leaseMs: number, strays: Strays = NO_STRAYS): void {
+  add(protocol: Protocol, terms: ReleaseTerms, strays: Strays = NO_STRAYS): void {
     if (this.#isStopped) return;
     // That request is refused by the server once the call has timed out, so the lease starts by then at the latest.
-    const longestMs = Math.max(leaseMs, strays.leaseMs);
+    const longestMs = Math.max(terms.leaseMs, strays.leaseMs);
     const untilMs =
       this.#agenda.clock.monotonicMs() + this.#options.callTimeoutMs + longestMs + driftMs(longestMs);
-    const late: LateRelease = { protocol, holder, untilMs, strays, outcome: 'gone' };
-    this.#open.set(holder, late);
+    const late: LateRelease = { protocol, terms, untilMs, strays, outcome: 'gone' };
+    this.#open.set(terms.holder, late);
     if (this.#open.size > LATE_RELEASES_MAX) {
       const oldest = this.#open.values().next().value as LateRelease;
       this.#close(oldest, 'dropped');
@@ -84,7 +88,6 @@ export class LateReleases {
     this.#first.add(first);
   }
 
-  /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
   async flush(): Promise<void> {
     if (this.#open.size === 0) return;
     let alarm: Alarm | undefined;
@@ -100,7 +103,6 @@ export class LateReleases {
     if (alarm !== undefined) this.#agenda.cancel(alarm);
   }
 
-  /** Leaves everything to the leases on the server. */
   stop(): void {
     this.#isStopped = true;
     this.#open.clear();
@@ -132,12 +134,12 @@ export class LateReleases {
   }
 
   async #release(late: LateRelease): Promise<void> {
-    if (this.#open.get(late.holder) !== late) return;
+    if (this.#open.get(late.terms.holder) !== late) return;
     const sentMs = this.#agenda.clock.monotonicMs();
     if (sentMs >= late.untilMs) return this.#close(late, 'expired');
     const { callTimeoutMs } = this.#options;
     // An answer that makes no sense is no answer.
-    const result = await this.#topology.release(late.protocol, late.holder, callTimeoutMs).catch(() => null);
+    const result = await this.#server.release(late.protocol, late.terms, callTimeoutMs).catch(() => null);
     if (result === null || result.is === 'failed') return;
     const { count, untilMs } = late.strays;
     const left = result.is === 'released' ? count - 1 : count;
@@ -150,7 +152,8 @@ export class LateReleases {
   }
 
   #close(late: LateRelease, outcome: 'released' | 'gone' | 'expired' | 'dropped'): void {
-    if (!this.#open.delete(late.holder)) return;
-    telemetry.lateRelease(late.protocol, outcome);
+    if (!this.#open.delete(late.terms.holder)) return;
+    // A quiet one undoes a vote, which is part of every lost election.
+    if (late.terms.isQuiet !== true) telemetry.lateRelease(late.protocol, outcome);
   }
 }

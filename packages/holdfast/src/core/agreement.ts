@@ -1,0 +1,33 @@
+/** What several servers say, as one: what a majority agrees on is so, whatever the rest say. */
+import type { Inspection } from './inspection.ts';
+
+export function mostCommon(values: readonly string[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+}
+
+function identity(inspection: Inspection): string {
+  return `${inspection.kind} ${inspection.kind === 'other' ? inspection.found : inspection.owner}`;
+}
+
+/** -1 says for ever. */
+function lifeMs(ttlMs: number): number {
+  return ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs;
+}
+
+/** The inspection that at least `majority` servers share, or null: what fewer have is nobody's. */
+export function agree(inspections: readonly (Inspection | null)[], majority: number): Inspection | null {
+  const found = inspections.filter((inspection) => inspection !== null);
+  const winner = mostCommon(found.map(identity));
+  const agreed = found.filter((inspection) => identity(inspection) === winner);
+  // It lasts until so many have let go that no majority is left.
+  const byLife = agreed.sort((a, b) => lifeMs(b.ttlMs) - lifeMs(a.ttlMs));
+  const last = byLife[majority - 1];
+  if (last === undefined) return null;
+  if (last.kind === 'other') return last;
+  const waiters = Math.max(...agreed.map((one) => (one.kind === 'other' ? 0 : one.waiters)));
+  if (last.kind === 'mutex') return { ...last, waiters };
+  const fences = agreed.flatMap((one) => (one.kind === 'lock' && one.fence !== undefined ? [one.fence] : []));
+  return { ...last, waiters, fence: fences.length === 0 ? undefined : Math.max(...fences) };
+}

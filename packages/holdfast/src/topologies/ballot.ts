@@ -1,0 +1,34 @@
+/** Answers that come one by one, and a verdict as soon as it is certain. */
+
+/**
+ * Asks the judge after each answer, with what is there so far (undefined: not yet). Resolves with the first verdict
+ * that is not undefined. When all are there the judge must have one. An answer that rejects rejects it all.
+ */
+export function decide<Answer, Verdict>(
+  answers: readonly Promise<Answer>[],
+  judge: (answers: readonly (Answer | undefined)[]) => Verdict | undefined,
+): Promise<Verdict> {
+  return new Promise((resolve, reject) => {
+    const heard: (Answer | undefined)[] = answers.map(() => undefined);
+    for (const [i, answer] of answers.entries()) {
+      answer.then((value) => {
+        heard[i] = value;
+        const verdict = judge(heard);
+        if (verdict !== undefined) resolve(verdict);
+      }, reject);
+    }
+  });
+}
+
+/** How many of the answers so far are of that kind. */
+export function count<Answer extends { readonly is: string }>(
+  answers: readonly (Answer | undefined)[],
+  is: Answer['is'],
+): number {
+  return answers.reduce((sum, answer) => sum + (answer?.is === is ? 1 : 0), 0);
+}
+
+/** How many have not answered yet. */
+export function countPending(answers: readonly unknown[]): number {
+  return answers.reduce<number>((sum, answer) => sum + (answer === undefined ? 1 : 0), 0);
+}

@@ -1,0 +1,52 @@
+/** Which servers decide: from what the caller hands in to a topology. */
+import { adaptClient, type RedisClient } from '../clients/adapt.ts';
+import type { Agenda } from '../core/agenda.ts';
+import type { ResolvedLocksOptions } from '../core/options.ts';
+import { LockConfigError } from '../errors.ts';
+import { QuorumTopology } from './quorum.ts';
+import { SingleTopology } from './single.ts';
+import type { Topology } from './topology.ts';
+
+export function topologyOf(
+  clients: RedisClient | readonly RedisClient[],
+  agenda: Agenda,
+  options: ResolvedLocksOptions,
+): Topology {
+  const { random, shareConnection } = options;
+  if (!isSeveral(clients)) {
+    return new SingleTopology(adaptClient(clients, { agenda, random, shareConnection }), agenda, options);
+  }
+  checkSeveral(clients, shareConnection);
+  const adapted = clients.map((client) => adaptClient(client, { agenda, random, shareConnection }));
+  const prefixes = [...new Set(adapted.map(({ keyPrefix }) => JSON.stringify(keyPrefix)))];
+  if (prefixes.length > 1) {
+    throw new LockConfigError(`expected clients with one keyPrefix, got ${prefixes.join(' and ')}`);
+  }
+  return new QuorumTopology(adapted, agenda, options);
+}
+
+function isSeveral(clients: RedisClient | readonly RedisClient[]): clients is readonly RedisClient[] {
+  return Array.isArray(clients);
+}
+
+function checkSeveral(clients: readonly RedisClient[], shareConnection: boolean): void {
+  if (clients.length === 0) throw new LockConfigError('expected at least one client, got an empty array');
+  for (const [i, client] of clients.entries()) {
+    const first = clients.indexOf(client);
+    if (first === i) continue;
+    throw new LockConfigError(
+      `expected clients of independent servers, got the same one as ${first} and ${i}`,
+    );
+  }
+  if (shareConnection) {
+    throw new LockConfigError(
+      'expected shareConnection to be false with several clients, got true: a restart of a server shows as a new connection, and a shared client does not tell',
+    );
+  }
+  if (clients.length % 2 === 0) {
+    process.emitWarning(
+      `${clients.length} servers survive no more failures than ${clients.length - 1} do, and split votes more often: use an odd number`,
+      { type: 'HoldfastWarning', code: 'HOLDFAST_EVEN_QUORUM' },
+    );
+  }
+}

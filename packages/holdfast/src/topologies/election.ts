@@ -1,0 +1,163 @@
+/**
+ * One attempt to win a lock on several servers: all are asked at once, and it is decided as soon as a majority is
+ * certain either way. What was won in vain is given back everywhere.
+ */
+import type { Clock } from '../core/clock.ts';
+import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
+import type { ServerFailure } from '../errors.ts';
+import { count, countPending, decide } from './ballot.ts';
+import type { QuorumNode } from './quorum-node.ts';
+import { type AcquireResult, type HoldTerms, type KeepResult, NO_STRAYS, type Protocol } from './topology.ts';
+
+type Votes = readonly (AcquireResult | undefined)[];
+type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
+
+export class Election {
+  readonly #nodes: readonly QuorumNode[];
+  readonly #majority: number;
+  readonly #clock: Clock;
+  readonly #protocol: Protocol;
+  readonly #terms: HoldTerms;
+  readonly #timeoutMs: number;
+  /** Those who were asked; the others cannot vote now, and say why. */
+  readonly #asked = new Set<QuorumNode>();
+
+  constructor(
+    nodes: readonly QuorumNode[],
+    majority: number,
+    clock: Clock,
+    protocol: Protocol,
+    terms: HoldTerms,
+    timeoutMs: number,
+  ) {
+    this.#nodes = nodes;
+    this.#majority = majority;
+    this.#clock = clock;
+    this.#protocol = protocol;
+    this.#terms = terms;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async run(guardMs: number): Promise<AcquireResult> {
+    const sentAt = instantNow(this.#clock);
+    const { votes, hasWon } = await decide(
+      this.#nodes.map((node) => this.#vote(node, guardMs)),
+      (answers) => this.#judge(answers),
+    );
+    if (!hasWon) return this.#lose(this.#refusal(votes), votes);
+    const deadline = leaseDeadline(sentAt, this.#terms.leaseMs);
+    const fences = votes.flatMap((vote) => (vote?.is === 'granted' ? [vote.firstFence ?? 0] : []));
+    const firstFence = this.#protocol.isFenced ? Math.max(...fences) : undefined;
+    if (firstFence !== undefined) {
+      const failures = await this.#raise(firstFence + this.#terms.fences - 1, votes);
+      if (failures !== null) return this.#lose(outage(failures), votes);
+    }
+    const heardAt = instantNow(this.#clock);
+    if (remainingAt(deadline, heardAt) > 0) return { is: 'granted', deadline, firstFence, heardAt };
+    return this.#lose(outage([this.#tooLate(sentAt, heardAt)]), votes);
+  }
+
+  #vote(node: QuorumNode, guardMs: number): Promise<AcquireResult> {
+    const obstacle = node.obstacle(guardMs);
+    if (obstacle !== null) return Promise.resolve(outage([obstacle]));
+    this.#asked.add(node);
+    return node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
+  }
+
+  #judge(votes: Votes): { votes: Votes; hasWon: boolean } | undefined {
+    const granted = count(votes, 'granted');
+    if (granted >= this.#majority) return { votes: [...votes], hasWon: true };
+    const pending = countPending(votes);
+    if (granted + pending >= this.#majority) return undefined;
+    // Lost. Whether by contention or by an outage is told by those who answer, so as many as needed are heard.
+    const answered = granted + count(votes, 'held') + count(votes, 'conflict');
+    return answered >= this.#majority || pending === 0 ? { votes: [...votes], hasWon: false } : undefined;
+  }
+
+  #refusal(votes: Votes): Refusal {
+    const conflict = votes.find((vote) => vote?.is === 'conflict');
+    if (conflict?.is === 'conflict' && count(votes, 'conflict') > this.#nodes.length - this.#majority) {
+      return conflict;
+    }
+    const held = votes.filter((vote) => vote?.is === 'held');
+    const granted = count(votes, 'granted');
+    if (held.length + granted + count(votes, 'conflict') < this.#majority) {
+      const mayPass = votes.some(
+        (vote) => vote?.is === 'unknown' || (vote?.is === 'refused' && vote.isPassing),
+      );
+      return outage(this.#failures(votes), mayPass);
+    }
+    const byOwner = new Map<string | undefined, number>();
+    for (const { owner } of held) byOwner.set(owner, (byOwner.get(owner) ?? 0) + 1);
+    const [owner, most] = [...byOwner].sort(([, a], [, b]) => b - a)[0] ?? [undefined, 0];
+    // It may be ours when so many have let go that we find a majority free.
+    const livesMs = held
+      .map(({ ttlMs }) => (ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs))
+      .sort((a, b) => a - b);
+    const ttlMs = livesMs[this.#majority - granted - 1] ?? livesMs.at(-1) ?? 0;
+    const isSplit = most < this.#majority;
+    return {
+      is: 'held',
+      ttlMs: Number.isFinite(ttlMs) ? ttlMs : -1,
+      owner: isSplit ? undefined : owner,
+      isSplit,
+    };
+  }
+
+  #failures(votes: Votes): ServerFailure[] {
+    return this.#nodes.flatMap((node, i): readonly ServerFailure[] => {
+      const vote = votes[i];
+      if (vote?.is === 'refused' || vote?.is === 'unknown') return vote.servers;
+      if (vote?.is === 'conflict') return [{ server: node.description, kind: 'reply', text: vote.found }];
+      return [];
+    });
+  }
+
+  /** Null when a majority has the end of the block, so that every later majority meets it; otherwise why not. */
+  async #raise(lastFence: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
+    const may = this.#nodes.filter((node, i) => {
+      const vote = votes[i];
+      return this.#asked.has(node) && (vote === undefined || vote.is === 'granted');
+    });
+    const raises = may.map((node) => node.raise(this.#protocol, this.#terms, lastFence, this.#timeoutMs));
+    return decide<KeepResult, readonly ServerFailure[] | null>(raises, (answers) => {
+      const kept = count(answers, 'kept');
+      if (kept >= this.#majority) return null;
+      if (kept + countPending(answers) >= this.#majority) return undefined;
+      return may.flatMap((node, i): readonly ServerFailure[] => {
+        const answer = answers[i];
+        if (answer?.is === 'failed') return answer.servers;
+        const text = 'it had lost the key by the time its fence was raised';
+        return answer?.is === 'gone' ? [{ server: node.description, kind: 'reply', text }] : [];
+      });
+    });
+  }
+
+  #tooLate(sentAt: Instant, heardAt: Instant): ServerFailure {
+    const tookMs = Math.ceil(heardAt.monotonicMs - sentAt.monotonicMs);
+    const text = `granted too late: a majority took ${tookMs} ms of a lease of ${this.#terms.leaseMs} ms`;
+    return { server: `${this.#nodes.length} servers`, kind: 'late', text };
+  }
+
+  /** Gives back what was won in vain, also where no answer came, or a refusal: an answer may still be on its way. */
+  #lose(refusal: Refusal, votes: Votes): Refusal {
+    const { holder, leaseMs } = this.#terms;
+    const without = count(votes, 'held') + count(votes, 'conflict');
+    // Nobody waits for the end of a vote. But a majority of them may have been taken for an owner's.
+    const terms = { holder, leaseMs, isQuiet: this.#asked.size - without < this.#majority };
+    const untilMs = this.#clock.monotonicMs() + this.#timeoutMs;
+    for (const [i, node] of this.#nodes.entries()) {
+      if (!this.#asked.has(node)) continue;
+      const vote = votes[i];
+      const isOpen =
+        vote === undefined || vote.is === 'unknown' || (vote.is === 'refused' && !vote.isCertain);
+      node.abandon(this.#protocol, terms, isOpen ? { count: 1, untilMs, leaseMs } : NO_STRAYS);
+    }
+    return refusal;
+  }
+}
+
+/** It may help to ask again; and nothing is left of it, because whatever was won is given back. */
+function outage(servers: readonly ServerFailure[], isPassing = true): Refusal {
+  return { is: 'refused', servers, isPassing, isCertain: true };
+}

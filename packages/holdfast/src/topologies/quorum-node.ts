@@ -1,0 +1,244 @@
+/**
+ * One of several independent servers: what it is asked, for how long, and whether its vote counts.
+ *
+ * - `new`: never asked. Out: `joining`.
+ * - `joining`: asked who it is and how long it runs; its vote does not count before that. Out: `up`, `down`.
+ * - `up`: may vote, unless it has restarted too recently (the guard). Out: `joining` when its connection is another
+ *   than the one it was asked on, because it may have restarted in between; `down` when a call gets no answer.
+ * - `down`: skipped, so that it costs its callers nothing. Asked again, in the background, by whoever uses the lock
+ *   next, at a growing pace. Out: `joining`.
+ *
+ * There is no timer here: a session that is not used asks nobody anything.
+ */
+import type { CallFailure, Client, StopListening, Wake } from '../clients/client.ts';
+import type { Agenda } from '../core/agenda.ts';
+import { Backoff } from '../core/backoff.ts';
+import { driftMs } from '../core/instant.ts';
+import type { Random } from '../core/random.ts';
+import type { ServerFailure } from '../errors.ts';
+import { SingleTopology } from './single.ts';
+import type {
+  AcquireResult,
+  HoldTerms,
+  KeepResult,
+  Protocol,
+  QueryAnswer,
+  QueryCall,
+  ReleaseResult,
+  ReleaseTerms,
+  RenewItem,
+  Strays,
+} from './topology.ts';
+
+export interface QuorumOptions {
+  readonly callTimeoutMs: number;
+  readonly leaseMs: number;
+  readonly random: Random;
+  /** The deadline of one server's answer; null: by the lease and by how fast it is. */
+  readonly nodeTimeoutMs: number | null;
+  /** How long a server must have run before it votes; null: the longest lease in use. */
+  readonly restartGuardMs: number | null;
+}
+
+/** A server's answer may take this share of the lease, within bounds: five of them must fit many times over. */
+const TIMEOUT_SHARE = 1 / 200;
+const TIMEOUT_MS_MIN = 5;
+const TIMEOUT_MS_MAX = 50;
+
+/** A far or busy server gets this many times what it has taken lately. */
+const TIMEOUT_LATENCIES = 4;
+
+/** How much the last answer counts in what a server has taken lately. */
+const LATENCY_SHARE = 0.2;
+
+/** But never more than this share of the lease: past it an attempt is not worth having. */
+const TIMEOUT_SHARE_MAX = 1 / 4;
+
+type Standing =
+  | { readonly is: 'new' }
+  /** `failure` is why it was down; without one, its callers wait for it. */
+  | { readonly is: 'joining'; readonly joined: Promise<void>; readonly failure: ServerFailure | null }
+  | { readonly is: 'up'; readonly connections: number; readonly startedMs: number; readonly runId: string }
+  | { readonly is: 'down'; readonly failure: ServerFailure; readonly askAtMs: number };
+
+export class QuorumNode {
+  readonly lateReleases: SingleTopology['lateReleases'];
+  readonly #client: Client;
+  readonly #single: SingleTopology;
+  readonly #agenda: Agenda;
+  readonly #options: QuorumOptions;
+  readonly #backoff: Backoff;
+  #standing: Standing = { is: 'new' };
+  /** Holders that it was asked for and has not released: it is not called for the others while it is away. */
+  readonly #holders = new Set<string>();
+  #latencyMs = 0;
+  /** Called when it is up again. */
+  onUp: (() => void) | null = null;
+
+  constructor(client: Client, agenda: Agenda, options: QuorumOptions) {
+    this.#client = client;
+    this.#agenda = agenda;
+    this.#options = options;
+    this.#single = new SingleTopology(client, agenda, options);
+    this.lateReleases = this.#single.lateReleases;
+    this.#backoff = new Backoff(options.random);
+  }
+
+  get description(): string {
+    return this.#client.description;
+  }
+
+  get isConnected(): boolean {
+    return this.#client.isConnected;
+  }
+
+  get runId(): string | null {
+    return this.#standing.is === 'up' ? this.#standing.runId : null;
+  }
+
+  get isUp(): boolean {
+    const standing = this.#standing;
+    return (
+      standing.is === 'up' && this.#client.isConnected && standing.connections === this.#client.connections
+    );
+  }
+
+  /** Resolves when it is known whether it can be asked. At once, unless that is being found out right now. */
+  muster(): Promise<void> | null {
+    if (this.isUp) return null;
+    const standing = this.#standing;
+    if (standing.is === 'joining') return standing.failure === null ? standing.joined : null;
+    if (standing.is !== 'down') return this.#join(null);
+    if (this.#agenda.clock.monotonicMs() >= standing.askAtMs) void this.#join(standing.failure);
+    return null;
+  }
+
+  /** Why it cannot vote on a lease of that length, or null. */
+  obstacle(guardMs: number): ServerFailure | null {
+    const standing = this.#standing;
+    if ((standing.is === 'down' || standing.is === 'joining') && standing.failure !== null)
+      return standing.failure;
+    if (!this.isUp || standing.is !== 'up') return this.#failure('unreachable', 'not connected yet');
+    const upMs = this.#agenda.clock.monotonicMs() - standing.startedMs;
+    const waitMs = guardMs + driftMs(guardMs) - upMs;
+    if (guardMs === 0 || waitMs <= 0) return null;
+    const text = `started ${Math.round(upMs)} ms ago, and may have forgotten a lease: it votes in ${Math.ceil(waitMs)} ms`;
+    return this.#failure('guard', text);
+  }
+
+  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+    const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
+    this.#holders.add(terms.holder);
+    return this.#timed(this.#single.acquire(protocol, terms, limitMs), failuresOfAcquire);
+  }
+
+  raise(protocol: Protocol, terms: HoldTerms, lastFence: number, timeoutMs: number): Promise<KeepResult> {
+    const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
+    return this.#timed(this.#single.raise(protocol, terms.holder, lastFence, limitMs), failuresOfKeep);
+  }
+
+  /** One that cannot be asked now gets it when it is back, and costs this caller nothing. */
+  async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
+    const mayHold = this.#holders.delete(terms.holder);
+    const obstacle = this.obstacle(0);
+    const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
+    const result: ReleaseResult =
+      obstacle === null
+        ? await this.#timed(this.#single.release(protocol, terms, limitMs), failuresOfKeep)
+        : { is: 'failed', servers: [obstacle] };
+    if (result.is === 'failed' && mayHold) this.lateReleases.add(protocol, terms);
+    return result;
+  }
+
+  /** Takes back a vote, or a hold that is given up, whatever became of the request for it. */
+  abandon(protocol: Protocol, terms: ReleaseTerms, strays: Strays): void {
+    if (this.#holders.delete(terms.holder)) this.lateReleases.add(protocol, terms, strays);
+  }
+
+  recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
+    const limitMs = this.#timeoutMs(item.leaseMs, timeoutMs);
+    return this.#timed(this.#single.recount(protocol, item, count, limitMs), failuresOfKeep);
+  }
+
+  renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+    const leaseMs = Math.min(...items.map((item) => item.leaseMs));
+    const renewing = this.#single.renew(items, this.#timeoutMs(leaseMs, timeoutMs));
+    return this.#timed(renewing, ([first]) => (first === undefined ? [] : failuresOfKeep(first)));
+  }
+
+  listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
+    return this.#single.listen(channel, wake, timeoutMs);
+  }
+
+  query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
+    return this.#single.query(callFor, timeoutMs);
+  }
+
+  close(): Promise<void> {
+    return this.#single.close();
+  }
+
+  #timeoutMs(leaseMs: number, limitMs: number): number {
+    const byLeaseMs = Math.min(Math.max(leaseMs * TIMEOUT_SHARE, TIMEOUT_MS_MIN), TIMEOUT_MS_MAX);
+    const bySpeedMs = Math.min(this.#latencyMs * TIMEOUT_LATENCIES, leaseMs * TIMEOUT_SHARE_MAX);
+    return Math.min(this.#options.nodeTimeoutMs ?? Math.max(byLeaseMs, bySpeedMs), limitMs);
+  }
+
+  async #timed<Result>(
+    asking: Promise<Result>,
+    failuresOf: (result: Result) => readonly ServerFailure[],
+  ): Promise<Result> {
+    const { clock } = this.#agenda;
+    const { connections } = this.#client;
+    const sentMs = clock.monotonicMs();
+    const result = await asking;
+    const failure = failuresOf(result).find(({ kind }) => kind !== 'reply' && kind !== 'late');
+    if (failure === undefined) this.#noteLatency(clock.monotonicMs() - sentMs);
+    // Unless it has come back meanwhile: then this says nothing about how it is now.
+    else if (this.#standing.is === 'up' && this.#client.connections === connections) this.#fall(failure);
+    return result;
+  }
+
+  #noteLatency(tookMs: number): void {
+    this.#latencyMs += (tookMs - this.#latencyMs) * LATENCY_SHARE;
+  }
+
+  #fall(failure: ServerFailure): void {
+    const askAtMs = this.#agenda.clock.monotonicMs() + this.#backoff.nextMs();
+    this.#standing = { is: 'down', failure, askAtMs };
+  }
+
+  #join(failure: ServerFailure | null): Promise<void> {
+    const joined = this.#ask();
+    this.#standing = { is: 'joining', joined, failure };
+    return joined;
+  }
+
+  async #ask(): Promise<void> {
+    const { clock } = this.#agenda;
+    const sentMs = clock.monotonicMs();
+    const health = await this.#single.health(this.#options.callTimeoutMs);
+    if ('kind' in health) return this.#fall(health);
+    this.#backoff.reset();
+    const heardMs = clock.monotonicMs();
+    // A first guess, with a handshake in it perhaps; the answers that follow put it right.
+    this.#latencyMs = heardMs - sentMs;
+    const { connections } = this.#client;
+    // The latest that it can have been: whole seconds are told, and it was asked before we heard.
+    const startedMs = heardMs - health.uptimeMs;
+    this.#standing = { is: 'up', connections, startedMs, runId: health.runId };
+    this.onUp?.();
+  }
+
+  #failure(kind: ServerFailure['kind'], text: string): ServerFailure {
+    return { server: this.description, kind, text };
+  }
+}
+
+function failuresOfAcquire(result: AcquireResult): readonly ServerFailure[] {
+  return result.is === 'refused' || result.is === 'unknown' ? result.servers : [];
+}
+
+function failuresOfKeep(result: KeepResult | ReleaseResult): readonly ServerFailure[] {
+  return result.is === 'failed' ? result.servers : [];
+}

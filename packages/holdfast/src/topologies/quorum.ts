@@ -1,0 +1,262 @@
+/**
+ * Several independent servers decide, by majority: Redlock, with fences, and with servers that have just restarted
+ * kept from voting. `docs/concepts/quorum.md` tells the algorithm and what it assumes.
+ */
+import type { CallFailure, Client, StopListening, Wake } from '../clients/client.ts';
+import { type Agenda, Alarm } from '../core/agenda.ts';
+import { LockConfigError, type ServerFailure } from '../errors.ts';
+import { count, countPending, decide } from './ballot.ts';
+import { Election } from './election.ts';
+import { QuorumChannel } from './quorum-channel.ts';
+import { QuorumNode, type QuorumOptions } from './quorum-node.ts';
+import {
+  type AcquireResult,
+  type CleanUp,
+  type HoldTerms,
+  type KeepResult,
+  NO_STRAYS,
+  type Protocol,
+  type QueryAnswer,
+  type QueryCall,
+  type ReleaseResult,
+  type ReleaseTerms,
+  type RenewItem,
+  type Strays,
+  type Topology,
+} from './topology.ts';
+
+/** At a first use, once a majority is there, the others get this long to join: it costs one deadline, once. */
+const MUSTER_MS = 50;
+
+export class QuorumTopology implements Topology {
+  readonly keyPrefix: string;
+  readonly size: number;
+  readonly majority: number;
+  readonly lateReleases: CleanUp;
+  readonly #nodes: readonly QuorumNode[];
+  readonly #agenda: Agenda;
+  readonly #options: QuorumOptions;
+  readonly #channels = new Set<QuorumChannel>();
+  #longestLeaseMs: number;
+  #hasAnswered = false;
+
+  constructor(clients: readonly Client[], agenda: Agenda, options: QuorumOptions) {
+    this.#nodes = clients.map((client) => new QuorumNode(client, agenda, options));
+    this.#agenda = agenda;
+    this.#options = options;
+    this.#longestLeaseMs = options.leaseMs;
+    this.keyPrefix = clients[0]?.keyPrefix ?? '';
+    this.size = clients.length;
+    this.majority = Math.floor(clients.length / 2) + 1;
+    this.lateReleases = new QuorumCleanUp(this.#nodes);
+    for (const node of this.#nodes) {
+      node.onUp = () => {
+        for (const channel of this.#channels) void channel.join(node);
+      };
+    }
+  }
+
+  get description(): string {
+    return this.#nodes.map(({ description }) => description).join(', ');
+  }
+
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  get outage(): readonly ServerFailure[] {
+    const away = this.#nodes.filter((node) => !node.isConnected);
+    if (this.size - away.length >= this.majority) return [];
+    return away.map(({ description }) => ({
+      server: description,
+      kind: 'unreachable',
+      text: 'the connection was lost',
+    }));
+  }
+
+  async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, terms.leaseMs);
+    await this.#muster(timeoutMs);
+    this.#assertDistinct();
+    const { clock } = this.#agenda;
+    return new Election(this.#nodes, this.majority, clock, protocol, terms, timeoutMs).run(this.#guardMs);
+  }
+
+  async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
+    await this.#muster(timeoutMs);
+    const releases = this.#nodes.map((node) => node.release(protocol, terms, timeoutMs));
+    return decide<ReleaseResult, ReleaseResult>(releases, (answers) => {
+      const released = answers.filter((answer) => answer?.is === 'released');
+      if (released.length >= this.majority) {
+        return { is: 'released', receivers: Math.max(...released.map(({ receivers }) => receivers)) };
+      }
+      if (released.length + countPending(answers) >= this.majority) return undefined;
+      if (count(answers, 'gone') > this.size - this.majority) return { is: 'gone' };
+      if (countPending(answers) > 0) return undefined;
+      return { is: 'failed', servers: failuresOf(answers) };
+    });
+  }
+
+  async recount(protocol: Protocol, item: RenewItem, times: number, timeoutMs: number): Promise<KeepResult> {
+    await this.#muster(timeoutMs);
+    return this.#majorityOf(
+      this.#nodes.map(async (node): Promise<KeepResult> => {
+        const obstacle = node.obstacle(0);
+        if (obstacle !== null) return { is: 'failed', servers: [obstacle] };
+        return node.recount(protocol, item, times, timeoutMs);
+      }),
+    );
+  }
+
+  async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+    await this.#muster(timeoutMs);
+    const byNode = this.#nodes.map((node) => this.#renewOn(node, items, timeoutMs));
+    const results = await Promise.all(
+      items.map((_, i) =>
+        this.#majorityOf(byNode.map((all) => all.then((answers) => answers[i] as KeepResult))),
+      ),
+    );
+    for (const [n, answers] of byNode.entries()) {
+      void answers.then((gone) =>
+        this.#restore(this.#nodes[n] as QuorumNode, items, gone, results, timeoutMs),
+      );
+    }
+    return results;
+  }
+
+  async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
+    const heard = new QuorumChannel(channel, wake, timeoutMs);
+    this.#channels.add(heard);
+    const stop = (): void => {
+      this.#channels.delete(heard);
+      heard.close();
+    };
+    const failure = await heard.open(this.#nodes, this.majority);
+    if (failure === null) return stop;
+    stop();
+    return failure;
+  }
+
+  async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
+    const asking = this.#nodes.map(async (node, index) => {
+      const answers = await node.query(() => callFor(index), timeoutMs);
+      return answers.map((answer) => ({ ...answer, index }));
+    });
+    return (await Promise.all(asking)).flat();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.close()));
+  }
+
+  get #guardMs(): number {
+    return this.#options.restartGuardMs ?? this.#longestLeaseMs;
+  }
+
+  /** Lets those come up that nobody has asked yet, or whose connection was lost; those that are down are skipped. */
+  async #muster(timeoutMs: number): Promise<void> {
+    const joining = this.#nodes.flatMap((node) => node.muster() ?? []);
+    if (joining.length === 0) return;
+    const isEnough = (): boolean => this.#nodes.filter((node) => node.isUp).length >= this.majority;
+    const all = Promise.all(joining);
+    const enough = new Promise<void>((resolve) => {
+      for (const joined of joining) void joined.then(() => isEnough() && resolve());
+      if (isEnough()) resolve();
+    });
+    await this.#within(Promise.race([all, enough]), timeoutMs);
+    await this.#within(all, Math.min(MUSTER_MS, timeoutMs));
+    if (isEnough()) this.#hasAnswered = true;
+  }
+
+  /** Waits for that, though not for longer than this. */
+  async #within(waiting: Promise<unknown>, limitMs: number): Promise<void> {
+    const alarm = new Alarm(() => end(), true);
+    let end = (): void => {};
+    const limit = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#agenda.setIn(alarm, limitMs);
+    await Promise.race([waiting, limit]);
+    this.#agenda.cancel(alarm);
+  }
+
+  /** Two names of one server would be two votes of one. */
+  #assertDistinct(): void {
+    const known = new Map<string, QuorumNode>();
+    for (const node of this.#nodes) {
+      const { runId } = node;
+      if (runId === null || runId === '') continue;
+      const other = known.get(runId);
+      if (other !== undefined) {
+        const which = `${other.description} and ${node.description}`;
+        throw new LockConfigError(`expected independent servers, got one and the same twice: ${which}`);
+      }
+      known.set(runId, node);
+    }
+  }
+
+  async #renewOn(
+    node: QuorumNode,
+    items: readonly RenewItem[],
+    timeoutMs: number,
+  ): Promise<readonly KeepResult[]> {
+    const obstacle = node.obstacle(0);
+    if (obstacle === null) return node.renew(items, timeoutMs);
+    return items.map(() => ({ is: 'failed', servers: [obstacle] }));
+  }
+
+  /** Kept by a majority; gone when no majority can have it any more; otherwise nobody knows, and time decides. */
+  #majorityOf(answers: readonly Promise<KeepResult>[]): Promise<KeepResult> {
+    return decide<KeepResult, KeepResult>(answers, (heard) => {
+      if (count(heard, 'kept') >= this.majority) return { is: 'kept' };
+      if (count(heard, 'gone') > this.size - this.majority) return { is: 'gone' };
+      return countPending(heard) > 0 ? undefined : { is: 'failed', servers: failuresOf(heard) };
+    });
+  }
+
+  /**
+   * One of a minority that has lost the key gets it again, so that the next fault finds a majority: only while a
+   * majority has it, and only while it is wanted.
+   */
+  #restore(
+    node: QuorumNode,
+    items: readonly RenewItem[],
+    answers: readonly KeepResult[],
+    results: readonly KeepResult[],
+    timeoutMs: number,
+  ): void {
+    for (const [i, item] of items.entries()) {
+      const isMissing = answers[i]?.is === 'gone' && results[i]?.is === 'kept';
+      if (!isMissing || !item.claim.isLive || node.obstacle(0) !== null) continue;
+      void node.acquire(item.protocol, { ...item, fences: 1 }, timeoutMs);
+    }
+  }
+}
+
+function failuresOf(answers: readonly (KeepResult | ReleaseResult | undefined)[]): ServerFailure[] {
+  return answers.flatMap((answer) => (answer?.is === 'failed' ? answer.servers : []));
+}
+
+class QuorumCleanUp implements CleanUp {
+  readonly #nodes: readonly QuorumNode[];
+
+  constructor(nodes: readonly QuorumNode[]) {
+    this.#nodes = nodes;
+  }
+
+  get size(): number {
+    return Math.max(...this.#nodes.map(({ lateReleases }) => lateReleases.size));
+  }
+
+  add(protocol: Protocol, terms: ReleaseTerms, strays: Strays = NO_STRAYS): void {
+    for (const node of this.#nodes) node.abandon(protocol, terms, strays);
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#nodes.map(({ lateReleases }) => lateReleases.flush()));
+  }
+
+  stop(): void {
+    for (const { lateReleases } of this.#nodes) lateReleases.stop();
+  }
+}
