@@ -1,10 +1,9 @@
 // Makes a fresh clone ready to test: dependencies, and a redis-server new enough. Uses nothing but Node itself.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { ensureDependencies } from './dependencies.mjs';
+import { ROOT } from './run.mjs';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REDIS_MAJOR_MIN = 7;
 /** Debian asks this file, if there is one, whether a freshly installed service may start. 101 is no. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
@@ -17,25 +16,6 @@ function run(command, args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const { status } = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit', env });
   return status === 0;
-}
-
-/**
- * @param {string} path
- * @returns {Record<string, { version?: string, optional?: boolean, peer?: boolean, link?: boolean }>}
- */
-function lockedPackages(path) {
-  return JSON.parse(readFileSync(join(ROOT, path), 'utf8')).packages;
-}
-
-/** Compares what npm installed with what is locked: times of files say nothing after a checkout. */
-function hasDependencies() {
-  if (!existsSync(join(ROOT, 'node_modules/.package-lock.json'))) return false;
-  const installed = lockedPackages('node_modules/.package-lock.json');
-  return Object.entries(lockedPackages('package-lock.json')).every(([path, { version, optional, link }]) => {
-    if (!path.startsWith('node_modules/') || link) return true;
-    // Optional packages for other platforms are locked and not installed.
-    return installed[path] === undefined ? optional === true : installed[path].version === version;
-  });
 }
 
 function redisMajor() {
@@ -60,15 +40,7 @@ function fail(message) {
   process.exit(1);
 }
 
-/**
- * `npm ci` refuses a lock file from a registry that offers native packages for some platforms only. `npm install`
- * then installs the locked versions of what there is; `--no-save` keeps it from rewriting the lock file.
- */
-function installDependencies() {
-  return run('npm', ['ci', '--loglevel=silent']) || run('npm', ['install', '--no-save']);
-}
-
-if (!hasDependencies() && !installDependencies()) fail('npm could not install the dependencies');
+if (!ensureDependencies()) fail('npm could not install the dependencies');
 
 const isRoot = process.getuid?.() === 0;
 if (redisMajor() < REDIS_MAJOR_MIN && isRoot && existsSync('/usr/bin/apt-get')) installRedis();

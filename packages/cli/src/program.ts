@@ -2,7 +2,7 @@
  * The grammar of the command line. `--help`, the completions and the manual page are all made from it. What a command
  * does is loaded only when it is called: `--help` must be there at once.
  */
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import type { DemoFlags } from './commands/demo.ts';
 import type { DevFlags } from './commands/dev.ts';
 import type { DoctorFlags } from './commands/doctor.ts';
@@ -10,6 +10,7 @@ import type { ListFlags } from './commands/ls.ts';
 import type { ReleaseFlags } from './commands/release.ts';
 import type { RunFlags } from './commands/run.ts';
 import type { WatchFlags } from './commands/watch.ts';
+import type { ShellName } from './completion.ts';
 import { EXIT } from './exit-codes.ts';
 import type { ReaderFlags } from './locks/lock-reader.ts';
 import { duration, integer, oneMore, withJson, withServers } from './options.ts';
@@ -28,6 +29,7 @@ export function buildProgram(version: string): Command {
   addDoctor(program);
   addDemo(program);
   addDev(program);
+  addCompletion(program);
   return program;
 }
 
@@ -174,5 +176,21 @@ function addDev(program: Command): void {
     .action(async (flags: DevFlags) => {
       const { dev } = await import('./commands/dev.ts');
       await exitWith(dev(flags));
+    });
+}
+
+function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .summary('completion for your shell')
+    .description(
+      'Prints what makes your shell complete commands and options. ' +
+        'bash: source <(holdfast completion bash) in ~/.bashrc. zsh: source <(holdfast completion zsh) in ~/.zshrc. ' +
+        'fish: holdfast completion fish > ~/.config/fish/completions/holdfast.fish.',
+    )
+    .addArgument(new Argument('<shell>', 'which shell').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: ShellName) => {
+      const { completion } = await import('./completion.ts');
+      process.stdout.write(completion(program, shell));
     });
 }

@@ -41,6 +41,8 @@ export class Sale {
   readonly #locks: Locks;
   readonly #audience: Audience;
   #shops: ShopProcess[] = [];
+  /** Of shops that could not say goodbye themselves. */
+  readonly #leftOver: string[] = [];
 
   constructor(terms: SaleTerms, redis: Redis, locks: Locks, audience: Audience) {
     this.#terms = terms;
@@ -63,7 +65,8 @@ export class Sale {
   async close(): Promise<void> {
     await this.#closeShops();
     const { item } = this.#terms;
-    await this.#redis.del(`${item}:stock`, `redisson_lock_token:{${item}}`);
+    const counter = `redisson_lock_token:{${item}}`;
+    await this.#redis.del(`${item}:stock`, counter, ...this.#leftOver.map((id) => `holdfast_session:${id}`));
   }
 
   async #plain(round: RoundName): Promise<RoundResult> {
@@ -189,6 +192,7 @@ export class Sale {
   }
 
   async #replace(dead: ShopProcess): Promise<void> {
+    this.#leftOver.push(dead.session);
     const another = await this.#openShop(this.#terms.instances + 1, false);
     // To the end of the row: the next fault happens to another one.
     this.#shops = [...this.#shops.filter((shop) => shop !== dead), another];

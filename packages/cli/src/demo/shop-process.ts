@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../failure.ts';
+import { guardChild } from './guarded-child.ts';
 
 const MAIN = fileURLToPath(new URL('../inventory/main.js', import.meta.url));
 const START_MS_MAX = 15_000;
@@ -54,7 +55,11 @@ export class ShopProcess {
       ...['--item', terms.item, '--lease-ms', String(terms.leaseMs)],
       ...(terms.isCareless ? ['--careless'] : []),
     ];
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    guardChild(child);
     const { port, session } = await firstLine(child);
     return new ShopProcess(number, child, port, session);
   }

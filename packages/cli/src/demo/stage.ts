@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../failure.ts';
+import { guardChild } from './guarded-child.ts';
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
 const START_MS_MAX = 15_000;
@@ -15,8 +16,10 @@ export interface Stage {
 /** A process of its own: in ours it would stand still whenever the crowd keeps us busy. */
 export function openStage(): Promise<Stage> {
   const child = spawn(process.execPath, [MAIN, 'dev', '--port', '0', '--json'], {
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  guardChild(child);
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const close = async (): Promise<void> => {
     child.kill('SIGTERM');

@@ -1,5 +1,5 @@
 /** Jobs for `holdfast run` that leave traces: who runs, since when, and whether two ran at once. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { makeGuardedFolder, removeGuardedFolder } from '../../../holdfast/test/support/reaper.ts';
@@ -53,4 +53,19 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The Node processes that a process has started. */
+export function childrenOf(parent: number): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      return (
+        stat.includes('(node)') && stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] === String(parent)
+      );
+    } catch {
+      return false;
+    }
+  });
 }

@@ -1,0 +1,93 @@
+/** The demo, on a real server, on the Redis it brings, on a terminal. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import type { RoundResult } from '../src/demo/round.ts';
+import { CODE } from '../src/demo/summary.ts';
+import { ROOT } from './support/built-cli.ts';
+import { holdfast, start } from './support/holdfast.ts';
+import { childrenOf, isRunning } from './support/job.ts';
+import { readAs } from './support/schema.ts';
+import { openTerminal } from './support/terminal.ts';
+
+const LIMIT_MS = 60_000;
+const SMALL = ['--stock', '200', '--buyers', '20'];
+
+const redis = useRedis();
+useLeakCheck(redis);
+
+describe('the demo', { timeout: LIMIT_MS }, () => {
+  test('on a real server shows every round as promised, and leaves nothing', async () => {
+    const { code, stdout, stderr } = await holdfast(['demo', ...SMALL, '--redis', redis.url, '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { rounds, leaseMs } = readAs<{ rounds: RoundResult[]; leaseMs: number }>('demo', stdout);
+    const [without, locked, killed, frozen] = rounds as [RoundResult, RoundResult, RoundResult, RoundResult];
+    expect(without).toMatchObject({ round: 'without', stock: 200, isExact: false, handovers: null });
+    expect(without.lostUpdates).toBeGreaterThan(0);
+    expect(locked).toMatchObject({
+      round: 'with',
+      stock: 200,
+      sold: 200,
+      left: 0,
+      oversold: 0,
+      isExact: true,
+    });
+    expect(locked.handovers).toBeGreaterThan(0);
+    expect(killed).toMatchObject({ round: 'killed', stock: 20, sold: 20, left: 0, isExact: true });
+    expect(frozen).toMatchObject({ round: 'frozen', stock: 20, sold: 20, left: 0, isExact: true });
+    expect(frozen.refusedWrites).toBe(1);
+    // Renewed a moment ago at best, a third of a lease ago at worst; then the next owner's wake-up.
+    for (const { pausedMs } of [killed, frozen]) {
+      expect(pausedMs).toBeGreaterThan(leaseMs / 2);
+      expect(pausedMs).toBeLessThan(leaseMs + 1_000);
+    }
+  });
+
+  test('without a Redis, on a terminal, shows what goes on and explains it', async () => {
+    const terminal = openTerminal(['demo', '--stock', '800', '--buyers', '20', '--no-chaos']);
+    await terminal.shows('on a Redis of its own', LIMIT_MS);
+    await terminal.shows(/[█░]{24} [\d,]+ of 800 sold.*a second, shop \d holds it, \d+ handovers/, LIMIT_MS);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text).toMatch(/Round 1: no lock[\s\S]*(oversold by [\d,]+|not exact): /);
+    expect(terminal.text).toMatch(/Round 2: with the lock[\s\S]*exact: 800 of 800 sold in [\d.]+ s, 0 left/);
+    expect(terminal.text).not.toContain('Round 3');
+    for (const line of CODE) expect(terminal.text).toContain(line);
+  });
+
+  test('in a pipe is plain lines', async () => {
+    const { code, stdout } = await holdfast([
+      'demo',
+      '--stock',
+      '50',
+      '--buyers',
+      '5',
+      '--no-chaos',
+      '--instances',
+      '1',
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^1 shops, 50 items, 5 buyers at a time, on a Redis of its own\n\nRound 1: no lock\n/,
+    );
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be there
+    expect(stdout).not.toMatch(/[\u001b\r]/);
+  });
+
+  test.each(['SIGINT', 'SIGKILL'] as const)('takes its processes with it on %s', async (signal) => {
+    const running = start(['demo', '--stock', '1000000', '--seconds', '60']);
+    await running.says('Round 1');
+    const children = childrenOf(running.pid);
+    expect(children.length).toBeGreaterThanOrEqual(4);
+    running.kill(signal);
+    await running.ended;
+    await waitFor(() => !children.some(isRunning), { what: 'the shops to end', limitMs: 10_000 });
+  });
+
+  test('shows the code of the example', () => {
+    const shop = readFileSync(join(ROOT, 'examples/inventory/shop.ts'), 'utf8');
+    for (const line of CODE) expect(shop).toContain(line.trim());
+  });
+});

@@ -1,0 +1,69 @@
+/** `npm run demo` in a clean folder, with nothing installed before but Node: no packages, no build, no Redis. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
+import { ROOT } from './support/built-cli.ts';
+import { environmentFor } from './support/holdfast.ts';
+
+/** npm has to fetch everything. */
+const LIMIT_MS = 180_000;
+const DEMO = ['run', 'demo', '--silent', '--', '--stock', '100', '--buyers', '10', '--no-chaos'];
+
+let clone = '';
+let tools = '';
+
+beforeAll(() => {
+  clone = makeGuardedFolder('holdfast-clone-');
+  tools = makeGuardedFolder('holdfast-tools-');
+  const git = ['-C', ROOT, 'ls-files', '--cached', '--others', '--exclude-standard', '-z'];
+  const files = execFileSync('git', git, { encoding: 'utf8' }).split('\0');
+  for (const file of files.filter((name) => name !== '' && !/^(bench|docs)\//.test(name))) {
+    mkdirSync(dirname(join(clone, file)), { recursive: true });
+    copyFileSync(join(ROOT, file), join(clone, file));
+  }
+  linkTools();
+});
+
+afterAll(() => {
+  removeGuardedFolder(clone);
+  removeGuardedFolder(tools);
+});
+
+/** Everything on PATH, but no Redis. */
+function linkTools(): void {
+  for (const folder of (process.env['PATH'] ?? '').split(':')) {
+    for (const name of listFolder(folder)) {
+      if (/^(redis|valkey)-/.test(name)) continue;
+      try {
+        symlinkSync(join(folder, name), join(tools, name));
+      } catch {
+        // An earlier folder has one of that name.
+      }
+    }
+  }
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function runDemo(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const options = { cwd: clone, env: environmentFor(env), encoding: 'utf8', timeout: LIMIT_MS } as const;
+  return spawnSync('npm', [...DEMO, ...args], options);
+}
+
+test('installs, builds and plays, without redis-server and with it', { timeout: LIMIT_MS }, () => {
+  expect(spawnSync('redis-server', ['--version'], { env: { PATH: tools } }).error).toBeDefined();
+  const without = runDemo([], { PATH: tools });
+  expect(without.stdout, without.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);
+  expect(without.status).toBe(0);
+  const second = runDemo(['--instances', '2'], {});
+  expect(second.stdout, second.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);
+  expect(second.status).toBe(0);
+});

@@ -1,0 +1,12 @@
+// Compiles the packages: `npm run build`. The shop of the demo is compiled into the command line, which runs it.
+import { run } from './run.mjs';
+
+const PROJECTS = [
+  'packages/holdfast/tsconfig.build.json',
+  'packages/cli/tsconfig.build.json',
+  'packages/cli/tsconfig.inventory.json',
+];
+
+// In this order: each is compiled against what the one before it has made.
+const isBuilt = PROJECTS.every((project) => run('node_modules/typescript/bin/tsc', ['-p', project]));
+if (!isBuilt) process.exitCode = 1;
