@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import { Locks, type RedisClient } from 'holdfast';
+import { Locks } from 'holdfast';
 import { Redis } from 'ioredis';
 import { createShopServer } from './server.ts';
 import { CarefulShop, CarelessShop } from './shop.ts';
@@ -26,8 +26,7 @@ const { values } = parseArgs({
 const clients = values.redis.map((url) => new Redis(url));
 const [redis, ...others] = clients as [Redis, ...Redis[]];
 const options = { leaseMs: Number(values['lease-ms']), application: 'inventory shop' };
-// An array of clients is a quorum.
-const locks = new Locks((others.length === 0 ? redis : clients) as RedisClient, options);
+const locks = new Locks(others.length === 0 ? redis : clients, options);
 const stock = new Stock(redis, `${values.item}:stock`);
 const shop = values.careless ? new CarelessShop(stock) : new CarefulShop(stock, locks, values.item);
 

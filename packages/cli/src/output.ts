@@ -1,7 +1,7 @@
 /** How things look: colours on a terminal only, tables that line up, nothing from Redis that could steer a terminal. */
 
 /** What a stream can show. https://no-color.org: any value that is not empty turns colours off. */
-export function hasColours(stream: { readonly isTTY?: boolean }, environment = process.env): boolean {
+function hasColours(stream: { readonly isTTY?: boolean }, environment = process.env): boolean {
   return stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
 }
 

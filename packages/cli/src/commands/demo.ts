@@ -52,7 +52,7 @@ async function play(
   stage: Stage | null,
 ): Promise<number> {
   const { instances, stock, buyers, seconds: secondsMax, chaos, json } = flags;
-  const [first] = servers.clients;
+  const [first, ...others] = servers.clients;
   if (first === undefined) throw new Failure('internal', 'the demo has no server');
   const locks = openLocks(servers, {});
   const item = `holdfast-demo-${randomUUID().slice(0, 8)}`;
@@ -65,7 +65,7 @@ async function play(
   }
   const sale = new Sale(
     { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls },
-    first,
+    [first, ...others],
     locks,
     audience,
   );

@@ -10,7 +10,7 @@ const REFRESH_MS = 100;
 const BAR_CELLS = 24;
 const CLEAR = '\r\u001b[K';
 
-export const TITLES: Readonly<Record<RoundName, string>> = {
+const TITLES: Readonly<Record<RoundName, string>> = {
   without: 'Round 1: no lock',
   with: 'Round 2: with the lock',
   killed: 'Round 3: a shop is killed while it holds the lock',

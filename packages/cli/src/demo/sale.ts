@@ -37,16 +37,19 @@ export interface Audience {
 
 export class Sale {
   readonly #terms: SaleTerms;
+  /** Where the stock is. */
   readonly #redis: Redis;
+  readonly #servers: readonly Redis[];
   readonly #locks: Locks;
   readonly #audience: Audience;
   #shops: ShopProcess[] = [];
   /** Of shops that could not say goodbye themselves. */
   readonly #leftOver: string[] = [];
 
-  constructor(terms: SaleTerms, redis: Redis, locks: Locks, audience: Audience) {
+  constructor(terms: SaleTerms, servers: readonly [Redis, ...Redis[]], locks: Locks, audience: Audience) {
     this.#terms = terms;
-    this.#redis = redis;
+    this.#redis = servers[0];
+    this.#servers = servers;
     this.#locks = locks;
     this.#audience = audience;
   }
@@ -65,8 +68,10 @@ export class Sale {
   async close(): Promise<void> {
     await this.#closeShops();
     const { item } = this.#terms;
-    const counter = `redisson_lock_token:{${item}}`;
-    await this.#redis.del(`${item}:stock`, counter, ...this.#leftOver.map((id) => `holdfast_session:${id}`));
+    const records = this.#leftOver.map((session) => `holdfast_session:${session}`);
+    const keys = [`${item}:stock`, `redisson_lock_token:{${item}}`, ...records];
+    // A server that is down keeps what it has until that expires.
+    await Promise.all(this.#servers.map((redis) => redis.del(...keys).catch(() => 0)));
   }
 
   async #plain(round: RoundName): Promise<RoundResult> {

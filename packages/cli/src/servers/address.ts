@@ -31,7 +31,7 @@ export interface ConnectOptions {
   readonly sentinelPassword?: string;
 }
 
-export const DEFAULT_URL = 'redis://127.0.0.1:6379';
+const DEFAULT_URL = 'redis://127.0.0.1:6379';
 const PORT_DEFAULT = 6379;
 const SENTINEL_PORT_DEFAULT = 26379;
 const SCHEMES = ['redis:', 'rediss:', 'valkey:', 'valkeys:', 'unix:'];

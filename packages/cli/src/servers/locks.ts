@@ -1,12 +1,11 @@
 /** The library over the servers that were asked for: one, or a quorum of several. */
-import { Locks, type LocksOptions, type RedisClient } from 'holdfast';
+import { Locks, type LocksOptions } from 'holdfast';
 import { Redis } from 'ioredis';
 import type { Servers } from './connection.ts';
 
 export function openLocks({ clients }: Servers, options: LocksOptions): Locks {
-  // An array is a quorum.
-  const client = clients.length === 1 ? clients[0] : clients;
-  return new Locks(client as RedisClient, options);
+  const [only, ...others] = clients;
+  return new Locks(only !== undefined && others.length === 0 ? only : clients, options);
 }
 
 /** Refuses a name that no lock can have, before anything is connected. */

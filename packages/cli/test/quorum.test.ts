@@ -1,0 +1,46 @@
+/** Several servers are a quorum: commands work while a majority answers. */
+import { expect, test } from 'vitest';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import type { LockList } from '../src/locks/lock-reader.ts';
+import { holdfast, start } from './support/holdfast.ts';
+import { readAs } from './support/schema.ts';
+
+const servers = [useRedis(), useRedis(), useRedis()] as const;
+
+/** A server does not vote until it has been up for the longest lease. */
+async function grown(): Promise<void> {
+  for (const { port } of servers) {
+    const uptime = async () =>
+      /uptime_in_seconds:(\d+)/.exec(String(await ask(port, ['INFO', 'server'])))?.[1];
+    await waitFor(async () => Number(await uptime()) >= 2, { what: 'a server that votes' });
+  }
+}
+
+const urls = (): string[] => servers.flatMap(({ url }) => ['--redis', url]);
+const run = (...job: readonly string[]) => ['run', ...urls(), '--lease', '1s', 'job', '--', ...job];
+
+test('run, ls and release work on a quorum, also with one server down, and not with two', async () => {
+  await grown();
+  const holder = start(run('sh', '-c', 'echo on; sleep 60'));
+  await holder.says('on');
+  const listed = async () =>
+    readAs<LockList>('ls', (await holdfast(['ls', ...urls(), '--json'])).stdout).locks;
+  expect(await listed()).toMatchObject([{ name: 'job', kind: 'lock', application: 'holdfast run sh' }]);
+  await servers[2].kill();
+  expect(await listed()).toMatchObject([{ name: 'job', application: 'holdfast run sh' }]);
+  const busy = await holdfast(['run', ...urls(), '--lease', '1s', '--no-wait', 'job', '--', 'true']);
+  expect(busy.code, busy.stderr).toBe(75);
+  const force = ['--force', '--reason', 'test', '--yes'];
+  expect(await holdfast(['release', 'job', ...urls(), ...force])).toMatchObject({ code: 0 });
+  expect(await holder.ended).toMatchObject({ code: 79 });
+  expect(await holdfast(run('echo', 'on'))).toMatchObject({ code: 0, stdout: 'on\n', stderr: '' });
+
+  await servers[1].kill();
+  const down = await holdfast(run('echo', 'never'));
+  expect(down).toMatchObject({ code: 69, stdout: '' });
+  expect(down.stderr).toMatch(
+    /^holdfast: 2 of 3 servers: redis:\S+: nothing listens there.*; redis:\S+: .*\n$/,
+  );
+});
