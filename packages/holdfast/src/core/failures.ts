@@ -43,7 +43,8 @@ export function acquireError(
         const message = `${quoted(protocol)}: waited ${tookMs} ms and did not get it; the votes were split between several callers`;
         return new LockTimeoutError(message, details);
       }
-      const holder = { owner: result.owner, ttlMs: result.ttlMs };
+      // Of a mutex it is the beginning of a secret.
+      const holder = { owner: protocol.isFenced ? result.owner : undefined, ttlMs: result.ttlMs };
       const message = `${quoted(protocol)}: waited ${tookMs} ms and did not get it; ${describeHolder(holder)}`;
       return new LockTimeoutError(message, { ...details, holder });
     }

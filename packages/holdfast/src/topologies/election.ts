@@ -19,8 +19,8 @@ export class Election {
   readonly #protocol: Protocol;
   readonly #terms: HoldTerms;
   readonly #timeoutMs: number;
-  /** Those who were asked; the others cannot vote now, and say why. */
-  readonly #asked = new Set<QuorumNode>();
+  /** Those who were asked, and their answers; the others cannot vote now, and say why. */
+  readonly #asked = new Map<QuorumNode, Promise<AcquireResult>>();
 
   constructor(
     nodes: readonly QuorumNode[],
@@ -60,8 +60,9 @@ export class Election {
   #vote(node: QuorumNode, guardMs: number): Promise<AcquireResult> {
     const obstacle = node.obstacle(guardMs);
     if (obstacle !== null) return Promise.resolve(outage([obstacle]));
-    this.#asked.add(node);
-    return node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
+    const vote = node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
+    this.#asked.set(node, vote);
+    return vote;
   }
 
   #judge(votes: Votes): { votes: Votes; hasWon: boolean } | undefined {
@@ -145,16 +146,23 @@ export class Election {
     const without = count(votes, 'held') + count(votes, 'conflict');
     // Nobody waits for the end of a vote. But a majority of them may have been taken for an owner's.
     const terms = { holder, leaseMs, isQuiet: this.#asked.size - without < this.#majority };
-    const untilMs = this.#clock.monotonicMs() + this.#timeoutMs;
-    for (const [i, node] of this.#nodes.entries()) {
-      if (!this.#asked.has(node)) continue;
-      const vote = votes[i];
-      const isOpen =
-        vote === undefined || vote.is === 'unknown' || (vote.is === 'refused' && !vote.isCertain);
-      node.abandon(this.#protocol, terms, isOpen ? { count: 1, untilMs, leaseMs } : NO_STRAYS);
+    for (const [node, vote] of this.#asked) {
+      // Behind the request on its connection, so an answer that comes late is undone as soon as it is given.
+      node.abandon(this.#protocol, terms, NO_STRAYS);
+      // Without an answer nobody knows in which order they arrive.
+      void vote.then((answer) => {
+        if (!isOpen(answer)) return;
+        const untilMs = this.#clock.monotonicMs() + this.#timeoutMs;
+        node.lateReleases.add(this.#protocol, terms, { count: 1, untilMs, leaseMs });
+      });
     }
     return refusal;
   }
+}
+
+/** Whether it may have been granted, or be granted still. */
+function isOpen(vote: AcquireResult): boolean {
+  return vote.is === 'unknown' || (vote.is === 'refused' && !vote.isCertain);
 }
 
 /** It may help to ask again; and nothing is left of it, because whatever was won is given back. */

@@ -7,14 +7,16 @@ import { Locks, type LocksOptions } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Caller, inProcess } from './callers.ts';
+import { type Caller, inProcess, several } from './callers.ts';
 import type { Kind } from './kinds.ts';
 import type { Row } from './matrix.ts';
 
 /** A free server and the way to it. */
 export interface Ground {
   readonly row: Row;
+  /** Of the first server, which is the only one of most rows. */
   readonly port: number;
+  readonly ports: readonly number[];
   /** The server, when it is one in this process. */
   readonly node: EmbeddedNode | null;
   /** An onlooker's connection, in the caller's database: not one of the clients under test. */
@@ -32,21 +34,33 @@ export interface Ear {
 export class Bench {
   readonly redis: Redis;
   readonly port: number;
+  readonly #ports: readonly number[];
   readonly #row: Row;
   readonly #node: EmbeddedNode | null;
   readonly #id: string;
+  readonly #opening: Promise<Locks>[] = [];
   readonly #sessions: Locks[] = [];
   readonly #callers: Caller[] = [];
   readonly #ears: Redis[] = [];
   readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, node, redis }: Ground, id: string) {
+  constructor({ row, port, ports, node, redis }: Ground, id: string) {
+    this.#ports = ports;
     this.#row = row;
     this.#node = node;
     this.#id = id;
     this.port = port;
     this.redis = redis;
+  }
+
+  /** The ports of all servers that decide. */
+  get servers(): readonly number[] {
+    return this.#ports;
+  }
+
+  get isQuorum(): boolean {
+    return this.#ports.length > 1;
   }
 
   /** A lock name of this test. */
@@ -68,19 +82,23 @@ export class Bench {
 
   async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
-    const caller = await connect({ port, db, keyPrefix, node: this.#node });
+    const options = { port, db, keyPrefix, node: this.#node };
+    const caller = await (this.isQuorum ? several(connect, this.#ports, options) : connect(options));
     this.#callers.push(caller);
     return caller;
   }
 
   /** A session as of a process of its own: with a client of its own. It has reached the server already. */
-  async locks(options: LocksOptions = {}): Promise<Locks> {
-    return this.#reached(this.locksOn(await this.caller(), options));
+  locks(options: LocksOptions = {}): Promise<Locks> {
+    const opening = this.caller().then((caller) => this.#reached(this.locksOn(caller, options)));
+    this.#opening.push(opening);
+    return opening;
   }
 
   /** A session whose way to the server can be disturbed. */
   async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
     if (this.#row.connect === inProcess) throw new Declined('there is no connection that could be disturbed');
+    if (this.isQuorum) throw new Declined('one of several servers is disturbed: see the tests of the quorum');
     const proxy = await startProxy(this.port);
     this.#proxies.push(proxy);
     return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };
@@ -143,6 +161,8 @@ export class Bench {
 
   /** Ends everything of this test. */
   async clear(): Promise<void> {
+    // A rule that ended early may have some on their way.
+    await Promise.allSettled(this.#opening);
     await Promise.all(this.#sessions.map((locks) => locks.close()));
     await Promise.all([
       ...this.#callers.map((caller) => caller.close()),

@@ -3,7 +3,7 @@ import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
 import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
-import type { Client, RedisClient } from '../../src/index.ts';
+import type { RedisClient } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 
 export interface CallerOptions {
@@ -16,7 +16,7 @@ export interface CallerOptions {
 
 /** A connected client of somebody's application. */
 export interface Caller {
-  readonly client: RedisClient | Client;
+  readonly client: RedisClient | readonly RedisClient[];
   /** A command of the application's own: the client is still good for what it was made for. */
   ping(): Promise<unknown>;
   close(): Promise<unknown>;
@@ -68,5 +68,19 @@ export async function inProcess({ node }: CallerOptions): Promise<Caller> {
     },
     ping: () => node.command('PING'),
     close: () => Promise.resolve(),
+  };
+}
+
+/** Clients of several servers, brought as one. */
+export async function several(
+  connect: Connect,
+  ports: readonly number[],
+  options: CallerOptions,
+): Promise<Caller> {
+  const callers = await Promise.all(ports.map((port) => connect({ ...options, port })));
+  return {
+    client: callers.map(({ client }) => client as RedisClient),
+    ping: async () => (await Promise.all(callers.map((caller) => caller.ping())))[0],
+    close: () => Promise.all(callers.map((caller) => caller.close())),
   };
 }

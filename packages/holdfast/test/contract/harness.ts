@@ -12,6 +12,7 @@ import { EmbeddedNode } from '../../src/testing/index.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
+import { everyServer } from './every-server.ts';
 import { fenceCounter } from './kinds.ts';
 import type { Row } from './matrix.ts';
 import { Violation } from './observe.ts';
@@ -37,21 +38,25 @@ const RULE_LIMIT_MS = 90_000;
 class Stage implements Ground {
   readonly row: Row;
   readonly node: EmbeddedNode | null;
-  readonly #portOf: () => number;
+  readonly #portsOf: () => readonly [number, ...number[]];
   readonly #retried: string[] = [];
   readonly #declined: string[] = [];
   #redis: Redis | undefined;
   #watch: StallWatch | undefined;
   #benches = 0;
 
-  constructor(row: Row, node: EmbeddedNode | null, portOf: () => number) {
+  constructor(row: Row, node: EmbeddedNode | null, portsOf: () => readonly [number, ...number[]]) {
     this.row = row;
     this.node = node;
-    this.#portOf = portOf;
+    this.#portsOf = portsOf;
   }
 
   get port(): number {
-    return this.#portOf();
+    return this.#portsOf()[0];
+  }
+
+  get ports(): readonly number[] {
+    return this.#portsOf();
   }
 
   get redis(): Redis {
@@ -60,7 +65,9 @@ class Stage implements Ground {
   }
 
   open(): void {
-    this.#redis = new Redis({ host: '127.0.0.1', port: this.port, db: this.row.db ?? 0 });
+    const connect = (port: number): Redis => new Redis({ host: '127.0.0.1', port, db: this.row.db ?? 0 });
+    const [first, ...others] = this.#portsOf();
+    this.#redis = everyServer([connect(first), ...others.map(connect)]);
     this.#watch = new StallWatch(this.#redis);
   }
 
@@ -110,9 +117,13 @@ class Stage implements Ground {
     expect(databases.filter((number) => number !== db)).toEqual([]);
     const prefix = fenceCounter(keyPrefix + (options?.prefix ?? '')).slice(0, -1);
     expect((await this.redis.keys('*')).filter((key) => !isCounterUnder(key, prefix))).toEqual([]);
-    await waitFor(async () => !String(await this.redis.client('LIST')).includes(' name=holdfast'), {
+    const connections = async (): Promise<string[]> =>
+      String(await this.redis.client('LIST'))
+        .split('\n')
+        .filter((line) => line.includes(' name=holdfast'));
+    await waitFor(async () => (await connections()).length === 0, {
       what: 'all connections of closed sessions to go',
-    });
+    }).catch(async () => expect(await connections()).toEqual([]));
   }
 }
 
@@ -122,8 +133,9 @@ function isCounterUnder(key: string, prefix: string): boolean {
 }
 
 function useServer(row: Row): Stage {
-  const server = useRedis();
-  return new Stage(row, null, () => server.port);
+  const first = useRedis();
+  const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis());
+  return new Stage(row, null, () => [first.port, ...others.map(({ port }) => port)]);
 }
 
 function useEmbedded(row: Row): Stage {
@@ -133,7 +145,7 @@ function useEmbedded(row: Row): Stage {
     ({ port: listening } = await node.listen());
   });
   afterAll(() => node.close());
-  return new Stage(row, node, () => listening);
+  return new Stage(row, node, () => [listening]);
 }
 
 /** Call it inside the `describe` of the row. */

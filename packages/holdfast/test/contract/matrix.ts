@@ -5,6 +5,8 @@ import { type Connect, inProcess, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } f
 export interface Row {
   readonly title: string;
   readonly connect: Connect;
+  /** How many independent servers decide. @default 1 */
+  readonly servers?: number;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -37,6 +39,13 @@ export const MATRIX: readonly Row[] = [
   { title: 'ioredis 6 on a shared connection', connect: ioredis6, options: { shareConnection: true } },
   { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
   { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 } },
+  {
+    title: 'ioredis 6 by a quorum of three',
+    connect: ioredis6,
+    servers: 3,
+    // The servers have just started, and the machine may stall.
+    options: { restartGuardMs: 0, nodeTimeoutMs: 1_500 },
+  },
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true },
 ];

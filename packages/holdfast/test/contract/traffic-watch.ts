@@ -1,6 +1,6 @@
 /** What clients send while a rule looks on. */
 import { type Monitor, monitor } from '../support/commands.ts';
-import type { Bench } from './bench.ts';
+import { type Bench, Declined } from './bench.ts';
 
 export class TrafficWatch {
   readonly #monitor: Monitor;
@@ -26,6 +26,7 @@ export class TrafficWatch {
 
 /** Watches every command of every client meanwhile; the rule must have the server to itself. */
 export async function watching(bench: Bench, work: (watch: TrafficWatch) => Promise<void>): Promise<void> {
+  if (bench.isQuorum) throw new Declined('commands are counted on one server: a quorum sends others');
   const { address, port } = bench.redis.stream.address() as { address: string; port: number };
   const watch = new TrafficWatch(await monitor(bench.port), `${address}:${port}`);
   try {
