@@ -1,0 +1,147 @@
+/** Watches every lease and every grant, and remembers what broke a rule. */
+import type { FencedLease, Lease } from '../../src/index.ts';
+import type { SimulatedProcess } from './process.ts';
+
+/** A rule, by the number it has in the documentation. */
+export type Rule = 'exclusion' | 'fences' | 'told' | 'served' | 'left' | 'counter';
+
+export interface Verdict {
+  readonly rule: Rule;
+  readonly atMs: number;
+  readonly text: string;
+}
+
+export interface Tenure {
+  readonly lease: Lease;
+  readonly process: SimulatedProcess;
+  readonly name: string;
+  /** The tenure of which this is a re-entry, or itself. */
+  readonly root: Tenure;
+  readonly signal: AbortSignal;
+  isReleased: boolean;
+  /** When it ends for its owner, by the owner's monotonic clock, as far as was last seen. */
+  endsMs: number;
+}
+
+/** Timers fire on whole milliseconds, and an owner is told in the turn after. */
+const TOLD_SLACK_MS = 2;
+/** How soon a process notices that its clocks have parted. */
+const NOTICED_MS = 1_000;
+
+export class Judge {
+  readonly #nowMs: () => number;
+  readonly #note: (who: string, what: string) => void;
+  readonly #tenures = new Set<Tenure>();
+  readonly #lastFence = new Map<string, number>();
+  readonly #fences = new Map<string, Set<number>>();
+  readonly #isInModel: boolean;
+  /** Whether fences are promised: not when the node's clock goes back and its counters are lost. */
+  readonly #areFencesSure: boolean;
+  readonly verdicts: Verdict[] = [];
+  grants = 0;
+
+  constructor(
+    nowMs: () => number,
+    note: (who: string, what: string) => void,
+    promises: { readonly isInModel: boolean; readonly areFencesSure: boolean },
+  ) {
+    this.#nowMs = nowMs;
+    this.#note = note;
+    this.#isInModel = promises.isInModel;
+    this.#areFencesSure = promises.areFencesSure;
+  }
+
+  get areFencesSure(): boolean {
+    return this.#areFencesSure;
+  }
+
+  get isInModel(): boolean {
+    return this.#isInModel;
+  }
+
+  condemn(rule: Rule, text: string): void {
+    this.#note('JUDGE', `${rule}: ${text}`);
+    this.verdicts.push({ rule, atMs: this.#nowMs(), text });
+  }
+
+  /** A caller has been given a lease. */
+  granted(lease: Lease, process: SimulatedProcess, name: string, within: Tenure | null): Tenure {
+    this.grants += 1;
+    const { signal } = lease;
+    const tenure = { lease, process, name, signal, isReleased: false, endsMs: 0 } as unknown as Tenure;
+    // Only a re-entry that shares the hold of the one above is a part of it; it may have come in by the front door.
+    const isPart =
+      within !== null &&
+      (within.lease as FencedLease).fence === (lease as FencedLease).fence &&
+      within.lease.isHeld;
+    Object.assign(tenure, { root: isPart ? within.root : tenure });
+    const fence = (lease as FencedLease).fence;
+    this.#note(
+      process.name,
+      `has ${name}${fence === undefined ? '' : ` with fence ${fence}`} for ${lease.remainingMs.toFixed(1)} ms`,
+    );
+    if (this.#isInModel && lease.isHeld) this.#checkAlone(tenure);
+    if (tenure.root === tenure && fence !== undefined) this.#checkFence(name, fence);
+    this.#look(tenure);
+    this.#tenures.add(tenure);
+    return tenure;
+  }
+
+  /** The owner is about to give it back. */
+  released(tenure: Tenure): void {
+    tenure.isReleased = true;
+    this.#tenures.delete(tenure);
+    this.#note(tenure.process.name, `releases ${tenure.name}`);
+  }
+
+  /** After every event: whoever may not claim a lock any more has been told so. */
+  look(): void {
+    for (const tenure of this.#tenures) this.#look(tenure);
+  }
+
+  /** The owner's process is gone. */
+  died(process: SimulatedProcess): void {
+    for (const tenure of [...this.#tenures]) if (tenure.process === process) this.#tenures.delete(tenure);
+  }
+
+  #checkAlone(tenure: Tenure): void {
+    for (const other of this.#tenures) {
+      if (other.name !== tenure.name || other.root === tenure.root || !other.process.isAlive) continue;
+      if (!other.lease.isHeld) continue;
+      this.condemn('exclusion', `${tenure.process.name} and ${other.process.name} both hold ${tenure.name}`);
+    }
+  }
+
+  #checkFence(name: string, fence: number): void {
+    const given = this.#fences.get(name) ?? new Set<number>();
+    this.#fences.set(name, given);
+    if (!this.#areFencesSure) return;
+    if (given.has(fence)) this.condemn('fences', `${name} was granted twice with fence ${fence}`);
+    given.add(fence);
+    const last = this.#lastFence.get(name) ?? 0;
+    if (this.#isInModel && fence <= last)
+      this.condemn('fences', `${name}: fence ${fence} came after ${last}`);
+    this.#lastFence.set(name, Math.max(last, fence));
+  }
+
+  #look(tenure: Tenure): void {
+    const { lease, process, signal, name } = tenure;
+    const { machine } = process;
+    if (machine.state !== 'running') return;
+    const nowMs = machine.monotonicMs();
+    if (lease.isHeld) {
+      tenure.endsMs = nowMs + lease.remainingMs;
+      return;
+    }
+    if (!signal.aborted) {
+      const lateMs =
+        nowMs - Math.max(tenure.endsMs, machine.wokenMs, machine.upsetMs + NOTICED_MS) - TOLD_SLACK_MS;
+      if (lateMs <= 0) return;
+      this.condemn(
+        'told',
+        `${process.name} was not told that it lost ${name}, ${lateMs.toFixed(1)} ms after its end`,
+      );
+    }
+    this.#tenures.delete(tenure);
+  }
+}

@@ -1,0 +1,57 @@
+/** What the locks protect: a counter that forgives nothing, and a store that asks for fences. */
+import type { Judge } from './judge.ts';
+
+export class Ledger {
+  readonly #judge: Judge;
+  readonly #counters = new Map<string, number>();
+  readonly #increments = new Map<string, number>();
+  /** The largest fence that each name has written with. */
+  readonly #written = new Map<string, number>();
+  /** The order in which the servers granted, by fence: the first of a block, and its place. */
+  readonly #granted = new Map<string, { first: number; last: number }[]>();
+
+  constructor(judge: Judge) {
+    this.#judge = judge;
+  }
+
+  read(name: string): number {
+    return this.#counters.get(name) ?? 0;
+  }
+
+  /** Somebody writes back what it read, plus one. */
+  write(name: string, value: number): void {
+    this.#counters.set(name, value);
+    this.#increments.set(name, (this.#increments.get(name) ?? 0) + 1);
+  }
+
+  /** A server has granted a hold with these fences. */
+  grant(name: string, first: number, count: number): void {
+    const blocks = this.#granted.get(name) ?? [];
+    this.#granted.set(name, blocks);
+    const before = blocks.at(-1);
+    // The same request a second time is answered the same.
+    if (blocks.some((block) => block.first === first)) return;
+    if (this.#judge.areFencesSure && before !== undefined && first <= before.last) {
+      this.#judge.condemn('fences', `${name}: the server granted ${first} after ${before.last}`);
+    }
+    blocks.push({ first, last: first + count - 1 });
+  }
+
+  /** A write with a fence. True when the store takes it. */
+  writeFenced(name: string, fence: number): boolean {
+    const largest = this.#written.get(name) ?? 0;
+    if (fence < largest) return false;
+    this.#written.set(name, fence);
+    return true;
+  }
+
+  /** Every increment counts, if nobody was ever beside the owner. */
+  audit(): void {
+    if (!this.#judge.isInModel) return;
+    for (const [name, increments] of this.#increments) {
+      const value = this.read(name);
+      if (value === increments) continue;
+      this.#judge.condemn('counter', `${name} was incremented ${increments} times and shows ${value}`);
+    }
+  }
+}

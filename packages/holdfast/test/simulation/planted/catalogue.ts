@@ -1,0 +1,7 @@
+/** Every planted bug, by name. */
+import type { PlantedBug } from './bug.ts';
+import { CLIENT_BUGS } from './client-bugs.ts';
+import { CODE_BUGS } from './code-bugs.ts';
+import { LUA_BUGS } from './lua-bugs.ts';
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [...LUA_BUGS, ...CLIENT_BUGS, ...CODE_BUGS];

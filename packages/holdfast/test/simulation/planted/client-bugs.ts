@@ -1,0 +1,75 @@
+/** Mistakes around the client: what it tells, and what it forgets. */
+import { CallFailure, type Client } from '../../../src/index.ts';
+import type { PlantedBug } from './bug.ts';
+
+function replacing(client: Client, parts: Partial<Pick<Client, 'run' | 'listen'>>): Client {
+  return new Proxy(client, {
+    get: (target, property) => {
+      const part: unknown = Reflect.get(parts, property);
+      if (part !== undefined) return part;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+export const CLIENT_BUGS: readonly PlantedBug[] = [
+  {
+    name: 'no answer taken for no effect',
+    breaks: ['left', 'exclusion', 'served'],
+    client: (client) =>
+      replacing(client, {
+        run: async (call, timeoutMs) => {
+          const answer = await client.run(call, timeoutMs);
+          const isLost = answer instanceof CallFailure && answer.kind === 'unknown';
+          return isLost ? new CallFailure('unreachable', answer.text) : answer;
+        },
+      }),
+  },
+  {
+    name: 'subscription confirmed too early',
+    breaks: ['served', 'left'],
+    client: (client, machine) =>
+      replacing(client, {
+        listen: async (channel, wake, timeoutMs) => {
+          let stop = (): void => {};
+          let isStopped = false;
+          machine.startTimer(200, () => {
+            void client.listen(channel, wake, timeoutMs).then((real) => {
+              if (real instanceof CallFailure) return;
+              if (isStopped) real();
+              else stop = real;
+            });
+          });
+          return () => {
+            isStopped = true;
+            stop();
+          };
+        },
+      }),
+  },
+  {
+    name: 'subscription never ended',
+    breaks: ['left'],
+    client: (client) =>
+      replacing(client, {
+        listen: async (channel, wake, timeoutMs) => {
+          const stop = await client.listen(channel, wake, timeoutMs);
+          return stop instanceof CallFailure ? stop : () => {};
+        },
+        // Closing the connection would end it for the node: that is left to the bug's own world.
+      }),
+  },
+  {
+    name: 'renewal answered by hope',
+    breaks: ['exclusion', 'counter'],
+    client: (client) =>
+      replacing(client, {
+        run: async (call, timeoutMs) => {
+          const answer = await client.run(call, timeoutMs);
+          if (!call.script.name.endsWith('.renew') || !(answer instanceof CallFailure)) return answer;
+          return call.keys.map(() => 7);
+        },
+      }),
+  },
+];

@@ -1,0 +1,129 @@
+/** Mistakes in the shipped code: methods are replaced in the process that plays the world, and put back after. */
+import { Hold } from '../../../src/core/hold.ts';
+import { Renewal } from '../../../src/core/renewal.ts';
+import { Turnstile } from '../../../src/core/turnstile.ts';
+import { Wakeup } from '../../../src/core/wakeup.ts';
+import type { Clock } from '../../../src/index.ts';
+import { LateReleases } from '../../../src/topologies/late-releases.ts';
+import { SingleTopology } from '../../../src/topologies/single.ts';
+import type { Machine } from '../machine.ts';
+import type { PlantedBug } from './bug.ts';
+
+/** Replaces one method; returns how to put it back. */
+function replace<Owner extends object, Name extends keyof Owner>(
+  owner: Owner,
+  name: Name,
+  wrong: (right: Owner[Name]) => Owner[Name],
+): () => void {
+  const right = owner[name];
+  owner[name] = wrong(right);
+  return () => {
+    owner[name] = right;
+  };
+}
+
+/** The same machine, with some of its clock told differently. */
+function wrongClock(machine: Machine, parts: Partial<Clock>): Clock {
+  return {
+    monotonicMs: () => machine.monotonicMs(),
+    wallMs: () => machine.wallMs(),
+    startTimer: (delayMs, fire) => machine.startTimer(delayMs, fire),
+    ...parts,
+  };
+}
+
+const SLOW = 0.96;
+
+export const CODE_BUGS: readonly PlantedBug[] = [
+  {
+    name: 'validity counted after the reply',
+    breaks: ['exclusion', 'counter'],
+    patch: () =>
+      replace(
+        SingleTopology.prototype,
+        'acquire',
+        (right) =>
+          async function acquire(this: SingleTopology, ...args) {
+            const result = await right.apply(this, args);
+            if (result.is !== 'granted') return result;
+            // The whole lease, from a moment that is as late as the reply may have been.
+            const lateMs = args[2];
+            const { monotonicMs, wallMs } = result.deadline;
+            return { ...result, deadline: { monotonicMs: monotonicMs + lateMs, wallMs: wallMs + lateMs } };
+          },
+      ),
+  },
+  {
+    name: 'deadline not looked at',
+    breaks: ['exclusion', 'counter', 'told'],
+    patch: () =>
+      replace(
+        Hold.prototype,
+        'isValid',
+        () =>
+          function isValid(this: Hold) {
+            return this.isLive;
+          },
+      ),
+  },
+  {
+    name: 'loss told late',
+    breaks: ['told'],
+    patch: () =>
+      replace(
+        Turnstile.prototype,
+        'holdLost',
+        (right) =>
+          function holdLost(this: Turnstile, hold, reason) {
+            // As if the next reply had to come first.
+            if (reason === 'expired' && hold.isLive && hold.keeping !== null) {
+              void hold.keeping.then(
+                () => right.call(this, hold, reason),
+                () => right.call(this, hold, reason),
+              );
+            } else {
+              right.call(this, hold, reason);
+            }
+          },
+      ),
+  },
+  {
+    name: 'renewal goes on after a release',
+    breaks: ['left', 'told'],
+    patch: () => replace(Renewal.prototype, 'forget', () => () => {}),
+  },
+  {
+    name: 'no clean-up',
+    breaks: ['left'],
+    patch: () => replace(LateReleases.prototype, 'add', () => () => {}),
+  },
+  {
+    name: 'message during an attempt forgotten',
+    breaks: ['served'],
+    patch: () =>
+      replace(
+        Wakeup.prototype,
+        'sleep',
+        (right) =>
+          function sleep(this: Wakeup, delayMs) {
+            this.reset();
+            return right.call(this, delayMs);
+          },
+      ),
+  },
+  {
+    name: 'sleep of the machine not noticed',
+    breaks: ['exclusion', 'counter', 'told'],
+    clock: (machine) => wrongClock(machine, { wallMs: () => 1_893_456_000_000 + machine.monotonicMs() }),
+  },
+  {
+    name: 'no margin for drift',
+    breaks: ['exclusion', 'counter', 'told'],
+    clock: (machine) =>
+      wrongClock(machine, {
+        monotonicMs: () => machine.monotonicMs() * SLOW,
+        wallMs: () => machine.wallMs() * SLOW,
+        startTimer: (delayMs, fire) => machine.startTimer(delayMs / SLOW, fire),
+      }),
+  },
+];

@@ -1,0 +1,169 @@
+/** Mistakes in the scripts: their text is changed on its way to the node. */
+import { createHash } from 'node:crypto';
+import type { Client, ScriptCall, ScriptText } from '../../../src/index.ts';
+import type { Machine } from '../machine.ts';
+import type { PlantedBug } from './bug.ts';
+
+interface Change {
+  /** Names of the scripts that are changed. */
+  readonly scripts: readonly string[];
+  readonly from: string | RegExp;
+  readonly to: string;
+  /** Arguments that are added to each call. */
+  readonly more?: (machine: Machine) => readonly string[];
+}
+
+const changed = new Map<string, ScriptText>();
+
+function change({ name, source, sha }: ScriptText, bug: string, { from, to }: Change): ScriptText {
+  const key = `${bug} ${sha}`;
+  const known = changed.get(key);
+  if (known !== undefined) return known;
+  const wrong = source.replace(from, to);
+  // A script that was rewritten must not make a planted bug disappear without a word.
+  if (wrong === source) throw new Error(`the bug ${bug} finds nothing to change in ${name}`);
+  const text = { name, source: wrong, sha: createHash('sha1').update(wrong).digest('hex') };
+  changed.set(key, text);
+  return text;
+}
+
+/** A client that passes everything on, and some calls in another form. */
+function altering(client: Client, alter: (call: ScriptCall) => ScriptCall): Client {
+  const run: Client['run'] = (call, timeoutMs) => client.run(alter(call), timeoutMs);
+  return new Proxy(client, {
+    get: (target, property) => {
+      if (property === 'run') return run;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+function luaBug(name: string, breaks: PlantedBug['breaks'], changes: readonly Change[]): PlantedBug {
+  return {
+    name,
+    breaks,
+    client: (client, machine) =>
+      altering(client, (call) => {
+        const found = changes.find(({ scripts }) => scripts.includes(call.script.name));
+        if (found === undefined) return call;
+        const args = [...call.args, ...(found.more?.(machine) ?? [])];
+        return { ...call, args, script: change(call.script, name, found) };
+      }),
+  };
+}
+
+const SET_LEASE = /redis\.pcall\('PEXPIRE', lock, lease_ms\)/;
+
+export const LUA_BUGS: readonly PlantedBug[] = [
+  luaBug(
+    'release without compare',
+    ['exclusion', 'counter'],
+    [
+      { scripts: ['lock.release'], from: /if redis\.call\('HEXISTS'[^\n]*\n/, to: '' },
+      { scripts: ['mutex.release'], from: /if redis\.call\('GET', mutex\) ~= token[^\n]*\n/, to: '' },
+    ],
+  ),
+  luaBug(
+    'renewal re-creates',
+    ['exclusion', 'left', 'counter'],
+    [
+      {
+        scripts: ['lock.renew'],
+        from: /if mine == 1 then\n/,
+        to: "if mine == 0 then mine = redis.pcall('HSET', lock, holder, '1') end\nif mine == 1 then\n",
+      },
+      {
+        scripts: ['mutex.renew'],
+        from: /if owner == token then\n/,
+        to: "if not owner then redis.pcall('SET', mutex, token) owner = token end\nif owner == token then\n",
+      },
+    ],
+  ),
+  luaBug(
+    'renewal of a foreign lock',
+    ['told', 'served', 'exclusion', 'left'],
+    [
+      {
+        scripts: ['lock.renew'],
+        from: "redis.pcall('HEXISTS', lock, holder)",
+        to: "redis.pcall('EXISTS', lock)",
+      },
+      { scripts: ['mutex.renew'], from: 'if owner == token then', to: 'if owner then' },
+    ],
+  ),
+  luaBug(
+    'fence block reused',
+    ['fences'],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: "string.format('%.0f', first + count - 1)",
+        to: "string.format('%.0f', first)",
+      },
+    ],
+  ),
+  luaBug(
+    'fence from the counter alone',
+    ['fences'],
+    [{ scripts: ['lock.acquire'], from: 'math.max(stored + 1, now_us)', to: 'stored + 1' }],
+  ),
+  luaBug(
+    'fence from the clock alone',
+    ['fences'],
+    [{ scripts: ['lock.acquire'], from: 'math.max(stored + 1, now_us)', to: 'math.floor(now_us / 1000000)' }],
+  ),
+  luaBug(
+    'client clock in a script',
+    ['exclusion', 'counter', 'served', 'told'],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: SET_LEASE,
+        to: "redis.pcall('PEXPIREAT', lock, string.format('%.0f', tonumber(ARGV[#ARGV]) + tonumber(lease_ms)))",
+        more: (machine) => [String(Math.floor(machine.wallMs()))],
+      },
+    ],
+  ),
+  luaBug(
+    'lock without an expiry',
+    ['left', 'served'],
+    [
+      { scripts: ['lock.acquire'], from: SET_LEASE, to: '1' },
+      { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/, to: "'NX'" },
+    ],
+  ),
+  luaBug(
+    'acquire over another owner',
+    ['exclusion', 'counter'],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: /if not is_ours then return \{ HELD/,
+        to: 'if not is_ours and ttl_ms > tonumber(lease_ms) / 2 then return { HELD',
+      },
+      { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/, to: "'PX', lease_ms" },
+    ],
+  ),
+  luaBug(
+    'late acquire granted',
+    ['left'],
+    [{ scripts: ['lock.acquire', 'mutex.acquire'], from: /if not_after_ms > 0[^\n]*\n/, to: '' }],
+  ),
+  luaBug(
+    'release without a message',
+    ['served'],
+    [{ scripts: ['lock.release', 'mutex.release'], from: "notify(channel, '0')", to: '0' }],
+  ),
+  luaBug(
+    'repeated acquire takes new fences',
+    ['fences'],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: 'if last then first_fence = tonumber(last) - fences + 1 end',
+        to: 'if last then first_fence = tonumber(last) - fences end',
+      },
+    ],
+  ),
+];

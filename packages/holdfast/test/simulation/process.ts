@@ -1,0 +1,41 @@
+/** A client process of the simulated world: a machine, a link to each node, and the shipped `Locks` on top. */
+import { type Client, Locks, type LocksOptions } from '../../src/index.ts';
+import type { Machine } from './machine.ts';
+import type { SimulatedClient } from './simulated-client.ts';
+
+export class SimulatedProcess {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly clients: readonly SimulatedClient[];
+  readonly locks: Locks;
+
+  constructor(
+    name: string,
+    machine: Machine,
+    clients: readonly SimulatedClient[],
+    seams: readonly Client[],
+    options: LocksOptions,
+  ) {
+    this.name = name;
+    this.machine = machine;
+    this.clients = clients;
+    this.locks =
+      seams.length === 1 ? new Locks(seams[0] as Client, options) : new Locks(seams as never, options);
+  }
+
+  get isAlive(): boolean {
+    return this.machine.state !== 'dead';
+  }
+
+  crash(): void {
+    this.machine.die();
+    for (const { link } of this.clients) link.close();
+  }
+
+  /** Sleeps by its own clock. Never wakes when it dies. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.machine.startTimer(ms, resolve);
+    });
+  }
+}

@@ -1,0 +1,170 @@
+/** The seam of `Locks` over a link of the simulated world. */
+import {
+  CallFailure,
+  CLIENT,
+  type Client,
+  type Reply,
+  type ScriptCall,
+  type StopListening,
+  type Timer,
+  type Wake,
+} from '../../src/index.ts';
+import { toText } from '../../src/testing/bytes.ts';
+import type { NodeConnection } from '../../src/testing/connection.ts';
+import { type NodeReply, Push } from '../../src/testing/reply.ts';
+import { Link, type LinkWeather } from './link.ts';
+import type { Machine } from './machine.ts';
+import type { Prng } from './prng.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+import type { Timeline } from './timeline.ts';
+
+export interface ClientWorld {
+  readonly timeline: Timeline;
+  readonly machine: Machine;
+  readonly node: SimulatedNode;
+  readonly prng: Prng;
+}
+
+export interface ClientManners {
+  /** Whether calls without an answer are sent again over the next connection, as some clients do. */
+  readonly resends: boolean;
+  /** Told of every script that a node runs, with what it answered. */
+  readonly onServed: (call: ScriptCall, answer: Reply | CallFailure) => void;
+}
+
+type Answer = Reply | CallFailure;
+
+interface Pending {
+  readonly serve: (connection: NodeConnection) => Answer;
+  readonly end: (answer: Answer) => void;
+  isWritten: boolean;
+}
+
+export class SimulatedClient implements Client {
+  readonly [CLIENT] = true as const;
+  readonly description: string;
+  readonly keyPrefix = '';
+  readonly link: Link;
+  readonly #machine: Machine;
+  readonly #manners: ClientManners;
+  readonly #pending = new Set<Pending>();
+  readonly #wakes = new Map<string, Set<Wake>>();
+  #isClosed = false;
+
+  constructor(world: ClientWorld, weather: LinkWeather, manners: ClientManners) {
+    this.description = world.node.name;
+    this.#machine = world.machine;
+    this.#manners = manners;
+    this.link = new Link(world, weather, {
+      up: () => world.timeline.after(0, () => this.#connected()),
+      down: () => this.#lost(),
+      message: (reply) => this.#hear(reply),
+    });
+  }
+
+  get isConnected(): boolean {
+    return !this.#isClosed && this.link.isWritable;
+  }
+
+  get connections(): number {
+    return this.link.connections;
+  }
+
+  run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
+    return this.#ask(timeoutMs, (connection) => {
+      const answer = this.link.node.run(connection, call);
+      this.#manners.onServed(call, answer);
+      return answer;
+    });
+  }
+
+  async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
+    const answer = await this.#ask(timeoutMs, (connection) => this.#subscribe(connection, channel));
+    if (answer instanceof CallFailure) return answer;
+    const wakes = this.#wakes.get(channel) ?? new Set<Wake>();
+    this.#wakes.set(channel, wakes);
+    const own: Wake = (message) => wake(message);
+    wakes.add(own);
+    return () => {
+      wakes.delete(own);
+      if (wakes.size > 0 || this.#wakes.get(channel) !== wakes) return;
+      this.#wakes.delete(channel);
+      this.link.write(
+        (connection) => this.link.node.command(connection, 'UNSUBSCRIBE', channel),
+        () => {},
+      );
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { end, isWritten } of [...this.#pending]) {
+      end(new CallFailure(isWritten ? 'unknown' : 'closed', 'the client was closed'));
+    }
+    this.#wakes.clear();
+    this.link.close();
+  }
+
+  #ask(timeoutMs: number, serve: (connection: NodeConnection) => Answer): Promise<Answer> {
+    if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
+    if (!(timeoutMs > 0)) return Promise.resolve(new CallFailure('unreachable', 'no time to send it'));
+    return new Promise((resolve) => {
+      let timer: Timer | null = null;
+      const pending: Pending = {
+        serve,
+        isWritten: false,
+        end: (answer) => {
+          if (!this.#pending.delete(pending)) return;
+          timer?.cancel();
+          resolve(answer);
+        },
+      };
+      this.#pending.add(pending);
+      timer = this.#machine.startTimer(Math.ceil(timeoutMs), () => {
+        const kind = pending.isWritten ? 'unknown' : 'unreachable';
+        pending.end(new CallFailure(kind, `no answer within ${timeoutMs} ms`));
+      });
+      if (this.link.isWritable) this.#write(pending);
+    });
+  }
+
+  #write(pending: Pending): void {
+    pending.isWritten = true;
+    this.link.write(pending.serve, pending.end);
+  }
+
+  #connected(): void {
+    this.#machine.perform(() => {
+      if (!this.link.isWritable) return;
+      for (const [channel, wakes] of this.#wakes) {
+        this.link.write(
+          (connection) => this.#subscribe(connection, channel),
+          () => {
+            for (const wake of [...wakes]) wake(null);
+          },
+        );
+      }
+      for (const pending of [...this.#pending]) {
+        if (!pending.isWritten || this.#manners.resends) this.#write(pending);
+      }
+    });
+  }
+
+  #lost(): void {
+    if (this.#manners.resends) return;
+    for (const { end, isWritten } of [...this.#pending]) {
+      if (isWritten) end(new CallFailure('unknown', 'the connection was lost'));
+    }
+  }
+
+  #subscribe(connection: NodeConnection, channel: string): null {
+    this.link.node.command(connection, 'SUBSCRIBE', channel);
+    return null;
+  }
+
+  #hear(reply: NodeReply): void {
+    const [kind, channel, message] = reply instanceof Push ? reply.items : [];
+    if (kind !== 'message' || typeof channel !== 'string' || typeof message !== 'string') return;
+    for (const wake of [...(this.#wakes.get(toText(channel)) ?? [])]) wake(toText(message));
+  }
+}

@@ -1,0 +1,51 @@
+/** Which faults a seed turns on: a random few, so that each is also seen without the others in its way. */
+import type { Prng } from './prng.ts';
+
+/** Faults that the promises of a lock are made for. */
+const BEARABLE = [
+  'slow network',
+  'stall',
+  'cut',
+  'half-open',
+  'stray',
+  'resend',
+  'pause',
+  'crash',
+  'suspend',
+  'client wall jump',
+  'drift',
+  'freeze',
+  'restart with everything',
+  'script flush',
+] as const;
+
+/** Faults that can give a lock to two owners: only fences help then. */
+const BREAKING = [
+  'restart with nothing',
+  'restart without the last second',
+  'flush',
+  'delete',
+  'node jump forward',
+  'node jump back',
+] as const;
+
+export type Fault = (typeof BEARABLE)[number] | (typeof BREAKING)[number];
+
+export interface Swarm {
+  readonly faults: ReadonlySet<Fault>;
+  /** No fault is on that can give a lock to two owners. */
+  readonly isInModel: boolean;
+}
+
+const MODEL_SHARE = 0.65;
+
+export function drawSwarm(prng: Prng, nodes: number): Swarm {
+  const faults = new Set<Fault>(BEARABLE.filter(() => prng.chance(0.35)));
+  const isInModel = prng.chance(MODEL_SHARE);
+  if (!isInModel) {
+    const breaking = BREAKING.filter((fault) => nodes === 1 || fault !== 'node jump back');
+    faults.add(prng.pick(breaking));
+    for (const fault of breaking) if (prng.chance(0.2)) faults.add(fault);
+  }
+  return { faults, isInModel };
+}

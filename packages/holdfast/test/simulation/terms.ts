@@ -1,0 +1,65 @@
+/** How large a seed's world is and what is done in it. */
+import type { LocksOptions } from '../../src/index.ts';
+import type { LinkWeather } from './link.ts';
+import type { Prng } from './prng.ts';
+import type { Fault } from './swarm.ts';
+import type { WorkTerms } from './workload.ts';
+
+export interface Terms extends WorkTerms {
+  readonly title: string;
+  readonly nodes: number;
+  readonly processes: number;
+  /** For each process. */
+  readonly callers: number;
+  /** How long faults happen. */
+  readonly faultMs: number;
+  readonly options: LocksOptions;
+  weather(faults: ReadonlySet<Fault>): LinkWeather;
+}
+
+const QUICK_MS: readonly number[] = [0.2, 0.4, 1];
+const SLOW_MS: readonly number[] = [0.5, 2, 8, 25];
+
+export function drawTerms(prng: Prng, nodesWanted: number | undefined): Terms {
+  const nodes = nodesWanted ?? 1;
+  const kind = prng.chance(0.7) ? 'lock' : 'mutex';
+  const processes = prng.between(2, 4);
+  const callers = prng.between(1, 3);
+  const names = prng.chance(0.7) ? ['a'] : ['a', 'b'];
+  const leasesMs = prng.pick([[200], [500, 1_000], [300, 3_000], [10_000], [30_000], [1_000, 30_000]]);
+  const options = {
+    callTimeoutMs: prng.pick([100, 300, 1_000, 2_000]),
+    handovers: prng.pick([0, 1, 64, 64]),
+    handoverMs: prng.pick([50, 50, 5_000]),
+    leaseMs: leasesMs[0] as number,
+  };
+  return {
+    title: `${nodes} node${nodes > 1 ? 's' : ''}, ${processes} processes of ${callers} on ${names.length} ${kind}${names.length > 1 ? 's' : ''}, leases ${leasesMs.join('/')} ms, handovers ${options.handovers}, call limit ${options.callTimeoutMs} ms`,
+    kind,
+    nodes,
+    processes,
+    callers,
+    names,
+    leasesMs,
+    worksMs: prng.pick([
+      [0, 1],
+      [0, 5, 20],
+      [5, 100, 400],
+      [50, 700],
+    ]),
+    pausesMs: prng.pick([
+      [0, 1, 5],
+      [1, 30, 100],
+      [20, 300],
+    ]),
+    slowCallbacks: prng.chance(0.2),
+    rounds: Math.ceil(60 / (processes * callers)),
+    faultMs: prng.pick([2_000, 4_000, 8_000]),
+    options,
+    weather: (faults) => ({
+      latenciesMs: faults.has('slow network') ? SLOW_MS : QUICK_MS,
+      strayChance: faults.has('stray') ? 0.5 : 0,
+      strayMsMax: 3_000,
+    }),
+  };
+}

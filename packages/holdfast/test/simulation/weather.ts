@@ -1,0 +1,160 @@
+/** Makes the faults of a seed happen, at random moments until the world calms down. */
+
+import type { Prng } from './prng.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+import type { Fault, Swarm } from './swarm.ts';
+import type { Timeline } from './timeline.ts';
+
+const EVERY_MS: readonly number[] = [20, 80, 200, 500, 1_000, 2_000];
+const SHORT_MS: readonly number[] = [1, 10, 50, 200, 600, 1_500, 4_000];
+const CRASHES_MAX = 2;
+
+export interface Stage {
+  readonly timeline: Timeline;
+  readonly prng: Prng;
+  readonly nodes: readonly SimulatedNode[];
+  readonly processes: readonly SimulatedProcess[];
+  readonly names: readonly string[];
+  note(who: string, what: string): void;
+  /** Tells the judges that something was done to a name which no lock survives; null for all of them. */
+  disturbed(name: string | null): void;
+}
+
+type Doing = (stage: Stage, random: Prng) => void;
+
+function node({ nodes }: Stage, random: Prng): SimulatedNode {
+  return random.pick(nodes);
+}
+
+function process({ processes }: Stage, random: Prng): SimulatedProcess {
+  return random.pick(processes);
+}
+
+function hold(stage: Stage, random: Prng, begin: () => void, end: () => void): void {
+  begin();
+  stage.timeline.after(random.pick(SHORT_MS), end);
+}
+
+function restart(
+  stage: Stage,
+  random: Prng,
+  survivor: 'nothing' | 'everything' | 'all but the last second',
+): void {
+  const target = node(stage, random);
+  stage.note(target.name, `restarts with ${survivor}`);
+  target.restart(survivor, random.pick(SHORT_MS));
+  if (survivor !== 'everything') stage.disturbed(null);
+}
+
+const DOINGS: Partial<Record<Fault, Doing>> = {
+  stall: (stage, random) => {
+    const target = process(stage, random);
+    stage.note(target.name, 'network stalls');
+    random.pick(target.clients).link.stall(random.pick(SHORT_MS));
+  },
+  cut: (stage, random) => {
+    const target = process(stage, random);
+    stage.note(target.name, 'connection is cut');
+    random.pick(target.clients).link.cut();
+  },
+  'half-open': (stage, random) => {
+    const target = process(stage, random);
+    stage.note(target.name, 'connection hangs');
+    random.pick(target.clients).link.hang(random.pick(SHORT_MS));
+  },
+  pause: (stage, random) => {
+    const { name, machine } = process(stage, random);
+    stage.note(name, 'pauses');
+    hold(
+      stage,
+      random,
+      () => machine.pause(),
+      () => machine.resume(),
+    );
+  },
+  suspend: (stage, random) => {
+    const { name, machine } = process(stage, random);
+    stage.note(name, 'is suspended');
+    hold(
+      stage,
+      random,
+      () => machine.suspend(),
+      () => machine.resume(),
+    );
+  },
+  crash: (stage, random) => {
+    const dead = stage.processes.filter(({ isAlive }) => !isAlive).length;
+    const target = process(stage, random);
+    if (dead >= CRASHES_MAX || dead >= stage.processes.length - 1 || !random.chance(0.3)) return;
+    stage.note(target.name, 'crashes');
+    target.crash();
+  },
+  'client wall jump': (stage, random) => {
+    const { name, machine } = process(stage, random);
+    const ms = random.between(-5_000, 5_000);
+    stage.note(name, `wall clock jumps by ${ms} ms`);
+    machine.jumpWall(ms);
+  },
+  freeze: (stage, random) => {
+    const target = node(stage, random);
+    stage.note(target.name, 'freezes');
+    hold(
+      stage,
+      random,
+      () => target.freeze(),
+      () => target.thaw(),
+    );
+  },
+  'restart with everything': (stage, random) => restart(stage, random, 'everything'),
+  'restart with nothing': (stage, random) => restart(stage, random, 'nothing'),
+  'restart without the last second': (stage, random) => restart(stage, random, 'all but the last second'),
+  'script flush': (stage, random) => void node(stage, random).operate('SCRIPT', 'FLUSH'),
+  flush: (stage, random) => {
+    const target = node(stage, random);
+    stage.note(target.name, 'FLUSHALL');
+    target.operate('FLUSHALL');
+    stage.disturbed(null);
+  },
+  delete: (stage, random) => {
+    const target = node(stage, random);
+    const name = random.pick(stage.names);
+    stage.note(target.name, `DEL ${name}`);
+    target.operate('DEL', name);
+    stage.disturbed(name);
+  },
+  'node jump forward': (stage, random) => {
+    const target = node(stage, random);
+    stage.note(target.name, 'clock jumps forward');
+    target.state.jump(random.between(1, 20_000));
+    stage.disturbed(null);
+  },
+  'node jump back': (stage, random) => {
+    const target = node(stage, random);
+    stage.note(target.name, 'clock jumps back');
+    target.state.jump(-random.between(1, 5_000));
+    stage.disturbed(null);
+  },
+};
+
+/** Lets faults happen until a time. Afterwards everything is put right that can be. */
+export function brew(stage: Stage, { faults }: Swarm, untilMs: number): void {
+  const random = stage.prng.fork();
+  const doings = [...faults].flatMap((fault) => DOINGS[fault] ?? []);
+  if (faults.has('restart without the last second')) for (const target of stage.nodes) target.keepCopies();
+  if (doings.length === 0) return;
+  const next = (): void => {
+    const delayMs = random.pick(EVERY_MS) * (0.5 + random.fraction());
+    if (stage.timeline.nowMs + delayMs >= untilMs) return;
+    stage.timeline.after(delayMs, () => {
+      random.pick(doings)(stage, random);
+      next();
+    });
+  };
+  next();
+}
+
+export function calm({ nodes, processes }: Stage): void {
+  for (const one of nodes) one.thaw();
+  for (const { machine } of processes) machine.resume();
+}

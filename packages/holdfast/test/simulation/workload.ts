@@ -1,0 +1,160 @@
+/** What callers do: take locks in every way there is, work under them, change their minds. */
+import { type FencedLease, type Lease, LockError, type Locks } from '../../src/index.ts';
+import type { Judge, Tenure } from './judge.ts';
+import type { Ledger } from './ledger.ts';
+import type { Prng } from './prng.ts';
+import type { SimulatedProcess } from './process.ts';
+
+export interface WorkTerms {
+  readonly names: readonly string[];
+  readonly kind: 'lock' | 'mutex';
+  readonly leasesMs: readonly number[];
+  readonly worksMs: readonly number[];
+  readonly pausesMs: readonly number[];
+  readonly slowCallbacks: boolean;
+  /** How often each caller works while things go wrong. */
+  readonly rounds: number;
+}
+
+/** Who works, with what, and who watches. */
+export interface Workplace {
+  readonly terms: WorkTerms;
+  readonly judge: Judge;
+  readonly ledger: Ledger;
+  /** Whether faults and their consequences are over, and work is done once more. */
+  isQuiet(): boolean;
+  /** Whether no new work is begun. */
+  isOver(): boolean;
+  note(who: string, what: string): void;
+  /** Does something after a while of true time. */
+  after(ms: number, run: () => void): void;
+}
+
+type AnyLock = ReturnType<Locks['lock']> | ReturnType<Locks['mutex']>;
+
+const WAITS_MS: readonly number[] = [0, 50, 500, 3_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+
+const LOOK_EVERY_MS = 300;
+const QUIET_ROUNDS = 3;
+
+export class Caller {
+  readonly process: SimulatedProcess;
+  readonly #workplace: Workplace;
+  readonly #random: Prng;
+  /** What it waits for just now. */
+  waitsFor: string | null = null;
+  isDone = false;
+
+  constructor(process: SimulatedProcess, workplace: Workplace, random: Prng) {
+    this.process = process;
+    this.#workplace = workplace;
+    this.#random = random;
+  }
+
+  async work(): Promise<void> {
+    for (let round = 0; round < this.#workplace.terms.rounds; round += 1) await this.#round();
+    while (!this.#workplace.isQuiet()) await this.process.sleep(LOOK_EVERY_MS);
+    for (let round = 0; round < QUIET_ROUNDS; round += 1) await this.#round();
+    this.isDone = true;
+  }
+
+  async #round(): Promise<void> {
+    const { terms } = this.#workplace;
+    await this.process.sleep(this.#random.pick(terms.pausesMs));
+    if (!this.#workplace.isOver()) {
+      const name = this.#random.pick(terms.names);
+      try {
+        await this.#acquireAndWork(name);
+      } catch (error) {
+        // Outages, time-outs, losses and aborts are what the world is made of.
+        if (!(error instanceof LockError)) throw error;
+        this.#workplace.note(this.process.name, `${error.code} ${name}`);
+      }
+      this.waitsFor = null;
+    }
+  }
+
+  #lock(name: string): AnyLock {
+    const { locks } = this.process;
+    return this.#workplace.terms.kind === 'lock' ? locks.lock(name) : locks.mutex(name);
+  }
+
+  async #acquireAndWork(name: string): Promise<void> {
+    const random = this.#random;
+    const lock = this.#lock(name);
+    const leaseMs = random.pick(this.#workplace.terms.leasesMs);
+    const renew = random.chance(0.6);
+    const controller = new AbortController();
+    const options = { leaseMs, renew, signal: controller.signal };
+    if (random.chance(0.15)) {
+      void this.process.sleep(random.between(0, 400)).then(() => controller.abort());
+    }
+    const way = random.between(0, 9);
+    this.waitsFor = name;
+    if (way === 0) {
+      const lease = await lock.tryAcquire(options);
+      if (lease !== null) await this.#hold(lease, name, null);
+    } else if (way <= 4) {
+      const lease = await lock.acquire({ ...options, waitMs: random.pick(WAITS_MS) });
+      await this.#hold(lease, name, null);
+    } else {
+      const body = async (lease: Lease): Promise<void> => {
+        const tenure = this.#granted(lease, name, null);
+        await this.#work(tenure);
+        if (random.chance(0.3) && this.#workplace.terms.kind === 'lock') await this.#enterAgain(lock, tenure);
+        this.#workplace.judge.released(tenure);
+      };
+      await lock.using(body, { ...options, waitMs: random.pick(WAITS_MS) });
+    }
+  }
+
+  async #enterAgain(lock: AnyLock, outer: Tenure): Promise<void> {
+    await lock.using(async (lease) => {
+      const tenure = this.#granted(lease, outer.name, outer);
+      await this.#work(tenure);
+      this.#workplace.judge.released(tenure);
+    });
+  }
+
+  async #hold(lease: Lease, name: string, within: Tenure | null): Promise<void> {
+    const tenure = this.#granted(lease, name, within);
+    await this.#work(tenure);
+    if (this.#random.chance(0.15))
+      await lease.extend(this.#random.pick(this.#workplace.terms.leasesMs)).catch(onlyLockErrors);
+    this.#workplace.judge.released(tenure);
+    await lease.release();
+  }
+
+  #granted(lease: Lease, name: string, within: Tenure | null): Tenure {
+    this.waitsFor = null;
+    const tenure = this.#workplace.judge.granted(lease, this.process, name, within);
+    const { terms } = this.#workplace;
+    if (terms.slowCallbacks && !this.#workplace.isQuiet() && this.#random.chance(0.1)) this.#block();
+    return tenure;
+  }
+
+  /** A caller that keeps the event loop busy. */
+  #block(): void {
+    const { machine } = this.process;
+    machine.pause();
+    this.#workplace.note(this.process.name, 'is busy');
+    this.#workplace.after(this.#random.between(1, 900), () => machine.resume());
+  }
+
+  /** Reads, thinks, and writes back if the lease still says that it may. */
+  async #work(tenure: Tenure): Promise<void> {
+    const { ledger, terms } = this.#workplace;
+    const { lease, name } = tenure;
+    const value = ledger.read(name);
+    const workMs = this.#random.pick(terms.worksMs);
+    if (workMs > 0) await this.process.sleep(workMs);
+    if (lease.isHeld) ledger.write(name, value + 1);
+    const { fence } = lease as FencedLease;
+    // Also when the lease is lost: that is the write which a fence must keep out.
+    if (fence !== undefined) ledger.writeFenced(name, fence);
+  }
+}
+
+function onlyLockErrors(error: unknown): void {
+  if (!(error instanceof LockError)) throw error;
+}
