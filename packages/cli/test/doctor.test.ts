@@ -8,7 +8,9 @@ import type { Finding, Level } from '../src/doctor/finding.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 
-const first = useRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+const first = useRedis({
+  args: ['--appendonly', 'yes', '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'],
+});
 const second = useRedis();
 
 interface Report {
@@ -72,9 +74,7 @@ describe('the doctor', () => {
   });
 
   test('sees a replica, one that is cut off, and a primary that does not mind', async () => {
-    const replica = await startRedis({
-      args: ['--replicaof', '127.0.0.1', String(first.port), '--repl-diskless-sync-delay', '0'],
-    });
+    const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(first.port)] });
     try {
       await waitFor(
         async () => String(await ask(first.port, ['INFO', 'replication'])).includes('state=online'),

@@ -62,6 +62,12 @@ test('installs, builds and plays, without redis-server and with it', { timeout: 
   expect(spawnSync('redis-server', ['--version'], { env: { PATH: tools } }).error).toBeDefined();
   const without = runDemo([], { PATH: tools });
   expect(without.stdout, without.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);
+  expect(without.stdout).toMatch(
+    /^3 shops, 100 items, 10 buyers at a time, on a Redis of its own\n\nRound 1: no lock\n/m,
+  );
+  // In a pipe it is plain lines.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be there
+  expect(without.stdout).not.toMatch(/[\u001b\r]/);
   expect(without.status).toBe(0);
   const second = runDemo(['--instances', '2'], {});
   expect(second.stdout, second.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);

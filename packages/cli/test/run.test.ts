@@ -1,25 +1,25 @@
 /** `holdfast run`: the command, what it gets, and what comes back. */
-import { describe, expect, test } from 'vitest';
-import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
-import { holdfast, type StartOptions, start } from './support/holdfast.ts';
+import { holdfast, type Running, type StartOptions, start } from './support/holdfast.ts';
 
 const redis = useRedis();
-useLeakCheck(redis);
 
 const onServer = (args: readonly string[], options: StartOptions = {}) =>
   holdfast(['run', '--redis', redis.url, ...args], options);
 
-describe('the command', () => {
+describe.concurrent('the command', () => {
   test('gives us its exit code, and leaves no key and no record behind', async () => {
-    expect(await onServer(['job', '--', 'sh', '-c', 'exit 7'])).toMatchObject({ code: 7, stderr: '' });
-    expect(await onServer(['job', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const script = 'echo $HOLDFAST_SESSION; exit 7';
+    const { code, stdout, stderr } = await onServer(['exit', '--', 'sh', '-c', script]);
+    expect({ code, stderr }).toEqual({ code: 7, stderr: '' });
+    expect(await ask(redis.port, ['EXISTS', 'exit', `holdfast_session:${stdout.trim()}`])).toBe(0);
   });
 
   test('that is killed by a signal gives 128 and the number of the signal', async () => {
-    expect(await onServer(['job', '--', 'sh', '-c', 'kill -KILL $$'])).toMatchObject({ code: 137 });
+    expect(await onServer(['kill', '--', 'sh', '-c', 'kill -KILL $$'])).toMatchObject({ code: 137 });
   });
 
   test('finds the name, the fence and the session in its environment', async () => {
@@ -32,13 +32,13 @@ describe('the command', () => {
   });
 
   test('reads our standard input and writes to our standard output and error', async () => {
-    const ran = await onServer(['job', '--', 'sh', '-c', 'cat; echo oops >&2'], { input: 'one\ntwo\n' });
+    const ran = await onServer(['input', '--', 'sh', '-c', 'cat; echo oops >&2'], { input: 'one\ntwo\n' });
     expect(ran).toMatchObject({ code: 0, stdout: 'one\ntwo\n', stderr: 'oops\n' });
   });
 
   test('keeps its own options, with and without the two dashes', async () => {
-    expect((await onServer(['job', '--', 'printf', '%s,', '--wait', '-x'])).stdout).toBe('--wait,-x,');
-    expect((await onServer(['job', 'printf', '%s,', '--json', '-h'])).stdout).toBe('--json,-h,');
+    expect((await onServer(['dashes', '--', 'printf', '%s,', '--wait', '-x'])).stdout).toBe('--wait,-x,');
+    expect((await onServer(['dashes', 'printf', '%s,', '--json', '-h'])).stdout).toBe('--json,-h,');
   });
 
   test('runs under the lock with the prefix, and the record says who holds it', async () => {
@@ -63,65 +63,68 @@ describe('the command', () => {
   });
 
   test('that does not exist or cannot be executed is told as shells do, and the lock is free again', async () => {
-    expect(await onServer(['job', '--', 'no-such-command'])).toMatchObject({
+    expect(await onServer(['none', '--', 'no-such-command'])).toMatchObject({
       code: 127,
       stderr: 'holdfast: "no-such-command": there is no such command\n',
     });
-    expect(await onServer(['job', '--', '/dev/null'])).toMatchObject({ code: 126 });
+    expect(await onServer(['none', '--', '/dev/null'])).toMatchObject({ code: 126 });
   });
 
   test('is renewed for as long as it runs', async () => {
-    const ran = await onServer(['--lease', '1s', 'job', '--', 'sh', '-c', 'sleep 2.5; echo done']);
+    const ran = await onServer(['--lease', '1s', 'long', '--', 'sh', '-c', 'sleep 1.6; echo done']);
     expect(ran).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' });
   });
 });
 
-describe('while somebody else holds the lock', () => {
-  async function held(body: () => Promise<void>): Promise<void> {
-    const holder = start(['run', '--redis', redis.url, 'job', '--', 'sh', '-c', 'echo on; sleep 60']);
+describe.concurrent('while somebody else holds the lock', () => {
+  let holder: Running;
+  const listeners = async (name: string) =>
+    [await ask(redis.port, ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${name}}`])].flat()[1];
+
+  beforeAll(async () => {
+    holder = start(['run', '--redis', redis.url, 'held', '--', 'sh', '-c', 'echo on; sleep 60']);
     await holder.says('on');
-    await body();
+  });
+
+  afterAll(async () => {
     holder.kill('SIGTERM');
     expect((await holder.ended).code).toBe(143);
-  }
+  });
 
   test('--no-wait exits with 75 at once and says who holds it', async () => {
-    await held(async () => {
-      const ran = await onServer(['--no-wait', 'job', '--', 'echo', 'never']);
-      expect(ran).toMatchObject({ code: 75, stdout: '' });
-      expect(ran.stderr).toMatch(/^holdfast: lock "job": [0-9a-f-]{36}:1 holds it\n$/);
-    });
+    const ran = await onServer(['--no-wait', 'held', '--', 'echo', 'never']);
+    expect(ran).toMatchObject({ code: 75, stdout: '' });
+    expect(ran.stderr).toMatch(/^holdfast: lock "held": [0-9a-f-]{36}:1 holds it\n$/);
   });
 
   test('--wait gives up after its time, with the code that was asked for', async () => {
-    await held(async () => {
-      const ran = await onServer(['--wait', '300ms', '--on-busy-exit', '0', 'job', '--', 'echo', 'never']);
-      expect(ran).toMatchObject({ code: 0, stdout: '' });
-      expect(ran.stderr).toMatch(/^holdfast: lock "job": waited \d+ ms and did not get it; .*\n$/);
-      expect(ran.tookMs).toBeGreaterThan(300);
-    });
+    const ran = await onServer(['--wait', '300ms', '--on-busy-exit', '0', 'held', '--', 'echo', 'never']);
+    expect(ran).toMatchObject({ code: 0, stdout: '' });
+    expect(ran.stderr).toMatch(/^holdfast: lock "held": waited \d+ ms and did not get it; .*\n$/);
+    expect(ran.tookMs).toBeGreaterThan(300);
   });
 
   test('a wait without an end begins when the other lets go', async () => {
-    let waiter: ReturnType<typeof start> | undefined;
-    await held(async () => {
-      waiter = start(['run', '--redis', redis.url, 'job', '--', 'echo', 'mine']);
-      const listeners = ['PUBSUB', 'NUMSUB', 'redisson_lock__channel:{job}'];
-      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 10_000 });
-    });
-    expect(await waiter?.ended).toMatchObject({ code: 0, stdout: 'mine\n', stderr: '' });
+    const other = start(['run', '--redis', redis.url, 'turn', '--', 'sh', '-c', 'echo on; sleep 60']);
+    await other.says('on');
+    const waiter = start(['run', '--redis', redis.url, 'turn', '--', 'echo', 'mine']);
+    await waitFor(async () => (await listeners('turn')) === 1, { what: 'a waiter', limitMs: 10_000 });
+    other.kill('SIGTERM');
+    expect(await waiter.ended).toMatchObject({ code: 0, stdout: 'mine\n', stderr: '' });
+    expect((await other.ended).code).toBe(143);
   });
 
   test.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const)('%s ends the wait, and nothing is begun or left', async (signal, code) => {
-    await held(async () => {
-      const waiter = start(['run', '--redis', redis.url, 'job', '--', 'echo', 'never']);
-      const listeners = ['PUBSUB', 'NUMSUB', 'redisson_lock__channel:{job}'];
-      await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 10_000 });
-      waiter.kill(signal);
-      expect(await waiter.ended).toMatchObject({ code, stdout: '', stderr: '' });
-    });
+    const name = `signal:${signal}`;
+    await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-000000000000:1', '1']);
+    await ask(redis.port, ['PEXPIRE', name, '60000']);
+    const waiter = start(['run', '--redis', redis.url, name, '--', 'echo', 'never']);
+    await waitFor(async () => (await listeners(name)) === 1, { what: 'a waiter', limitMs: 10_000 });
+    waiter.kill(signal);
+    expect(await waiter.ended).toMatchObject({ code, stdout: '', stderr: '' });
+    await waitFor(async () => (await listeners(name)) === 0, { what: 'no waiter' });
   });
 });
