@@ -43,7 +43,7 @@ export const OUTAGE_MS_DEFAULT = 10_000;
  * Random delays settle a split vote in two or three attempts. So many in a row are no chance any more: a clock, a
  * network or a foreign client keeps them split, and the caller should know.
  */
-export const SPLIT_VOTES_MAX_DEFAULT = 100;
+const SPLIT_VOTES_MAX_DEFAULT = 100;
 
 export interface LocksOptions {
   /** Put before every name to make its key. @default '' */
