@@ -38,6 +38,8 @@ export class Hold implements HeapItem {
   readonly grantedMs: number;
   readonly strays: Strays;
   readonly warden: HoldWarden;
+  /** The end of its block of fences. */
+  readonly lastFence: number | undefined;
   /** For the renewal heap: when it next needs attention. */
   dueMs = 0;
   heapIndex = -1;
@@ -69,6 +71,7 @@ export class Hold implements HeapItem {
     this.longestMs = Math.max(grant.leaseMs, grant.strays.leaseMs);
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
+    this.lastFence = grant.firstFence === undefined ? undefined : grant.firstFence + grant.handovers;
     this.#deadline = grant.deadline;
     this.#nextFence = grant.firstFence;
   }

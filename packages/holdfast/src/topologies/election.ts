@@ -82,7 +82,8 @@ export class Election {
     }
     const held = votes.filter((vote) => vote?.is === 'held');
     const granted = count(votes, 'granted');
-    if (held.length + granted + count(votes, 'conflict') < this.#majority) {
+    // Without a rival it is the servers that are missing, however many have answered.
+    if (held.length === 0 || held.length + granted + count(votes, 'conflict') < this.#majority) {
       const mayPass = votes.some(
         (vote) => vote?.is === 'unknown' || (vote?.is === 'refused' && vote.isPassing),
       );
@@ -95,7 +96,9 @@ export class Election {
     const livesMs = held
       .map(({ ttlMs }) => (ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs))
       .sort((a, b) => a - b);
-    const ttlMs = livesMs[this.#majority - granted - 1] ?? livesMs.at(-1) ?? 0;
+    // Those that did not answer may be free by then.
+    const mayGrant = this.#nodes.length - held.length - count(votes, 'conflict');
+    const ttlMs = livesMs[Math.max(0, this.#majority - mayGrant - 1)] ?? 0;
     const isSplit = most < this.#majority;
     return {
       is: 'held',

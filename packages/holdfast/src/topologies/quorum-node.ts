@@ -10,7 +10,7 @@
  *
  * There is no timer here: a session that is not used asks nobody anything.
  */
-import type { CallFailure, Client, StopListening, Wake } from '../clients/client.ts';
+import { CallFailure, type Client, type StopListening, type Wake } from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import { Backoff } from '../core/backoff.ts';
 import { driftMs } from '../core/instant.ts';
@@ -54,10 +54,22 @@ const LATENCY_SHARE = 0.2;
 /** But never more than this share of the lease: past it an attempt is not worth having. */
 const TIMEOUT_SHARE_MAX = 1 / 4;
 
+/** Uptime is told in whole seconds, of the clock and not of the run: it may be this much more than the truth. */
+const UPTIME_ERROR_MS = 1_000;
+
+/** A deadline that we notice this much too late has passed while this process stood still. */
+const STALL_MS = 5;
+
+/** `failure` is why it was down; without one, its callers wait for it. */
+export interface Joining {
+  readonly is: 'joining';
+  readonly joined: Promise<void>;
+  readonly failure: ServerFailure | null;
+}
+
 type Standing =
   | { readonly is: 'new' }
-  /** `failure` is why it was down; without one, its callers wait for it. */
-  | { readonly is: 'joining'; readonly joined: Promise<void>; readonly failure: ServerFailure | null }
+  | Joining
   | { readonly is: 'up'; readonly connections: number; readonly startedMs: number; readonly runId: string }
   | { readonly is: 'down'; readonly failure: ServerFailure; readonly askAtMs: number };
 
@@ -103,14 +115,14 @@ export class QuorumNode {
     );
   }
 
-  /** Resolves when it is known whether it can be asked. At once, unless that is being found out right now. */
-  muster(): Promise<void> | null {
+  /** Null when it is known whether it can be asked; otherwise that is being found out, from now on at the latest. */
+  muster(): Joining | null {
     if (this.isUp) return null;
     const standing = this.#standing;
-    if (standing.is === 'joining') return standing.failure === null ? standing.joined : null;
+    if (standing.is === 'joining') return standing;
     if (standing.is !== 'down') return this.#join(null);
-    if (this.#agenda.clock.monotonicMs() >= standing.askAtMs) void this.#join(standing.failure);
-    return null;
+    if (this.#agenda.clock.monotonicMs() < standing.askAtMs) return null;
+    return this.#join(standing.failure);
   }
 
   /** Why it cannot vote on a lease of that length, or null. */
@@ -122,19 +134,22 @@ export class QuorumNode {
     const upMs = this.#agenda.clock.monotonicMs() - standing.startedMs;
     const waitMs = guardMs + driftMs(guardMs) - upMs;
     if (guardMs === 0 || waitMs <= 0) return null;
-    const text = `started ${Math.round(upMs)} ms ago, and may have forgotten a lease: it votes in ${Math.ceil(waitMs)} ms`;
+    const text = `may have started ${Math.max(0, Math.round(upMs))} ms ago and forgotten a lease: it votes in ${Math.ceil(waitMs)} ms`;
     return this.#failure('guard', text);
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
     this.#holders.add(terms.holder);
-    return this.#timed(this.#single.acquire(protocol, terms, limitMs), failuresOfAcquire);
+    const ask = (): Promise<AcquireResult> => this.#single.acquire(protocol, terms, limitMs);
+    // What has been given up meanwhile must not be asked for again: its release has been sent.
+    return this.#timed(limitMs, ask, failuresOfAcquire, () => this.#holders.has(terms.holder));
   }
 
   raise(protocol: Protocol, terms: HoldTerms, lastFence: number, timeoutMs: number): Promise<KeepResult> {
     const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
-    return this.#timed(this.#single.raise(protocol, terms.holder, lastFence, limitMs), failuresOfKeep);
+    const ask = (): Promise<KeepResult> => this.#single.raise(protocol, terms.holder, lastFence, limitMs);
+    return this.#timed(limitMs, ask, failuresOfKeep);
   }
 
   /** One that cannot be asked now gets it when it is back, and costs this caller nothing. */
@@ -144,7 +159,7 @@ export class QuorumNode {
     const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
     const result: ReleaseResult =
       obstacle === null
-        ? await this.#timed(this.#single.release(protocol, terms, limitMs), failuresOfKeep)
+        ? await this.#timed(limitMs, () => this.#single.release(protocol, terms, limitMs), failuresOfKeep)
         : { is: 'failed', servers: [obstacle] };
     if (result.is === 'failed' && mayHold) this.lateReleases.add(protocol, terms);
     return result;
@@ -157,21 +172,27 @@ export class QuorumNode {
 
   recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
     const limitMs = this.#timeoutMs(item.leaseMs, timeoutMs);
-    return this.#timed(this.#single.recount(protocol, item, count, limitMs), failuresOfKeep);
+    const ask = (): Promise<KeepResult> => this.#single.recount(protocol, item, count, limitMs);
+    return this.#timed(limitMs, ask, failuresOfKeep);
   }
 
   renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
-    const leaseMs = Math.min(...items.map((item) => item.leaseMs));
-    const renewing = this.#single.renew(items, this.#timeoutMs(leaseMs, timeoutMs));
-    return this.#timed(renewing, ([first]) => (first === undefined ? [] : failuresOfKeep(first)));
+    const limitMs = this.#timeoutMs(Math.min(...items.map((item) => item.leaseMs)), timeoutMs);
+    const ask = (): Promise<readonly KeepResult[]> => this.#single.renew(items, limitMs);
+    return this.#timed(limitMs, ask, ([first]) => (first === undefined ? [] : failuresOfKeep(first)));
   }
 
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
     return this.#single.listen(channel, wake, timeoutMs);
   }
 
-  query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    return this.#single.query(callFor, timeoutMs);
+  async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
+    const obstacle = this.obstacle(0);
+    if (obstacle === null) {
+      return this.#timed(timeoutMs, () => this.#single.query(callFor, timeoutMs), this.#failuresOfQuery);
+    }
+    const reply = new CallFailure('unreachable', obstacle.text);
+    return callFor(0) === null ? [] : [{ index: 0, server: this.description, reply }];
   }
 
   close(): Promise<void> {
@@ -184,20 +205,32 @@ export class QuorumNode {
     return Math.min(this.#options.nodeTimeoutMs ?? Math.max(byLeaseMs, bySpeedMs), limitMs);
   }
 
+  /** Asks, and learns from the answer how fast it is, or from its absence that it is down. */
   async #timed<Result>(
-    asking: Promise<Result>,
+    limitMs: number,
+    ask: () => Promise<Result>,
     failuresOf: (result: Result) => readonly ServerFailure[],
+    mayRepeat: () => boolean = () => true,
   ): Promise<Result> {
     const { clock } = this.#agenda;
     const { connections } = this.#client;
     const sentMs = clock.monotonicMs();
-    const result = await asking;
+    let result = await ask();
+    // The answer may have come while nobody could read it. Every request states its target, so it may be repeated.
+    const hasStalled = clock.monotonicMs() - sentMs > limitMs + STALL_MS;
+    const isLost = hasStalled && failuresOf(result).some(({ kind }) => kind !== 'reply');
+    if (isLost && this.isUp && mayRepeat()) result = await ask();
     const failure = failuresOf(result).find(({ kind }) => kind !== 'reply' && kind !== 'late');
     if (failure === undefined) this.#noteLatency(clock.monotonicMs() - sentMs);
     // Unless it has come back meanwhile: then this says nothing about how it is now.
     else if (this.#standing.is === 'up' && this.#client.connections === connections) this.#fall(failure);
     return result;
   }
+
+  readonly #failuresOfQuery = (answers: readonly QueryAnswer[]): readonly ServerFailure[] =>
+    answers.flatMap(({ reply }) =>
+      reply instanceof CallFailure ? [this.#failure(reply.kind, reply.text)] : [],
+    );
 
   #noteLatency(tookMs: number): void {
     this.#latencyMs += (tookMs - this.#latencyMs) * LATENCY_SHARE;
@@ -208,10 +241,10 @@ export class QuorumNode {
     this.#standing = { is: 'down', failure, askAtMs };
   }
 
-  #join(failure: ServerFailure | null): Promise<void> {
-    const joined = this.#ask();
-    this.#standing = { is: 'joining', joined, failure };
-    return joined;
+  #join(failure: ServerFailure | null): Joining {
+    const joining: Joining = { is: 'joining', joined: this.#ask(), failure };
+    this.#standing = joining;
+    return joining;
   }
 
   async #ask(): Promise<void> {
@@ -224,8 +257,8 @@ export class QuorumNode {
     // A first guess, with a handshake in it perhaps; the answers that follow put it right.
     this.#latencyMs = heardMs - sentMs;
     const { connections } = this.#client;
-    // The latest that it can have been: whole seconds are told, and it was asked before we heard.
-    const startedMs = heardMs - health.uptimeMs;
+    // The latest that it can have been.
+    const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
     this.#standing = { is: 'up', connections, startedMs, runId: health.runId };
     this.onUp?.();
   }

@@ -8,7 +8,7 @@ import { LockConfigError, type ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import { Election } from './election.ts';
 import { QuorumChannel } from './quorum-channel.ts';
-import { QuorumNode, type QuorumOptions } from './quorum-node.ts';
+import { type Joining, QuorumNode, type QuorumOptions } from './quorum-node.ts';
 import {
   type AcquireResult,
   type CleanUp,
@@ -37,6 +37,8 @@ export class QuorumTopology implements Topology {
   readonly #agenda: Agenda;
   readonly #options: QuorumOptions;
   readonly #channels = new Set<QuorumChannel>();
+  /** Those that have had their moment to join. */
+  readonly #awaited = new WeakSet<Joining>();
   #longestLeaseMs: number;
   #hasAnswered = false;
 
@@ -75,7 +77,7 @@ export class QuorumTopology implements Topology {
   }
 
   async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, terms.leaseMs);
+    this.#noteLease(terms.leaseMs);
     await this.#muster(timeoutMs);
     this.#assertDistinct();
     const { clock } = this.#agenda;
@@ -109,6 +111,7 @@ export class QuorumTopology implements Topology {
   }
 
   async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+    for (const { leaseMs } of items) this.#noteLease(leaseMs);
     await this.#muster(timeoutMs);
     const byNode = this.#nodes.map((node) => this.#renewOn(node, items, timeoutMs));
     const results = await Promise.all(
@@ -138,6 +141,7 @@ export class QuorumTopology implements Topology {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
+    await this.#muster(timeoutMs);
     const asking = this.#nodes.map(async (node, index) => {
       const answers = await node.query(() => callFor(index), timeoutMs);
       return answers.map((answer) => ({ ...answer, index }));
@@ -153,19 +157,40 @@ export class QuorumTopology implements Topology {
     return this.#options.restartGuardMs ?? this.#longestLeaseMs;
   }
 
-  /** Lets those come up that nobody has asked yet, or whose connection was lost; those that are down are skipped. */
+  /** Of an extension too: whoever guards against a restart must know the longest lease that may be forgotten. */
+  #noteLease(leaseMs: number): void {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
+  }
+
+  /**
+   * Lets those come up that nobody has asked yet, or whose connection was lost. Those that are down are asked again
+   * too, but are waited for only when there is no majority without them, and not for long.
+   */
   async #muster(timeoutMs: number): Promise<void> {
     const joining = this.#nodes.flatMap((node) => node.muster() ?? []);
-    if (joining.length === 0) return;
-    const isEnough = (): boolean => this.#nodes.filter((node) => node.isUp).length >= this.majority;
-    const all = Promise.all(joining);
+    const fresh = joining.filter((one) => one.failure === null && !this.#awaited.has(one));
+    const momentMs = Math.min(MUSTER_MS, timeoutMs);
+    if (joining.length > 0 && !this.#isEnough) {
+      const isFirst = joining.some(({ failure }) => failure === null);
+      await this.#within(this.#enough(joining), isFirst ? timeoutMs : momentMs);
+    }
+    if (this.#isEnough) this.#hasAnswered = true;
+    if (fresh.length === 0 || !this.#isEnough) return;
+    await this.#within(Promise.all(fresh.map(({ joined }) => joined)), momentMs);
+    for (const one of fresh) this.#awaited.add(one);
+  }
+
+  get #isEnough(): boolean {
+    return this.#nodes.filter((node) => node.isUp).length >= this.majority;
+  }
+
+  /** Resolves when a majority is up, or when nobody is left to hope for. */
+  async #enough(joining: readonly Joining[]): Promise<void> {
+    const all = Promise.all(joining.map(({ joined }) => joined));
     const enough = new Promise<void>((resolve) => {
-      for (const joined of joining) void joined.then(() => isEnough() && resolve());
-      if (isEnough()) resolve();
+      for (const { joined } of joining) void joined.then(() => this.#isEnough && resolve());
     });
-    await this.#within(Promise.race([all, enough]), timeoutMs);
-    await this.#within(all, Math.min(MUSTER_MS, timeoutMs));
-    if (isEnough()) this.#hasAnswered = true;
+    await Promise.race([all, enough]);
   }
 
   /** Waits for that, though not for longer than this. */
@@ -227,9 +252,18 @@ export class QuorumTopology implements Topology {
   ): void {
     for (const [i, item] of items.entries()) {
       const isMissing = answers[i]?.is === 'gone' && results[i]?.is === 'kept';
-      if (!isMissing || !item.claim.isLive || node.obstacle(0) !== null) continue;
-      void node.acquire(item.protocol, { ...item, fences: 1 }, timeoutMs);
+      if (isMissing && item.claim.isLive && node.obstacle(0) === null) void restoreOn(node, item, timeoutMs);
     }
+  }
+}
+
+/** Its vote, and the fence: whoever counts on this server's vote later must find there what a majority was raised to. */
+async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number): Promise<void> {
+  const terms = { holder: item.holder, leaseMs: item.leaseMs, fences: 1 };
+  const vote = await node.acquire(item.protocol, terms, timeoutMs);
+  const { lastFence } = item.claim;
+  if (vote.is === 'granted' && lastFence !== undefined) {
+    await node.raise(item.protocol, terms, lastFence, timeoutMs);
   }
 }
 

@@ -25,12 +25,19 @@ export type AcquireAnswer =
 
 export type ReleaseAnswer = { readonly is: 'RELEASED'; readonly receivers: number } | { readonly is: 'GONE' };
 
+/** What is known here of the hold that is renewed. */
+export interface Claim {
+  /** Whether it is still wanted: what was released meanwhile must not be written again. */
+  readonly isLive: boolean;
+  /** The end of its block of fences, if it has one. */
+  readonly lastFence?: number | undefined;
+}
+
 export interface RenewItem {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly leaseMs: number;
-  /** Whether it is still wanted: what was released meanwhile must not be written again. */
-  readonly claim: { readonly isLive: boolean };
+  readonly claim: Claim;
 }
 
 export type RenewAnswer = 'RENEWED' | 'GONE' | 'FAILED';

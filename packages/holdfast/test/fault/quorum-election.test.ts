@@ -1,0 +1,178 @@
+/** One attempt on five servers: who is asked, when it is decided, what is left of it. */
+import { describe, expect, test } from 'vitest';
+import { LockUnavailableError } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { FOREIGN_OWNER, LOCK, MUTEX, rejection, SUBJECTS } from './acquire-support.ts';
+import { timed, useQuorumBench, useServers } from './quorum-support.ts';
+
+const servers = useServers(5);
+useLeakCheck(servers, { ignoreKeys: [/redisson_lock_token:/, /^foreign/] });
+const quorum = useQuorumBench(servers);
+
+const DELAY_MS = 300;
+
+describe.each(SUBJECTS)('a $kind', (subject) => {
+  test('is asked for on all servers at once', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    for (const proxy of proxies) proxy.delay(DELAY_MS / 2);
+    const name = quorum.name();
+    const [lease, tookMs] = await timed(() => subject.of(locks, name).acquire());
+    const rounds = subject === LOCK ? 2 : 1;
+    // One after the other would be five times that.
+    expect(tookMs).toBeGreaterThanOrEqual(rounds * DELAY_MS - 10);
+    expect(tookMs).toBeLessThan((rounds + 1.5) * DELAY_MS);
+    for (const proxy of proxies) {
+      proxy.delay(0);
+      expect(proxy.history.filter(subject.acquires).filter((args) => args.includes(name))).toHaveLength(1);
+    }
+    const votes = await quorum.votes(subject, name);
+    expect(new Set(votes).size).toBe(1);
+    expect(await lease.release()).toBe(true);
+  });
+
+  test('does not wait for stragglers once a majority has granted it', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 10 * DELAY_MS }, proxies);
+    for (const proxy of proxies.slice(0, 2)) proxy.delay(4 * DELAY_MS);
+    const [lease, tookMs] = await timed(() => subject.of(locks, quorum.name()).acquire());
+    expect(tookMs).toBeLessThan(2 * DELAY_MS);
+    expect(lease.isHeld).toBe(true);
+    await waitFor(async () => (await quorum.voters(subject, lease.name)).length === 5);
+    for (const proxy of proxies) proxy.delay(0);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(subject, lease.name);
+  });
+
+  test('is refused as soon as a majority has refused it, and the votes it had are given back', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 10 * DELAY_MS }, proxies);
+    const name = `foreign ${quorum.name()}`;
+    await quorum.take(subject, name, [1, 2, 3]);
+    (proxies[0] as (typeof proxies)[0]).delay(4 * DELAY_MS);
+    const [lease, tookMs] = await timed(() => subject.of(locks, name).tryAcquire());
+    expect(lease).toBeNull();
+    expect(tookMs).toBeLessThan(2 * DELAY_MS);
+    await waitFor(async () => {
+      const votes = await quorum.votes(subject, name);
+      expect(votes).toEqual([null, FOREIGN_OWNER, FOREIGN_OWNER, FOREIGN_OWNER, null]);
+      return true;
+    });
+  });
+
+  test('that is granted too late by a server is released there when its answer comes', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: DELAY_MS }, proxies);
+    const name = `foreign ${quorum.name()}`;
+    await quorum.take(subject, name, [2, 3, 4]);
+    // Its request arrives in time, and its answer when nobody waits for it any more.
+    const proxy = proxies[0] as (typeof proxies)[0];
+    const late = proxy.delayReply((args) => subject.acquires(args) && args.includes(name), 2 * DELAY_MS);
+    expect(await subject.of(locks, name).tryAcquire()).toBeNull();
+    await late;
+    await waitFor(async () => (await quorum.voters(subject, name)).join() === '2,3,4');
+  });
+
+  test('is won by a majority although the others have it for somebody else', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = `foreign ${quorum.name()}`;
+    await quorum.take(subject, name, [0, 4]);
+    const lease = await subject.of(locks, name).acquire();
+    const votes = await quorum.votes(subject, name);
+    expect(votes.filter((owner) => owner !== FOREIGN_OWNER)).toHaveLength(3);
+    expect(await lease.release()).toBe(true);
+    await waitFor(async () => (await quorum.voters(subject, name)).join() === '0,4');
+  });
+
+  test('is not granted on votes that may have expired', async () => {
+    // Two answer at once, and the third when the lease of the first two is nearly over: no majority is certain.
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 5_000 }, proxies);
+    const name = quorum.name();
+    for (const proxy of proxies.slice(2)) proxy.delay(800);
+    const error = await rejection(subject.of(locks, name).tryAcquire({ leaseMs: 1_000 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(error).toMatchObject({ message: expect.stringContaining('late') });
+    for (const proxy of proxies) proxy.delay(0);
+    await quorum.untilFree(subject, name);
+  });
+
+  test('has the validity that was left when it was won', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    for (const proxy of proxies) proxy.delay(DELAY_MS);
+    const lease = await subject.of(locks, quorum.name()).acquire({ leaseMs: 10_000 });
+    const rounds = subject === LOCK ? 2 : 1;
+    expect(lease.remainingMs).toBeLessThan(10_000 * 0.99 - 2 - rounds * 2 * DELAY_MS + 10);
+    expect(lease.remainingMs).toBeGreaterThan(5_000);
+    for (const proxy of proxies) proxy.delay(0);
+    await lease.release();
+  });
+
+  test('with three of five servers down fails within the wait, and leaves no vote on the living', async () => {
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: DELAY_MS });
+    const name = quorum.name();
+    quorum.server(0).freeze();
+    await quorum.server(1).kill();
+    quorum.server(2).freeze();
+    for (const waitMs of [1_000, 600]) {
+      const [error, tookMs] = await timed(() => rejection(subject.of(locks, name).acquire({ waitMs })));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(tookMs).toBeLessThan(waitMs + DELAY_MS + 100);
+    }
+    await quorum.untilFree(subject, name);
+  });
+
+  test('is not granted by three of five that are asked for the first time and hang', async () => {
+    for (const i of [0, 1, 2]) quorum.server(i).freeze();
+    const locks = quorum.session({ nodeTimeoutMs: DELAY_MS });
+    const name = quorum.name();
+    const [error, tookMs] = await timed(() => rejection(subject.of(locks, name).acquire({ waitMs: 800 })));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(tookMs).toBeLessThan(800 + DELAY_MS + 100);
+    await quorum.untilFree(subject, name);
+  });
+});
+
+describe('what stands in the way', () => {
+  test('is told as a conflict when a majority has something else there', async () => {
+    const locks = await quorum.assembled(LOCK);
+    const name = `foreign ${quorum.name()}`;
+    for (const i of [0, 1, 2]) await ask(quorum.server(i).port, ['SET', name, 'data']);
+    expect(await rejection(locks.lock(name).acquire())).toMatchObject({ code: 'ELOCKCONFLICT' });
+    expect(await ask(quorum.server(0).port, ['GET', name])).toBe('data');
+    await quorum.remove(name, [0, 1, 2]);
+  });
+
+  test('is an outage when some servers are down and others have something else there', async () => {
+    const locks = await quorum.assembled(LOCK, { outageMs: 300 });
+    const name = `foreign ${quorum.name()}`;
+    await ask(quorum.server(0).port, ['SET', name, 'data']);
+    await Promise.all([quorum.server(1).kill(), quorum.server(2).kill()]);
+    expect(await rejection(locks.lock(name).acquire())).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
+    expect(await rejection(locks.lock(name).tryAcquire())).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
+    await quorum.remove(name, [0]);
+  });
+
+  test('is sat out once the servers have answered, whoever was there at the first call', async () => {
+    const majority = [0, 1, 2].map((i) => quorum.server(i));
+    await Promise.all(majority.map((server) => server.kill()));
+    const locks = quorum.session({ outageMs: 5_000 });
+    const mutex = locks.mutex(quorum.name());
+    // Nobody has ever answered: a wrong address, more often than not.
+    expect(await rejection(mutex.acquire())).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
+    await Promise.all(majority.map((server) => server.restart()));
+    await quorum.assemble(locks, MUTEX);
+    await Promise.all(majority.map((server) => server.kill()));
+    const waiting = mutex.acquire();
+    const told = await Promise.race([
+      waiting.catch(() => 'told'),
+      waitFor(() => false, { limitMs: 500 }).catch(() => 'sits'),
+    ]);
+    expect(told).toBe('sits');
+    await Promise.all(majority.map((server) => server.restart()));
+    expect(await (await waiting).release()).toBe(true);
+  });
+});
