@@ -7,6 +7,7 @@ import { formatDuration } from '../duration.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { ChildGroup } from '../run/child-group.ts';
+import { checkExecutable } from '../run/executable.ts';
 import { Guard } from '../run/guard.ts';
 import { SignalPost } from '../run/signal-post.ts';
 import { graceMsMax, Supervision } from '../run/supervision.ts';
@@ -41,6 +42,7 @@ export async function run(name: string, command: readonly string[], flags: RunFl
   refuseMissing(flags);
   if (command.length === 0) throw new Failure('usage', 'expected a command after --, got none');
   checkName(name);
+  checkExecutable(command[0] ?? '');
   const terms = resolveTerms(flags);
   using post = new SignalPost();
   try {
@@ -82,22 +84,18 @@ async function acquire(
 async function runUnder(
   lease: FencedLease,
   session: string,
-  [command = '', ...args]: readonly string[],
+  command: readonly string[],
   terms: Terms,
   post: SignalPost,
 ): Promise<number> {
   // A signal that came while the lock was granted: the command is not begun.
   if (post.ended !== null) throw new Error('ended by a signal');
   const guard = new Guard(terms.graceMs);
-  const group = await ChildGroup.start(command, args, {
+  const group = await ChildGroup.prepare(command, {
     HOLDFAST_LOCK: lease.name,
     HOLDFAST_FENCE: String(lease.fence),
     HOLDFAST_SESSION: session,
-  }).catch((error: unknown) => {
-    guard.dismiss();
-    throw error;
   });
-  guard.watch(group.pid);
   const supervision = new Supervision(lease, group, guard, terms);
   post.forwardTo((signal) => supervision.forward(signal));
   const { exitCode, wasLost } = await supervision.finish();

@@ -1,40 +1,50 @@
 /** A command in a process group of its own, so that it and all it starts can be signalled together. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { hasMembers } from './group-members.ts';
+
+/**
+ * The group is there before the command is, so that it can be put under guard first. Without the word to begin, because
+ * we have died meanwhile, there never is a command.
+ */
+const LAUNCHER = 'read -r word <&3 || exit 1; exec 3<&-; exec "$@"';
 
 export class ChildGroup {
   readonly pid: number;
   /** Resolves to the exit code when the command itself has ended. Others of its group may still run. */
   readonly exited: Promise<number>;
+  readonly #gate: Writable;
 
-  private constructor(pid: number, exited: Promise<number>) {
+  private constructor(pid: number, exited: Promise<number>, gate: Writable) {
     this.pid = pid;
     this.exited = exited;
+    this.#gate = gate;
+    gate.on('error', () => {});
   }
 
-  /** Standard input, output and error are ours. */
-  static async start(
-    command: string,
-    args: readonly string[],
+  /** Makes the group. Standard input, output and error are ours. */
+  static async prepare(
+    command: readonly string[],
     environment: Readonly<Record<string, string>>,
   ): Promise<ChildGroup> {
-    const child = spawn(command, args, {
+    const child = spawn('/bin/sh', ['-c', LAUNCHER, 'holdfast-run', ...command], {
       detached: true,
-      stdio: 'inherit',
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
       env: { ...process.env, ...environment },
     });
-    const exited = new Promise<number>((resolve) => {
-      child.once('exit', (code, signal) =>
-        resolve(code ?? EXIT.signalled + constants.signals[signal ?? 'SIGKILL']),
-      );
-    });
-    if (child.pid !== undefined) return new ChildGroup(child.pid, exited);
+    const exited = exitCodeOf(child);
+    if (child.pid !== undefined) return new ChildGroup(child.pid, exited, child.stdio[3] as Writable);
     const [error] = await once(child, 'error');
-    throw cannotStart(command, error);
+    throw new Failure('notExecutable', `/bin/sh cannot be started (${String(error)})`);
+  }
+
+  /** Lets the command begin. */
+  begin(): void {
+    this.#gate.end('begin\n');
   }
 
   /** Whether anybody of the group is left. */
@@ -51,9 +61,10 @@ export class ChildGroup {
   }
 }
 
-function cannotStart(command: string, error: unknown): Failure {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const shown = JSON.stringify(command);
-  if (code === 'ENOENT') return new Failure('notFound', `${shown}: there is no such command`);
-  return new Failure('notExecutable', `${shown}: cannot be executed (${String(code ?? error)})`);
+function exitCodeOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => {
+      resolve(code ?? EXIT.signalled + constants.signals[signal ?? 'SIGKILL']);
+    });
+  });
 }

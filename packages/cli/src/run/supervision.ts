@@ -63,11 +63,14 @@ export class Supervision {
     else this.#group.signal(signal);
   }
 
-  /** Resolves when the command has ended, and after a SIGTERM when its whole group has. */
+  /** Lets the command begin. Resolves when it has ended, and after a SIGTERM when its whole group has. */
   async finish(): Promise<Ending> {
     const lose = (): void => this.#lose();
     this.#lease.signal.addEventListener('abort', lose);
+    // The guard knows of the group, and how long it may live, before there is a command that could outlive us.
+    this.#guard.watch(this.#group.pid);
     this.#look();
+    this.#group.begin();
     const exitCode = await this.#group.exited;
     // A command that was ended by the guard, while we stood still, ended because the lock was lost.
     if (!this.#isEnding && this.#leftMs <= 0 && exitCode !== 0) this.#wasLost = true;
