@@ -4,6 +4,7 @@ import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { start } from './support/holdfast.ts';
 import { isRunning, useTraces } from './support/job.ts';
+import { openTerminal } from './support/terminal.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -62,5 +63,16 @@ describe('a signal', () => {
     await running.says('on');
     running.kill('SIGTSTP');
     expect(await running.ended).toMatchObject({ code: 0, stdout: 'on\ndone\n' });
+  });
+});
+
+describe('on a terminal', () => {
+  test('the command reads what is typed, and Ctrl-C reaches it', async () => {
+    const script = 'read -r word; echo "got $word"; sleep 60';
+    const terminal = openTerminal(['run', '--redis', redis.url, 'job', '--', 'sh', '-c', script]);
+    terminal.type('hello\r');
+    await terminal.shows('got hello');
+    terminal.type('\u0003');
+    expect(await terminal.ended).toBe(130);
   });
 });

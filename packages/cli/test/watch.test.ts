@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { Locks } from '../../holdfast/src/index.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { start } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -34,6 +35,10 @@ test('tells each change in a line of JSON in a pipe, an outage too, and ends on 
   await redis.kill();
   await running.says('"event":"trouble"');
   await redis.restart();
+  const third = await openLocks().lock('w:3').acquire();
+  // Names of owners too: everything is connected again.
+  await waitFor(() => /"name":"w:3".*"application":"billing"/.test(running.stdout), { limitMs: 10_000 });
+  await third.release();
   running.kill('SIGINT');
   const { code, stdout, stderr } = await running.ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

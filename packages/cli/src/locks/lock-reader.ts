@@ -1,7 +1,7 @@
 /** Reads locks and the records of their sessions. */
 import type { Inspection, Locks } from 'holdfast';
 import type { ServerFlags } from '../servers/address.ts';
-import { openServers, type Servers } from '../servers/connection.ts';
+import { openServers, revive, type Servers } from '../servers/connection.ts';
 import { openLocks } from '../servers/locks.ts';
 import { type HeldInspection, type LockView, makeView, type SessionRecord, sessionOf } from './lock-view.ts';
 
@@ -62,6 +62,8 @@ export class LockReader {
   }
 
   async #views(inspections: readonly HeldInspection[]): Promise<LockView[]> {
+    // A long look may outlive a restart of the server.
+    await Promise.all(this.#servers.up.map(({ redis }) => revive(redis)));
     const serverMs = await this.#serverMs();
     const sessions = new Set(inspections.map(sessionOf).filter((session) => session !== null));
     const records = new Map<string, SessionRecord | null>();

@@ -65,7 +65,7 @@ export function makeView(
 }
 
 export function describeOwner({ owner, application, host, pid }: LockView): string {
-  if (application === null) return owner ?? 'unknown';
+  if (application === null) return owner ?? 'somebody unknown';
   return printable(`${application} on ${host ?? '?'}, process ${pid ?? '?'}`);
 }
 

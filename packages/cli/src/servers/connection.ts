@@ -64,6 +64,11 @@ export function refuseAll(servers: Servers): Failure {
   return new Failure(exit ?? 'unreachable', message);
 }
 
+/** Connects again what was lost: the client was told not to do so by itself, so that the first failure is the last. */
+export async function revive(redis: Redis): Promise<void> {
+  if (redis.status === 'end' || redis.status === 'close') await redis.connect().catch(() => {});
+}
+
 interface Attempt {
   readonly label: string;
   readonly redis: Redis;
