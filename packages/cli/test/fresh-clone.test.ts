@@ -72,4 +72,19 @@ test('installs, builds and plays, without redis-server and with it', { timeout: 
   const second = runDemo(['--instances', '2'], {});
   expect(second.stdout, second.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);
   expect(second.status).toBe(0);
+
+  const packed = spawnSync('npm', ['pack', '--dry-run', '--json', '-w', 'packages/cli'], {
+    cwd: clone,
+    env: environmentFor(),
+    encoding: 'utf8',
+  });
+  for (const file of [
+    'dist/main.js',
+    'dist/inventory/main.js',
+    'schemas/ls.schema.json',
+    'README.md',
+    'LICENSE',
+  ]) {
+    expect(packed.stdout, packed.stderr).toContain(`"${file}"`);
+  }
 });

@@ -100,7 +100,8 @@ async function runUnder(
   post.forwardTo((signal) => supervision.forward(signal));
   const { exitCode, wasLost } = await supervision.finish();
   // An answer that does not come says nothing about the time before it.
-  const wasOurs = !wasLost && (await lease.release().catch(() => true));
+  const released = lease.release().catch(() => true);
+  const wasOurs = !wasLost && (await Promise.race([released, sleep(CLOSE_MS_MAX, true, { ref: false })]));
   if (wasOurs) return exitCode;
   const why =
     lease.signal.reason instanceof Error ? lease.signal.reason.message : unrenewed(lease.name, terms);

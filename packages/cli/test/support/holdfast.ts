@@ -78,7 +78,7 @@ export class Running {
   }
 
   /** Until it has written this to its standard output. */
-  async says(text: string, limitMs = 10_000): Promise<void> {
+  async says(text: string, limitMs = 20_000): Promise<void> {
     await waitFor(
       () => {
         if (!this.#stdout.includes(text))
