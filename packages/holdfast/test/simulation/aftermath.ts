@@ -69,6 +69,14 @@ export function checkOrphans(
   }
 }
 
+/** Nobody waits, so nobody listens. */
+export function checkListeners(judge: Judge, nodes: readonly SimulatedNode[]): void {
+  for (const node of nodes) {
+    const channels = node.state.channels.names('channel', '*');
+    if (channels.length > 0) judge.condemn('left', `listeners to ${channels.join(', ')} on ${node.name}`);
+  }
+}
+
 export function checkAfterClosing(
   judge: Judge,
   nodes: readonly SimulatedNode[],
@@ -81,8 +89,6 @@ export function checkAfterClosing(
       judge.condemn('left', `${machine.pendingTimers} timers of ${name}`);
   }
   for (const node of nodes) {
-    const channels = node.state.channels.names('channel', '*');
-    if (channels.length > 0) judge.condemn('left', `listeners to ${channels.join(', ')} on ${node.name}`);
     const connections = node.state.connections.size;
     if (connections > 0) judge.condemn('left', `${connections} connections to ${node.name}`);
   }

@@ -21,6 +21,8 @@ export interface Tenure {
   isReleased: boolean;
   /** When it ends for its owner, by the owner's monotonic clock, as far as was last seen. */
   endsMs: number;
+  /** Since when somebody else holds it too. */
+  sharedSinceMs: number | null;
 }
 
 /** Timers fire on whole milliseconds, and an owner is told in the turn after. */
@@ -35,6 +37,8 @@ export class Judge {
   readonly #lastFence = new Map<string, number>();
   readonly #fences = new Map<string, Set<number>>();
   readonly #isInModel: boolean;
+  /** How long a lock may have two owners outside the model. */
+  readonly #overlapMsMax: number;
   /** Whether fences are promised: not when the node's clock goes back and its counters are lost. */
   readonly #areFencesSure: boolean;
   readonly verdicts: Verdict[] = [];
@@ -43,11 +47,12 @@ export class Judge {
   constructor(
     nowMs: () => number,
     note: (who: string, what: string) => void,
-    promises: { readonly isInModel: boolean; readonly areFencesSure: boolean },
+    promises: { readonly isInModel: boolean; readonly areFencesSure: boolean; readonly overlapMsMax: number },
   ) {
     this.#nowMs = nowMs;
     this.#note = note;
     this.#isInModel = promises.isInModel;
+    this.#overlapMsMax = promises.overlapMsMax;
     this.#areFencesSure = promises.areFencesSure;
   }
 
@@ -68,7 +73,15 @@ export class Judge {
   granted(lease: Lease, process: SimulatedProcess, name: string, within: Tenure | null): Tenure {
     this.grants += 1;
     const { signal } = lease;
-    const tenure = { lease, process, name, signal, isReleased: false, endsMs: 0 } as unknown as Tenure;
+    const tenure = {
+      lease,
+      process,
+      name,
+      signal,
+      isReleased: false,
+      endsMs: 0,
+      sharedSinceMs: null,
+    } as unknown as Tenure;
     // Only a re-entry that shares the hold of the one above is a part of it; it may have come in by the front door.
     const isPart =
       within !== null &&
@@ -97,6 +110,17 @@ export class Judge {
   /** After every event: whoever may not claim a lock any more has been told so. */
   look(): void {
     for (const tenure of this.#tenures) this.#look(tenure);
+    if (!this.#isInModel && this.#tenures.size > 1) this.#checkOverlaps();
+  }
+
+  /** Something happened that no lock survives: who shares one from here on has not done so for long. */
+  disturbed(): void {
+    for (const tenure of this.#tenures) tenure.sharedSinceMs = null;
+  }
+
+  /** Who claims a name now. */
+  *claims(name: string): Generator<Tenure> {
+    for (const tenure of this.#tenures) if (tenure.name === name && tenure.lease.isHeld) yield tenure;
   }
 
   /** The owner's process is gone. */
@@ -109,6 +133,22 @@ export class Judge {
       if (other.name !== tenure.name || other.root === tenure.root || !other.process.isAlive) continue;
       if (!other.lease.isHeld) continue;
       this.condemn('exclusion', `${tenure.process.name} and ${other.process.name} both hold ${tenure.name}`);
+    }
+  }
+
+  /** Outside the model two may hold a lock for a while; each hears of it with its next renewal, or its lease ends. */
+  #checkOverlaps(): void {
+    const nowMs = this.#nowMs();
+    for (const tenure of this.#tenures) {
+      const isShared =
+        [...this.claims(tenure.name)].some(({ root }) => root !== tenure.root) && tenure.lease.isHeld;
+      if (!isShared || tenure.process.machine.state !== 'running') tenure.sharedSinceMs = null;
+      else tenure.sharedSinceMs ??= nowMs;
+      if (tenure.sharedSinceMs === null || nowMs - tenure.sharedSinceMs <= this.#overlapMsMax) continue;
+      this.condemn(
+        'exclusion',
+        `${tenure.process.name} shares ${tenure.name} for ${this.#overlapMsMax} ms and is not told`,
+      );
     }
   }
 

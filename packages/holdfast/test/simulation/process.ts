@@ -29,7 +29,7 @@ export class SimulatedProcess {
 
   crash(): void {
     this.machine.die();
-    for (const { link } of this.clients) link.close();
+    for (const { links } of this.clients) for (const link of links) link.close();
   }
 
   /** Sleeps by its own clock. Never wakes when it dies. */

@@ -1,17 +1,18 @@
 /** One seed from beginning to end: a world is made, goes wrong, calms down, and is looked at. */
 import { CallFailure, type Client, type Clock, type Reply, type ScriptCall } from '../../src/index.ts';
 import type { ScriptEngine } from '../../src/testing/script-engine.ts';
-import { checkAfterClosing, checkOrphans, PromptWatch } from './aftermath.ts';
+import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './aftermath.ts';
 import { History } from './history.ts';
 import { Judge, type Verdict } from './judge.ts';
 import { Ledger } from './ledger.ts';
 import { Machine } from './machine.ts';
+import { OrphanWatch } from './orphan-watch.ts';
 import type { PlantedBug } from './planted/bug.ts';
 import { Prng } from './prng.ts';
 import { SimulatedProcess } from './process.ts';
 import { SimulatedClient } from './simulated-client.ts';
 import { SimulatedNode } from './simulated-node.ts';
-import { drawSwarm, type Swarm } from './swarm.ts';
+import { drawSwarm, type Swarm, swarmOf } from './swarm.ts';
 import { drawTerms, type Terms } from './terms.ts';
 import { Timeline } from './timeline.ts';
 import { brew, calm, type Stage } from './weather.ts';
@@ -43,6 +44,8 @@ export interface Outcome {
 
 /** The world after the faults: long enough for every lease of a dead process to run out. */
 const SETTLE_MS = 14_000;
+/** By then whatever nobody wants any more has been cleaned up, however long its lease is. */
+const CLEAN_MS = 7_000;
 const LAPS_MS = 3_000;
 const SERVED_MS_MAX = 60_000;
 const ORPHAN_MS = 8_000;
@@ -69,6 +72,7 @@ class Scenario implements Stage, Workplace {
   readonly #swarm: Swarm;
   readonly #history: History;
   readonly #callers: Caller[] = [];
+  readonly #orphans: OrphanWatch;
   #isQuiet = false;
   #isOver = false;
   #faults = 0;
@@ -77,18 +81,26 @@ class Scenario implements Stage, Workplace {
     this.#options = options;
     this.prng = new Prng(options.seed);
     this.#history = new History(options.isTold ?? false);
-    this.terms = drawTerms(this.prng, options.nodes);
-    this.#swarm = drawSwarm(this.prng, this.terms.nodes);
+    const { bug } = options;
+    this.terms = { ...drawTerms(this.prng, options.nodes), ...bug?.terms };
+    const drawn = drawSwarm(this.prng, this.terms.nodes);
+    this.#swarm = bug?.faults === undefined ? drawn : swarmOf(bug.faults);
     const { faults, isInModel } = this.#swarm;
     const losesCounters =
       faults.has('flush') ||
       faults.has('restart with nothing') ||
       faults.has('restart without the last second');
     const areFencesSure = !(faults.has('node jump back') && losesCounters);
-    this.judge = new Judge(() => this.timeline.nowMs, this.note, { isInModel, areFencesSure });
+    this.judge = new Judge(() => this.timeline.nowMs, this.note, {
+      isInModel,
+      areFencesSure,
+      // A lease, and the network between: only then has a renewal certainly told the truth.
+      overlapMsMax: Math.max(...this.terms.leasesMs) + 100,
+    });
     this.ledger = new Ledger(this.judge);
     this.nodes = Array.from({ length: this.terms.nodes }, (_, i) => this.#makeNode(i));
     this.processes = Array.from({ length: this.terms.processes }, (_, i) => this.#makeProcess(i));
+    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
   }
 
   get names(): readonly string[] {
@@ -111,7 +123,9 @@ class Scenario implements Stage, Workplace {
     this.timeline.after(ms, run);
   }
 
-  disturbed(): void {}
+  disturbed(): void {
+    this.judge.disturbed();
+  }
 
   async play(): Promise<Outcome> {
     const { faultMs } = this.terms;
@@ -121,10 +135,14 @@ class Scenario implements Stage, Workplace {
     this.#faults += this.#swarm.faults.size;
     calm(this);
     this.note('world', 'is calm');
-    await this.#run(faultMs + SETTLE_MS);
+    await this.#run(faultMs + CLEAN_MS);
+    await this.#run(faultMs + SETTLE_MS, () => this.#lookForOrphans());
     this.#isQuiet = true;
     const watch = new PromptWatch(this.judge, this.nodes, this.names, () => this.#waiting());
-    await this.#run(this.timeline.nowMs + LAPS_MS, () => watch.look(this.timeline.nowMs));
+    await this.#run(this.timeline.nowMs + LAPS_MS, () => {
+      watch.look(this.timeline.nowMs);
+      this.#lookForOrphans();
+    });
     this.#isOver = true;
     this.note('world', 'ends its work');
     await this.#runUntilServed();
@@ -139,6 +157,13 @@ class Scenario implements Stage, Workplace {
       look();
       return this.judge.verdicts.length > 0;
     });
+  }
+
+  /** A node that forgets a release, or whose clock goes back behind the end of a request, brings locks back to life. */
+  #lookForOrphans(): void {
+    const { faults } = this.#swarm;
+    if (faults.has('restart without the last second') || faults.has('node jump back')) return;
+    this.#orphans.look(this.timeline.nowMs);
   }
 
   async #runUntilServed(): Promise<void> {
@@ -161,6 +186,7 @@ class Scenario implements Stage, Workplace {
     if (this.judge.verdicts.length === 0) {
       await this.#run(this.timeline.nowMs + ORPHAN_MS);
       checkOrphans(this.judge, this.nodes, this.names, this.processes);
+      checkListeners(this.judge, this.nodes);
       this.ledger.audit();
     }
     const closing = Promise.all(
@@ -241,6 +267,7 @@ class Scenario implements Stage, Workplace {
     const clients = this.nodes.map((node) => {
       const world = { timeline: this.timeline, machine, node, prng: prng.fork() };
       return new SimulatedClient(world, this.terms.weather(this.#swarm.faults), {
+        hasEar: this.terms.hasEars,
         resends: this.#swarm.faults.has('resend') && prng.chance(0.5),
         onServed: (call, answer) => this.#served(name, node, call, answer),
       });
@@ -265,6 +292,7 @@ class Scenario implements Stage, Workplace {
       : answer;
     if (typeof first === 'number' && first > 0 && !(Array.isArray(answer) && typeof answer[2] !== 'number')) {
       this.ledger.grant(call.keys[0] as string, first, Number(call.args[2]));
+      this.#orphans.grant(call.args[0] as string, first, Number(call.args[2]));
     }
   }
 }

@@ -26,6 +26,8 @@ export interface ClientWorld {
 }
 
 export interface ClientManners {
+  /** Whether it listens on a connection of its own. */
+  readonly hasEar: boolean;
   /** Whether calls without an answer are sent again over the next connection, as some clients do. */
   readonly resends: boolean;
   /** Told of every script that a node runs, with what it answered. */
@@ -35,6 +37,7 @@ export interface ClientManners {
 type Answer = Reply | CallFailure;
 
 interface Pending {
+  readonly link: Link;
   readonly serve: (connection: NodeConnection) => Answer;
   readonly end: (answer: Answer) => void;
   isWritten: boolean;
@@ -45,21 +48,39 @@ export class SimulatedClient implements Client {
   readonly description: string;
   readonly keyPrefix = '';
   readonly link: Link;
+  /** The connection that messages come on: another one, or the same. */
+  readonly ear: Link;
   readonly #machine: Machine;
   readonly #manners: ClientManners;
   readonly #pending = new Set<Pending>();
   readonly #wakes = new Map<string, Set<Wake>>();
+  /** How many are about to listen. */
+  readonly #listening = new Map<string, number>();
   #isClosed = false;
 
   constructor(world: ClientWorld, weather: LinkWeather, manners: ClientManners) {
     this.description = world.node.name;
     this.#machine = world.machine;
     this.#manners = manners;
+    const connected = (link: () => Link) => () => world.timeline.after(0, () => this.#connected(link()));
+    const hear = (reply: NodeReply): void => this.#hear(reply);
     this.link = new Link(world, weather, {
-      up: () => world.timeline.after(0, () => this.#connected()),
-      down: () => this.#lost(),
-      message: (reply) => this.#hear(reply),
+      up: connected(() => this.link),
+      down: () => this.#lost(this.link),
+      message: hear,
     });
+    this.ear = manners.hasEar
+      ? new Link(world, weather, {
+          up: connected(() => this.ear),
+          down: () => this.#lost(this.ear),
+          message: hear,
+        })
+      : this.link;
+  }
+
+  /** For the weather: any of its connections may be hit. */
+  get links(): readonly Link[] {
+    return this.ear === this.link ? [this.link] : [this.link, this.ear];
   }
 
   get isConnected(): boolean {
@@ -71,7 +92,7 @@ export class SimulatedClient implements Client {
   }
 
   run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
-    return this.#ask(timeoutMs, (connection) => {
+    return this.#ask(this.link, timeoutMs, (connection) => {
       const answer = this.link.node.run(connection, call);
       this.#manners.onServed(call, answer);
       return answer;
@@ -79,8 +100,14 @@ export class SimulatedClient implements Client {
   }
 
   async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
-    const answer = await this.#ask(timeoutMs, (connection) => this.#subscribe(connection, channel));
-    if (answer instanceof CallFailure) return answer;
+    this.#listening.set(channel, (this.#listening.get(channel) ?? 0) + 1);
+    const answer = await this.#ask(this.ear, timeoutMs, (connection) => this.#subscribe(connection, channel));
+    this.#listening.set(channel, (this.#listening.get(channel) ?? 0) - 1);
+    if (answer instanceof CallFailure) {
+      // It may have come about all the same.
+      this.#unsubscribe(channel);
+      return answer;
+    }
     const wakes = this.#wakes.get(channel) ?? new Set<Wake>();
     this.#wakes.set(channel, wakes);
     const own: Wake = (message) => wake(message);
@@ -89,10 +116,7 @@ export class SimulatedClient implements Client {
       wakes.delete(own);
       if (wakes.size > 0 || this.#wakes.get(channel) !== wakes) return;
       this.#wakes.delete(channel);
-      this.link.write(
-        (connection) => this.link.node.command(connection, 'UNSUBSCRIBE', channel),
-        () => {},
-      );
+      this.#unsubscribe(channel);
     };
   }
 
@@ -102,15 +126,25 @@ export class SimulatedClient implements Client {
       end(new CallFailure(isWritten ? 'unknown' : 'closed', 'the client was closed'));
     }
     this.#wakes.clear();
-    this.link.close();
+    for (const link of this.links) link.close();
   }
 
-  #ask(timeoutMs: number, serve: (connection: NodeConnection) => Answer): Promise<Answer> {
+  /** Unless somebody listens, or is about to. */
+  #unsubscribe(channel: string): void {
+    if (this.#wakes.has(channel) || this.#listening.get(channel) !== 0) return;
+    this.ear.write(
+      (connection) => this.ear.node.command(connection, 'UNSUBSCRIBE', channel),
+      () => {},
+    );
+  }
+
+  #ask(link: Link, timeoutMs: number, serve: (connection: NodeConnection) => Answer): Promise<Answer> {
     if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
     if (!(timeoutMs > 0)) return Promise.resolve(new CallFailure('unreachable', 'no time to send it'));
     return new Promise((resolve) => {
       let timer: Timer | null = null;
       const pending: Pending = {
+        link,
         serve,
         isWritten: false,
         end: (answer) => {
@@ -124,20 +158,20 @@ export class SimulatedClient implements Client {
         const kind = pending.isWritten ? 'unknown' : 'unreachable';
         pending.end(new CallFailure(kind, `no answer within ${timeoutMs} ms`));
       });
-      if (this.link.isWritable) this.#write(pending);
+      if (link.isWritable) this.#write(pending);
     });
   }
 
   #write(pending: Pending): void {
     pending.isWritten = true;
-    this.link.write(pending.serve, pending.end);
+    pending.link.write(pending.serve, pending.end);
   }
 
-  #connected(): void {
+  #connected(link: Link): void {
     this.#machine.perform(() => {
-      if (!this.link.isWritable) return;
-      for (const [channel, wakes] of this.#wakes) {
-        this.link.write(
+      if (!link.isWritable) return;
+      for (const [channel, wakes] of link === this.ear ? this.#wakes : []) {
+        link.write(
           (connection) => this.#subscribe(connection, channel),
           () => {
             for (const wake of [...wakes]) wake(null);
@@ -145,15 +179,15 @@ export class SimulatedClient implements Client {
         );
       }
       for (const pending of [...this.#pending]) {
-        if (!pending.isWritten || this.#manners.resends) this.#write(pending);
+        if (pending.link === link && (!pending.isWritten || this.#manners.resends)) this.#write(pending);
       }
     });
   }
 
-  #lost(): void {
+  #lost(lost: Link): void {
     if (this.#manners.resends) return;
-    for (const { end, isWritten } of [...this.#pending]) {
-      if (isWritten) end(new CallFailure('unknown', 'the connection was lost'));
+    for (const { end, isWritten, link } of [...this.#pending]) {
+      if (isWritten && link === lost) end(new CallFailure('unknown', 'the connection was lost'));
     }
   }
 

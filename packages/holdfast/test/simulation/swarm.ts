@@ -39,6 +39,12 @@ export interface Swarm {
 
 const MODEL_SHARE = 0.65;
 
+/** A swarm that somebody chose. */
+export function swarmOf(faults: readonly Fault[]): Swarm {
+  const breaking: readonly Fault[] = BREAKING;
+  return { faults: new Set(faults), isInModel: !faults.some((fault) => breaking.includes(fault)) };
+}
+
 export function drawSwarm(prng: Prng, nodes: number): Swarm {
   const faults = new Set<Fault>(BEARABLE.filter(() => prng.chance(0.35)));
   const isInModel = prng.chance(MODEL_SHARE);

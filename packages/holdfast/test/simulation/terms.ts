@@ -14,6 +14,8 @@ export interface Terms extends WorkTerms {
   /** How long faults happen. */
   readonly faultMs: number;
   readonly options: LocksOptions;
+  /** Whether clients listen on connections of their own. */
+  readonly hasEars: boolean;
   weather(faults: ReadonlySet<Fault>): LinkWeather;
 }
 
@@ -56,6 +58,7 @@ export function drawTerms(prng: Prng, nodesWanted: number | undefined): Terms {
     rounds: Math.ceil(60 / (processes * callers)),
     faultMs: prng.pick([2_000, 4_000, 8_000]),
     options,
+    hasEars: prng.chance(0.5),
     weather: (faults) => ({
       latenciesMs: faults.has('slow network') ? SLOW_MS : QUICK_MS,
       strayChance: faults.has('stray') ? 0.5 : 0,

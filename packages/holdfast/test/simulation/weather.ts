@@ -1,5 +1,6 @@
 /** Makes the faults of a seed happen, at random moments until the world calms down. */
 
+import type { Link } from './link.ts';
 import type { Prng } from './prng.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SimulatedNode } from './simulated-node.ts';
@@ -17,8 +18,8 @@ export interface Stage {
   readonly processes: readonly SimulatedProcess[];
   readonly names: readonly string[];
   note(who: string, what: string): void;
-  /** Tells the judges that something was done to a name which no lock survives; null for all of them. */
-  disturbed(name: string | null): void;
+  /** Tells the judge that something was done which no lock survives. */
+  disturbed(): void;
 }
 
 type Doing = (stage: Stage, random: Prng) => void;
@@ -29,6 +30,10 @@ function node({ nodes }: Stage, random: Prng): SimulatedNode {
 
 function process({ processes }: Stage, random: Prng): SimulatedProcess {
   return random.pick(processes);
+}
+
+function anyLink({ clients }: SimulatedProcess, random: Prng): Link {
+  return random.pick(random.pick(clients).links);
 }
 
 function hold(stage: Stage, random: Prng, begin: () => void, end: () => void): void {
@@ -43,25 +48,28 @@ function restart(
 ): void {
   const target = node(stage, random);
   stage.note(target.name, `restarts with ${survivor}`);
-  target.restart(survivor, random.pick(SHORT_MS));
-  if (survivor !== 'everything') stage.disturbed(null);
+  const downMs = random.pick(SHORT_MS);
+  target.restart(survivor, downMs);
+  if (survivor === 'everything') return;
+  stage.disturbed();
+  stage.timeline.after(downMs, () => stage.disturbed());
 }
 
 const DOINGS: Partial<Record<Fault, Doing>> = {
   stall: (stage, random) => {
     const target = process(stage, random);
     stage.note(target.name, 'network stalls');
-    random.pick(target.clients).link.stall(random.pick(SHORT_MS));
+    anyLink(target, random).stall(random.pick(SHORT_MS));
   },
   cut: (stage, random) => {
     const target = process(stage, random);
     stage.note(target.name, 'connection is cut');
-    random.pick(target.clients).link.cut();
+    anyLink(target, random).cut();
   },
   'half-open': (stage, random) => {
     const target = process(stage, random);
     stage.note(target.name, 'connection hangs');
-    random.pick(target.clients).link.hang(random.pick(SHORT_MS));
+    anyLink(target, random).hang(random.pick(SHORT_MS));
   },
   pause: (stage, random) => {
     const { name, machine } = process(stage, random);
@@ -114,26 +122,26 @@ const DOINGS: Partial<Record<Fault, Doing>> = {
     const target = node(stage, random);
     stage.note(target.name, 'FLUSHALL');
     target.operate('FLUSHALL');
-    stage.disturbed(null);
+    stage.disturbed();
   },
   delete: (stage, random) => {
     const target = node(stage, random);
     const name = random.pick(stage.names);
     stage.note(target.name, `DEL ${name}`);
     target.operate('DEL', name);
-    stage.disturbed(name);
+    stage.disturbed();
   },
   'node jump forward': (stage, random) => {
     const target = node(stage, random);
     stage.note(target.name, 'clock jumps forward');
     target.state.jump(random.between(1, 20_000));
-    stage.disturbed(null);
+    stage.disturbed();
   },
   'node jump back': (stage, random) => {
     const target = node(stage, random);
     stage.note(target.name, 'clock jumps back');
     target.state.jump(-random.between(1, 5_000));
-    stage.disturbed(null);
+    stage.disturbed();
   },
 };
 

@@ -35,7 +35,7 @@ type AnyLock = ReturnType<Locks['lock']> | ReturnType<Locks['mutex']>;
 const WAITS_MS: readonly number[] = [0, 50, 500, 3_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
 const LOOK_EVERY_MS = 300;
-const QUIET_ROUNDS = 3;
+const QUIET_ROUNDS = 4;
 
 export class Caller {
   readonly process: SimulatedProcess;

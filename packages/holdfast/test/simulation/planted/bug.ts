@@ -2,6 +2,8 @@
 import type { Client, Clock } from '../../../src/index.ts';
 import type { Rule } from '../judge.ts';
 import type { Machine } from '../machine.ts';
+import type { Fault } from '../swarm.ts';
+import type { Terms } from '../terms.ts';
 
 export interface PlantedBug {
   readonly name: string;
@@ -9,6 +11,10 @@ export interface PlantedBug {
   readonly breaks: readonly Rule[];
   /** How many nodes it needs. @default 1 */
   readonly nodes?: number;
+  /** The only faults that happen, for a bug that takes long to meet by chance. @default drawn by the seed */
+  readonly faults?: readonly Fault[];
+  /** What the world must be like for the bug to matter. @default drawn by the seed */
+  readonly terms?: Partial<Terms>;
   /** Puts a faulty client before the real one. */
   readonly client?: (client: Client, machine: Machine) => Client;
   /** Gives a faulty clock to `Locks`. */

@@ -17,6 +17,8 @@ export const CLIENT_BUGS: readonly PlantedBug[] = [
   {
     name: 'no answer taken for no effect',
     breaks: ['left', 'exclusion', 'served'],
+    faults: ['cut'],
+    terms: { kind: 'lock', leasesMs: [30_000] },
     client: (client) =>
       replacing(client, {
         run: async (call, timeoutMs) => {

@@ -1,7 +1,5 @@
 /** Mistakes in the shipped code: methods are replaced in the process that plays the world, and put back after. */
 import { Hold } from '../../../src/core/hold.ts';
-import { Renewal } from '../../../src/core/renewal.ts';
-import { Turnstile } from '../../../src/core/turnstile.ts';
 import { Wakeup } from '../../../src/core/wakeup.ts';
 import type { Clock } from '../../../src/index.ts';
 import { LateReleases } from '../../../src/topologies/late-releases.ts';
@@ -69,37 +67,21 @@ export const CODE_BUGS: readonly PlantedBug[] = [
   {
     name: 'loss told late',
     breaks: ['told'],
-    patch: () =>
-      replace(
-        Turnstile.prototype,
-        'holdLost',
-        (right) =>
-          function holdLost(this: Turnstile, hold, reason) {
-            // As if the next reply had to come first.
-            if (reason === 'expired' && hold.isLive && hold.keeping !== null) {
-              void hold.keeping.then(
-                () => right.call(this, hold, reason),
-                () => right.call(this, hold, reason),
-              );
-            } else {
-              right.call(this, hold, reason);
-            }
-          },
-      ),
-  },
-  {
-    name: 'renewal goes on after a release',
-    breaks: ['left', 'told'],
-    patch: () => replace(Renewal.prototype, 'forget', () => () => {}),
+    clock: (machine) =>
+      wrongClock(machine, { startTimer: (delayMs, fire) => machine.startTimer(delayMs + 25, fire) }),
   },
   {
     name: 'no clean-up',
     breaks: ['left'],
+    faults: ['cut', 'stall'],
+    terms: { kind: 'lock', leasesMs: [30_000] },
     patch: () => replace(LateReleases.prototype, 'add', () => () => {}),
   },
   {
     name: 'message during an attempt forgotten',
     breaks: ['served'],
+    faults: ['slow network'],
+    terms: { hasEars: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
     patch: () =>
       replace(
         Wakeup.prototype,
@@ -114,6 +96,8 @@ export const CODE_BUGS: readonly PlantedBug[] = [
   {
     name: 'sleep of the machine not noticed',
     breaks: ['exclusion', 'counter', 'told'],
+    faults: ['suspend'],
+    terms: { leasesMs: [500, 1_000], worksMs: [50, 700] },
     clock: (machine) => wrongClock(machine, { wallMs: () => 1_893_456_000_000 + machine.monotonicMs() }),
   },
   {

@@ -39,10 +39,16 @@ function altering(client: Client, alter: (call: ScriptCall) => ScriptCall): Clie
   });
 }
 
-function luaBug(name: string, breaks: PlantedBug['breaks'], changes: readonly Change[]): PlantedBug {
+function luaBug(
+  name: string,
+  breaks: PlantedBug['breaks'],
+  changes: readonly Change[],
+  world: Pick<PlantedBug, 'faults' | 'terms'> = {},
+): PlantedBug {
   return {
     name,
     breaks,
+    ...world,
     client: (client, machine) =>
       altering(client, (call) => {
         const found = changes.find(({ scripts }) => scripts.includes(call.script.name));
@@ -52,6 +58,12 @@ function luaBug(name: string, breaks: PlantedBug['breaks'], changes: readonly Ch
       }),
   };
 }
+
+/** Owners that outlive several of their leases. */
+const LONG_WORK = { kind: 'lock', leasesMs: [200], worksMs: [50, 700], names: ['a'] } as const;
+
+/** Leases that outlive every fault. */
+const LONG_LEASES = { kind: 'lock', leasesMs: [30_000], worksMs: [5, 20] } as const;
 
 const SET_LEASE = /redis\.pcall\('PEXPIRE', lock, lease_ms\)/;
 
@@ -79,6 +91,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
         to: "if not owner then redis.pcall('SET', mutex, token) owner = token end\nif owner == token then\n",
       },
     ],
+    { faults: ['delete'], terms: LONG_WORK },
   ),
   luaBug(
     'renewal of a foreign lock',
@@ -91,6 +104,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
       },
       { scripts: ['mutex.renew'], from: 'if owner == token then', to: 'if owner then' },
     ],
+    { faults: ['delete'], terms: LONG_WORK },
   ),
   luaBug(
     'fence block reused',
@@ -135,7 +149,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   ),
   luaBug(
     'acquire over another owner',
-    ['exclusion', 'counter'],
+    ['exclusion', 'counter', 'fences'],
     [
       {
         scripts: ['lock.acquire'],
@@ -149,6 +163,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     'late acquire granted',
     ['left'],
     [{ scripts: ['lock.acquire', 'mutex.acquire'], from: /if not_after_ms > 0[^\n]*\n/, to: '' }],
+    { faults: ['stray', 'cut'], terms: LONG_LEASES },
   ),
   luaBug(
     'release without a message',

@@ -1,0 +1,39 @@
+/** Each planted bug is found within a fixed number of seeds: the proof that the rules can be broken. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { loadScriptEngine, type ScriptEngine } from '../../src/testing/script-engine.ts';
+import type { Verdict } from './judge.ts';
+import type { PlantedBug } from './planted/bug.ts';
+import { PLANTED_BUGS } from './planted/catalogue.ts';
+import { play } from './scenario.ts';
+
+const SEEDS_MAX = 150;
+const LIMIT_MS = 240_000;
+
+let engine: ScriptEngine;
+beforeAll(async () => {
+  engine = await loadScriptEngine();
+});
+
+async function firstVerdict(bug: PlantedBug): Promise<Verdict | undefined> {
+  for (let seed = 1; seed <= SEEDS_MAX; seed += 1) {
+    const { verdicts } = await play({ seed, engine, bug, nodes: bug.nodes ?? 1 });
+    if (verdicts.length > 0) return verdicts[0];
+  }
+  return undefined;
+}
+
+describe('a planted bug is found', () => {
+  for (const bug of PLANTED_BUGS) {
+    test(bug.name, { timeout: LIMIT_MS }, async () => {
+      const verdict = await firstVerdict(bug);
+      expect(verdict, `nothing found in ${SEEDS_MAX} seeds`).toBeDefined();
+      expect(bug.breaks).toContain(verdict?.rule);
+    });
+  }
+});
+
+test('there are at least fifteen, each with a name of its own', () => {
+  const names = PLANTED_BUGS.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.length).toBeGreaterThanOrEqual(15);
+});
