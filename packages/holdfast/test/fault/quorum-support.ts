@@ -40,6 +40,11 @@ export class QuorumBench {
 
   /** A session of its own. The servers have just started, so nobody guards against that unless the test says so. */
   session(options: LocksOptions = {}, ways: readonly Way[] = this.servers): Locks {
+    return this.guarded({ restartGuardMs: 0, ...options }, ways);
+  }
+
+  /** A session of its own, with the guard as it is by default. */
+  guarded(options: LocksOptions = {}, ways: readonly Way[] = this.servers): Locks {
     const clients = ways.map(({ port }) => {
       const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true });
       client.on('error', () => {});
@@ -48,7 +53,6 @@ export class QuorumBench {
     const locks = new Locks(clients, {
       nodeTimeoutMs: NODE_TIMEOUT_MS,
       callTimeoutMs: 5_000,
-      restartGuardMs: 0,
       ...options,
     });
     this.bench.onEnd(async () => {

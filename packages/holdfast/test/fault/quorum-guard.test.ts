@@ -1,0 +1,115 @@
+/**
+ * The restart guard: a server that may have forgotten a lease does not vote until that lease is over. Without it a
+ * voter that restarts empty lets a second owner in, and the control shows that these tests would notice.
+ */
+import { describe, expect, test } from 'vitest';
+import { type Lease, type Locks, LockUnavailableError } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { LOCK, MUTEX, rejection, SUBJECTS } from './acquire-support.ts';
+import { useQuorumBench, useServers } from './quorum-support.ts';
+import { RestartTrial } from './quorum-support-restarts.ts';
+
+const servers = useServers(5);
+useLeakCheck(servers);
+const quorum = useQuorumBench(servers);
+
+/** For CI. The whole of it is a thousand, and takes minutes. */
+const ROUNDS = Number(process.env['HOLDFAST_GUARD_ROUNDS'] ?? 120);
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? 1);
+const SHORT_MS = 500;
+
+async function voters(locks: Locks, name: string): Promise<number[]> {
+  await using _lease = await locks.lock(name).acquire();
+  return quorum.voters(LOCK, name);
+}
+
+describe('a server that has restarted', () => {
+  test('does not vote until it has run for as long as the longest lease, and votes then', async () => {
+    const locks = await quorum.assembled(LOCK, { leaseMs: SHORT_MS });
+    const guarded = await quorum.assembled(LOCK, { leaseMs: SHORT_MS, restartGuardMs: SHORT_MS });
+    await quorum.server(2).kill();
+    await quorum.server(2).restart();
+    const startedMs = performance.now();
+    await quorum.assemble(locks, LOCK);
+    const isYoung = performance.now() - startedMs < SHORT_MS;
+    const asked = await voters(guarded, quorum.name());
+    // Unless this machine stood still for that long.
+    if (isYoung && performance.now() - startedMs < SHORT_MS) expect(asked).not.toContain(2);
+    await quorum.assemble(guarded, LOCK);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(SHORT_MS);
+  });
+
+  test('is not taken for older because a second of the clock has begun since', async () => {
+    // Uptime is told in whole seconds of the clock: one that starts late in a second is a second old very soon.
+    const locks = await quorum.assembled(MUTEX, { restartGuardMs: 900 });
+    await quorum.server(0).kill();
+    let startedMs = 0;
+    await waitFor(
+      async () => {
+        await waitFor(() => Date.now() % 1_000 > 850, { limitMs: 2_000 });
+        await quorum.server(0).restart();
+        startedMs = Date.now();
+        return startedMs % 1_000 > 850;
+      },
+      { limitMs: 20_000, what: 'a start at the end of a second' },
+    );
+    await waitFor(() => Date.now() % 1_000 < 850);
+    const name = quorum.name();
+    while (Date.now() - startedMs < 700) {
+      await using _lease = await locks.mutex(name).acquire();
+      const places = await quorum.voters(MUTEX, name);
+      if (Date.now() - startedMs < 850) expect(places).not.toContain(0);
+    }
+  });
+
+  test('is guarded against for as long as a lease that was extended', async () => {
+    const locks = quorum.guarded({ leaseMs: 1_000, outageMs: 0 });
+    const lease = await waitFor(() => locks.lock(quorum.name()).tryAcquire(), { limitMs: 20_000 });
+    await lease.extend(3_600_000);
+    // None of them has run for an hour: each may have forgotten a lease such as this one.
+    const error = await rejection(locks.lock(quorum.name()).tryAcquire());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    for (const { kind, text } of (error as LockUnavailableError).servers) {
+      expect(kind).toBe('guard');
+      expect(Number(/votes in (\d+) ms/.exec(text)?.[1])).toBeGreaterThan(3_000_000);
+    }
+    expect(await lease.release()).toBe(true);
+  });
+
+  test('and has forgotten nothing may vote at once', async () => {
+    const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
+    const kept = await Promise.all([1, 2, 3].map(() => startRedis({ args })));
+    quorum.bench.onEnd(async () => void (await Promise.all(kept.map((server) => server.stop()))));
+    for (const subject of SUBJECTS) {
+      const [locks, others] = [quorum.session({}, kept), quorum.session({}, kept)];
+      const name = quorum.name();
+      const lease: Lease = await subject.of(locks, name).acquire();
+      await Promise.all(kept.map((server) => server.kill()));
+      await Promise.all(kept.map((server) => server.restart()));
+      await waitFor(async () => (await subject.of(others, name).tryAcquire()) === null);
+      await lease.extend(30_000);
+      expect(await lease.release()).toBe(true);
+    }
+  });
+});
+
+describe('a voter that is killed and comes back empty', { timeout: 900_000 }, () => {
+  test('lets a second owner in when nobody guards against it', async () => {
+    const trial = new RestartTrial(quorum, { restartGuardMs: 0 }, SEED);
+    await waitFor(async () => (await trial.run()).doubles > 0, {
+      limitMs: 60_000,
+      what: 'two owners at the same time',
+    });
+  });
+
+  test(`never does with the guard, in ${ROUNDS} random rounds`, async () => {
+    const trial = new RestartTrial(quorum, {}, SEED);
+    for (let rounds = 0; rounds < ROUNDS; ) {
+      const { doubles, rounds: some } = await trial.run();
+      expect(doubles).toBe(0);
+      rounds += some;
+    }
+  });
+});
