@@ -11,6 +11,10 @@ const START_MS_MAX = 5_000;
 
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  /** Stops answering and keeps its connections, like a machine that hangs. */
+  freeze(): void;
+  /** Ends at once, like a machine that loses power. */
+  kill(): Promise<void>;
 }
 
 async function freePort(): Promise<number> {
@@ -62,13 +66,20 @@ export async function startServer(): Promise<BenchServer> {
   const killServer = (): void => void server.kill('SIGKILL');
   process.once('exit', killServer);
   await untilUp(server, port);
+  const kill = async (): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    // Unlike SIGTERM, SIGKILL also ends a server that is frozen. Nothing of it is worth saving.
+    server.kill('SIGKILL');
+    await ended;
+  };
   return {
     port,
+    freeze: () => void server.kill('SIGSTOP'),
+    kill,
     async [Symbol.asyncDispose]() {
       process.off('exit', killServer);
-      const ended = once(server, 'exit');
-      server.kill('SIGTERM');
-      await ended;
+      await kill();
       await rm(dir, { recursive: true, force: true });
     },
   };

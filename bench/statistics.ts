@@ -1,4 +1,4 @@
-/** Medians and spreads of a few rounds. */
+/** Medians and spreads of a few rounds, and how evenly something was shared. */
 export interface Summary {
   readonly median: number;
   readonly low: number;
@@ -9,4 +9,18 @@ export function summarise(values: readonly number[]): Summary {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
   return { median: at(0.5), low: at(0), high: at(1) };
+}
+
+export function median(values: readonly number[]): number {
+  return summarise(values).median;
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Jain's index: 1 when all got the same, 1/n when one got everything. */
+export function jain(shares: readonly number[]): number {
+  const squares = sum(shares.map((share) => share * share));
+  return squares === 0 ? Number.NaN : sum(shares) ** 2 / (shares.length * squares);
 }

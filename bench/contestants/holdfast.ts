@@ -1,49 +1,57 @@
 /** Ourselves, on both clients, as lock and as mutex, with and without hand-overs. */
 import { Locks, type LocksOptions } from 'holdfast';
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
-import type { Contestant } from '../contestant.ts';
+import type { Contestant, Entrant } from '../contestant.ts';
+import { ioredis, nodeRedis } from './connection.ts';
 
-export interface Entry {
-  readonly client: 'ioredis' | 'node-redis';
-  readonly kind: 'lock' | 'mutex';
-  readonly options?: LocksOptions;
-}
+type Kind = 'lock' | 'mutex';
 
-interface Connected {
-  readonly locks: Locks;
-  close(): Promise<void>;
-}
-
-async function connect(port: number, { client, options }: Entry): Promise<Connected> {
-  if (client === 'ioredis') {
-    const redis = new Redis(port, '127.0.0.1', { lazyConnect: true });
-    const locks = new Locks(redis, options);
-    return { locks, close: () => locks.close() };
-  }
-  const redis = createClient({ socket: { host: '127.0.0.1', port } });
-  const locks = new Locks(redis, options);
-  return { locks, close: () => locks.close() };
-}
-
-export async function holdfast(port: number, entry: Entry): Promise<Contestant> {
-  const { locks, close } = await connect(port, entry);
-  const { client, kind, options } = entry;
-  const variant = options?.handovers === 0 ? ', handovers: 0' : '';
+function contestant(locks: Locks, kind: Kind): Contestant {
   return {
-    name: `holdfast ${kind} on ${client}${variant}`,
-    async once(key) {
+    async take(key) {
       const lease = await locks[kind](key).acquire();
-      await lease.release();
+      return () => lease.release();
     },
-    async under(key, section) {
-      const lease = await locks[kind](key).acquire();
-      try {
-        await section();
-      } finally {
-        await lease.release();
-      }
+    async keep(key, leaseMs) {
+      const lease = await locks[kind](key).acquire({ leaseMs });
+      return { isLost: () => !lease.isHeld, release: () => lease.release() };
     },
-    close,
+    close: () => locks.destroy(),
   };
 }
+
+function entrant(client: Entrant['client'], kind: Kind, options: LocksOptions = {}): Entrant {
+  const isStrict = options.handovers === 0;
+  return {
+    id: `holdfast-${kind}-${client}${isStrict ? '-strict' : ''}`,
+    name: `holdfast ${kind} on ${client}`,
+    settings: isStrict ? 'handovers: 0' : 'defaults',
+    role: 'holdfast',
+    client,
+    isTuned: false,
+    canKeep: true,
+    sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, ssubscribe: 1, sunsubscribe: 1 },
+    // holdfast makes connections of its own from the settings of the client it is given: that one need not connect.
+    open: async (port) => {
+      const redis = client === 'ioredis' ? ioredis(port, { lazyConnect: true }) : nodeRedis(port);
+      return contestant(new Locks(redis, options), kind);
+    },
+    ...(client === 'ioredis' && !isStrict
+      ? {
+          openQuorum: async (ports) => {
+            const clients = ports.map((port) => ioredis(port, { lazyConnect: true }));
+            // The servers of a benchmark are seconds old; the guard against restarts would keep them from voting.
+            return contestant(new Locks(clients, { ...options, restartGuardMs: 0 }), kind);
+          },
+          quorumPhases: kind === 'lock' ? 2 : 1,
+        }
+      : {}),
+  };
+}
+
+export const holdfasts: readonly Entrant[] = [
+  entrant('ioredis', 'mutex'),
+  entrant('ioredis', 'lock'),
+  entrant('ioredis', 'lock', { handovers: 0 }),
+  entrant('node-redis', 'mutex'),
+  entrant('node-redis', 'lock'),
+];

@@ -1,26 +1,26 @@
 /** The yardstick: the client itself doing SET NX PX and a compare-and-delete script. No waiting, no renewal. */
 import { randomBytes } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
-import type { Contestant } from '../contestant.ts';
+import { type Contestant, type Entrant, LEASE_MS } from '../contestant.ts';
+import { COMPARE_AND_DELETE } from './compare-and-delete.ts';
+import { ioredis, nodeRedis } from './connection.ts';
+import { openRawQuorum } from './raw-quorum.ts';
 
-const COMPARE_AND_DELETE =
-  "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-const LEASE_MS = 30_000;
+const SENDS = { set: 1, evalsha: 1, eval: 1 };
 
 function refuse(what: string): never {
   throw new Error(`the raw client did not ${what}`);
 }
 
-export async function rawIoredis(port: number): Promise<Contestant> {
-  const redis = new Redis(port, '127.0.0.1');
+async function openIoredis(port: number): Promise<Contestant> {
+  const redis = ioredis(port);
   const sha = String(await redis.script('LOAD', COMPARE_AND_DELETE));
   return {
-    name: 'raw ioredis',
-    async once(key) {
+    async take(key) {
       const token = randomBytes(16).toString('hex');
       if ((await redis.set(key, token, 'PX', LEASE_MS, 'NX')) !== 'OK') refuse('get a free key');
-      if ((await redis.evalsha(sha, 1, key, token)) !== 1) refuse('delete its key');
+      return async () => {
+        if ((await redis.evalsha(sha, 1, key, token)) !== 1) refuse('delete its key');
+      };
     },
     async close() {
       redis.disconnect();
@@ -28,23 +28,51 @@ export async function rawIoredis(port: number): Promise<Contestant> {
   };
 }
 
-export async function rawNodeRedis(port: number): Promise<Contestant> {
-  const redis = createClient({ socket: { host: '127.0.0.1', port } });
+async function openNodeRedis(port: number): Promise<Contestant> {
+  const redis = nodeRedis(port);
   await redis.connect();
   const sha = await redis.scriptLoad(COMPARE_AND_DELETE);
   return {
-    name: 'raw node-redis',
-    async once(key) {
+    async take(key) {
       const token = randomBytes(16).toString('hex');
       const set = await redis.set(key, token, {
         condition: 'NX',
         expiration: { type: 'PX', value: LEASE_MS },
       });
       if (set !== 'OK') refuse('get a free key');
-      if ((await redis.evalSha(sha, { keys: [key], arguments: [token] })) !== 1) refuse('delete its key');
+      return async () => {
+        const deleted = await redis.evalSha(sha, { keys: [key], arguments: [token] });
+        if (deleted !== 1) refuse('delete its key');
+      };
     },
     async close() {
       redis.destroy();
     },
   };
 }
+
+export const rawIoredis: Entrant = {
+  id: 'raw-ioredis',
+  name: 'raw ioredis',
+  settings: 'SET NX PX, compare-and-delete',
+  role: 'yardstick',
+  client: 'ioredis',
+  isTuned: false,
+  canKeep: false,
+  sends: SENDS,
+  open: openIoredis,
+  openQuorum: openRawQuorum,
+  quorumPhases: 1,
+};
+
+export const rawNodeRedis: Entrant = {
+  id: 'raw-node-redis',
+  name: 'raw node-redis',
+  settings: 'SET NX PX, compare-and-delete',
+  role: 'yardstick',
+  client: 'node-redis',
+  isTuned: false,
+  canKeep: false,
+  sends: SENDS,
+  open: openNodeRedis,
+};

@@ -1,0 +1,88 @@
+/** Contended cells: a timed window on one key, then a shorter one in which a counter is guarded. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { commandsSent } from './commands.ts';
+import type { Entrant } from './contestant.ts';
+import { Histogram } from './histogram.ts';
+import type { ContendResult } from './jobs/job.ts';
+import type { Measures } from './rounds.ts';
+import { jain, sum } from './statistics.ts';
+import type { Column } from './table.ts';
+import type { Team } from './team.ts';
+
+/** Beyond the windows themselves; a process that needs more is stuck. */
+const SLACK_MS = 5_000;
+/** The guard needs contenders, not a crowd. */
+const GUARD_WAITERS_MAX = 100;
+
+export interface ContestPlan {
+  readonly key: string;
+  /** In each process. */
+  readonly waiters: number;
+  readonly sectionMs: number;
+  readonly warmMs: number;
+  readonly windowMs: number;
+  readonly guardMs: number;
+  /** Where the guarded counter may be kept. */
+  readonly folder: string;
+}
+
+export const CONTEST_COLUMNS: readonly Column[] = [
+  { key: 'commands', title: 'commands each', digits: 2 },
+  { key: 'p50Ms', title: 'wait p50 ms', digits: 2 },
+  { key: 'p99Ms', title: 'p99 ms', digits: 1 },
+  { key: 'maxMs', title: 'longest ms', digits: 0 },
+  { key: 'jainWaiters', title: 'Jain, waiters', digits: 2 },
+  { key: 'gaveUp', title: 'gave up', digits: 0, isTotal: true },
+  { key: 'violations', title: 'violations', digits: 0, isTotal: true },
+];
+
+function measuresOf(results: readonly ContendResult[], commands: number): Measures {
+  const waits = new Histogram();
+  for (const result of results) waits.merge(result.waits);
+  return {
+    perSecond: sum(results.map(({ acquisitions, windowMs }) => (acquisitions / windowMs) * 1000)),
+    commands: commands / sum(results.map(({ acquisitionsInAll }) => acquisitionsInAll)),
+    p50Ms: waits.quantileMs(0.5),
+    p99Ms: waits.quantileMs(0.99),
+    maxMs: waits.maxMs,
+    jainWaiters: jain(results.flatMap(({ shares }) => shares)),
+    jainProcesses: jain(results.map(({ acquisitions }) => acquisitions)),
+    gaveUp: sum(results.map(({ gaveUp }) => gaveUp)),
+  };
+}
+
+export async function playContest(
+  team: Team,
+  admin: Redis,
+  entrant: Entrant,
+  plan: ContestPlan,
+): Promise<Measures> {
+  const { key, waiters, sectionMs, warmMs, windowMs, guardMs, folder } = plan;
+  return team.with(entrant, async () => {
+    await admin.config('RESETSTAT');
+    const timed = await team.all(
+      'contend',
+      { key, waiters, sectionMs, warmMs, windowMs, counterPath: null },
+      warmMs + windowMs + SLACK_MS,
+    );
+    const measures = measuresOf(timed, await commandsSent(admin, entrant));
+
+    const counterPath = join(folder, 'counter');
+    await writeFile(counterPath, new Float64Array(1));
+    const guarded = await team.all(
+      'contend',
+      {
+        key: `${key}:guarded`,
+        waiters: Math.min(waiters, GUARD_WAITERS_MAX),
+        sectionMs,
+        warmMs: 0,
+        windowMs: guardMs,
+        counterPath,
+      },
+      guardMs + SLACK_MS,
+    );
+    return { ...measures, violations: sum(guarded.map(({ violations }) => violations)) };
+  });
+}

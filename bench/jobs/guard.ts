@@ -1,0 +1,37 @@
+/**
+ * A counter that is read, and a turn of the event loop later written, as no program should without a lock. If it
+ * changed in between, another was inside. It lives in a file so that processes can share it.
+ */
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+export class Guard {
+  readonly #file: number;
+  readonly #cell = new Float64Array(1);
+  #violations = 0;
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'r+');
+  }
+
+  get violations(): number {
+    return this.#violations;
+  }
+
+  async section(): Promise<void> {
+    const before = this.#read();
+    await nextTurn();
+    if (this.#read() !== before) this.#violations += 1;
+    this.#cell[0] = before + 1;
+    writeSync(this.#file, this.#cell, 0, this.#cell.byteLength, 0);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #read(): number {
+    readSync(this.#file, this.#cell, 0, this.#cell.byteLength, 0);
+    return this.#cell[0] ?? Number.NaN;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Five independent servers: all well, one frozen, two down. A lone caller's acquire and release beside the raw
+ * parallel round trip, after the calls that found out about the fault.
+ */
+import { closeAll, inBlocks, openAll } from '../blocks.ts';
+import type { Entrant } from '../contestant.ts';
+import { uncontended } from '../field.ts';
+import { withRatio } from '../ratio.ts';
+import type { Measures } from '../rounds.ts';
+import type { Context, Scenario } from '../scenario.ts';
+import { type BenchServer, startServer } from '../server.ts';
+import { type Column, type Table, tableOf } from '../table.ts';
+
+const NODES = 5;
+
+interface State {
+  readonly id: string;
+  readonly title: string;
+  /** Breaks what is to be broken, once everyone is connected. */
+  strike(servers: readonly BenchServer[]): Promise<void>;
+}
+
+const STATES: readonly State[] = [
+  { id: 'healthy', title: 'all well', async strike() {} },
+  {
+    id: 'frozen',
+    title: 'one frozen',
+    async strike([server]) {
+      server?.freeze();
+    },
+  },
+  {
+    id: 'down',
+    title: 'two down',
+    async strike(servers) {
+      for (const server of servers.slice(0, 2)) await server.kill();
+    },
+  },
+];
+
+const COLUMNS: readonly Column[] = [
+  { key: 'acquirePerPhase', title: 'acquire per phase, × raw', digits: 2, hasSpread: true },
+  { key: 'release', title: 'release, × raw', digits: 2, hasSpread: true },
+  { key: 'pair', title: 'both, × raw', digits: 2, hasSpread: true },
+  { key: 'failed', title: 'failed', digits: 0, isTotal: true },
+];
+
+function times(own: Measures, raw: Measures, key: string): number {
+  return (own[key] ?? Number.NaN) / (raw[key] ?? Number.NaN);
+}
+
+async function playState(state: State, context: Context): Promise<Table> {
+  const servers: BenchServer[] = [];
+  try {
+    for (let i = 0; i < NODES; i += 1) servers.push(await startServer());
+    return await playOn(servers, state, context);
+  } finally {
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  }
+}
+
+async function playOn(servers: readonly BenchServer[], state: State, context: Context): Promise<Table> {
+  const { isQuick, progress } = context;
+  const ports = servers.map(({ port }) => port);
+  const able = uncontended(context, ['raw-ioredis']).filter(({ openQuorum }) => openQuorum !== undefined);
+  const contestants = await openAll(able, (entrant) => entrant.openQuorum?.(ports));
+  const title = `quorum of ${NODES}, ${state.title}`;
+  // Once while all is well: whoever is used in earnest was connected before the fault.
+  const plan = { title, pairs: 20, limitMs: 2_000, progress };
+  await inBlocks(contestants, { ...plan, rounds: 1, turns: 1 });
+  await state.strike(servers);
+  const played = await inBlocks(contestants, {
+    ...plan,
+    ...(isQuick ? { rounds: 3, turns: 6 } : { rounds: 7, turns: 15 }),
+  });
+  await closeAll(contestants);
+  const raw = (): string => 'raw-ioredis';
+  const perPhase = (own: Measures, base: Measures, { quorumPhases = 1 }: Entrant): number =>
+    times(own, base, 'acquireMs') / quorumPhases;
+  let outcomes = withRatio(played, 'acquirePerPhase', raw, perPhase);
+  outcomes = withRatio(outcomes, 'release', raw, (own, base) => times(own, base, 'releaseMs'));
+  outcomes = withRatio(outcomes, 'pair', raw, (own, base) => times(own, base, 'pairMs'));
+  return tableOf(
+    {
+      id: `quorum-${state.id}`,
+      title: `Quorum of ${NODES}: ${state.title}`,
+      about:
+        'Time as a multiple of the raw parallel round trip: each command to all five servers at once, the third good answer decides. An acquire of the fenced lock makes two such trips, one after the other, and is divided by two; everything else makes one.',
+      columns: COLUMNS,
+      chart: 'acquirePerPhase',
+    },
+    outcomes,
+  );
+}
+
+export const quorum: Scenario = {
+  name: 'quorum',
+  async play(context) {
+    const tables: Table[] = [];
+    for (const state of STATES) tables.push(await playState(state, context));
+    return tables;
+  },
+};
