@@ -1,6 +1,6 @@
 /** `npm run demo` in a clean folder, with nothing installed before but Node: no packages, no build, no Redis. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
@@ -24,32 +24,23 @@ beforeAll(() => {
     copyFileSync(join(ROOT, file), join(clone, file));
   }
   linkTools();
-});
+}, LIMIT_MS);
 
 afterAll(() => {
   removeGuardedFolder(clone);
   removeGuardedFolder(tools);
-});
+}, LIMIT_MS);
 
-/** Everything on PATH, but no Redis. */
+/** What npm and the demo call, and nothing else: no Redis. */
+const TOOLS = ['npm', 'sh', 'env', 'sleep', 'uname'];
+
 function linkTools(): void {
-  for (const folder of (process.env['PATH'] ?? '').split(':')) {
-    for (const name of listFolder(folder)) {
-      if (/^(redis|valkey)-/.test(name)) continue;
-      try {
-        symlinkSync(join(folder, name), join(tools, name));
-      } catch {
-        // An earlier folder has one of that name.
-      }
-    }
-  }
-}
-
-function listFolder(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
+  symlinkSync(process.execPath, join(tools, 'node'));
+  for (const name of TOOLS) {
+    const folders = (process.env['PATH'] ?? '').split(':');
+    const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
+    if (found === undefined) throw new Error(`expected ${name} on PATH, found none`);
+    symlinkSync(found, join(tools, name));
   }
 }
 
