@@ -84,13 +84,15 @@ class Scenario implements Stage, Workplace {
     const { bug } = options;
     this.terms = { ...drawTerms(this.prng, options.nodes), ...bug?.terms };
     const drawn = drawSwarm(this.prng, this.terms.nodes);
-    this.#swarm = bug?.faults === undefined ? drawn : swarmOf(bug.faults);
+    this.#swarm = bug?.faults === undefined ? drawn : swarmOf(bug.faults, this.terms.nodes);
     const { faults, isInModel } = this.#swarm;
     const losesCounters =
       faults.has('flush') ||
       faults.has('restart with nothing') ||
       faults.has('restart without the last second');
-    const areFencesSure = !(faults.has('node jump back') && losesCounters);
+    // Of one node's counters the clock makes up for; of several nodes' clocks none is the measure of the others.
+    const isUnsure = this.terms.nodes === 1 ? faults.has('node jump back') && losesCounters : !isInModel;
+    const areFencesSure = !isUnsure;
     this.judge = new Judge(() => this.timeline.nowMs, this.note, {
       isInModel,
       areFencesSure,
@@ -136,7 +138,7 @@ class Scenario implements Stage, Workplace {
     calm(this);
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
-    await this.#run(faultMs + SETTLE_MS, () => this.#lookForOrphans());
+    await this.#run(faultMs + this.#settleMs, () => this.#lookForOrphans());
     this.#isQuiet = true;
     const watch = new PromptWatch(this.judge, this.nodes, this.names, () => this.#waiting());
     await this.#run(this.timeline.nowMs + LAPS_MS, () => {
@@ -148,6 +150,12 @@ class Scenario implements Stage, Workplace {
     await this.#runUntilServed();
     await this.#end();
     return this.#outcome();
+  }
+
+  /** Of several nodes those that have restarted vote again only when the longest lease has run out. */
+  get #settleMs(): number {
+    if (this.nodes.length === 1) return SETTLE_MS;
+    return Math.max(SETTLE_MS, Math.max(...this.terms.leasesMs) * 1.02 + SETTLE_MS / 2);
   }
 
   /** Lets time pass; the judge looks on after every event. */

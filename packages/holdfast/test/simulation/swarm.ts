@@ -39,17 +39,25 @@ export interface Swarm {
 
 const MODEL_SHARE = 0.65;
 
+/** Several nodes bear the loss of one's memory: who has restarted does not vote until every lease has run out. */
+const BEARABLE_BY_SEVERAL: readonly Fault[] = ['restart with nothing', 'restart without the last second'];
+
+function breakingFaults(nodes: number): readonly Fault[] {
+  return nodes === 1 ? BREAKING : BREAKING.filter((fault) => !BEARABLE_BY_SEVERAL.includes(fault));
+}
+
 /** A swarm that somebody chose. */
-export function swarmOf(faults: readonly Fault[]): Swarm {
-  const breaking: readonly Fault[] = BREAKING;
+export function swarmOf(faults: readonly Fault[], nodes: number): Swarm {
+  const breaking = breakingFaults(nodes);
   return { faults: new Set(faults), isInModel: !faults.some((fault) => breaking.includes(fault)) };
 }
 
 export function drawSwarm(prng: Prng, nodes: number): Swarm {
-  const faults = new Set<Fault>(BEARABLE.filter(() => prng.chance(0.35)));
+  const bearable: readonly Fault[] = nodes === 1 ? BEARABLE : [...BEARABLE, ...BEARABLE_BY_SEVERAL];
+  const faults = new Set<Fault>(bearable.filter(() => prng.chance(0.35)));
   const isInModel = prng.chance(MODEL_SHARE);
   if (!isInModel) {
-    const breaking = BREAKING.filter((fault) => nodes === 1 || fault !== 'node jump back');
+    const breaking = breakingFaults(nodes);
     faults.add(prng.pick(breaking));
     for (const fault of breaking) if (prng.chance(0.2)) faults.add(fault);
   }

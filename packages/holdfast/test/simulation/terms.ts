@@ -29,11 +29,13 @@ export function drawTerms(prng: Prng, nodesWanted: number | undefined): Terms {
   const callers = prng.between(1, 3);
   const names = prng.chance(0.7) ? ['a'] : ['a', 'b'];
   const leasesMs = prng.pick([[200], [500, 1_000], [300, 3_000], [10_000], [30_000], [1_000, 30_000]]);
+  const longestMs = Math.max(...leasesMs);
   const options = {
     callTimeoutMs: prng.pick([100, 300, 1_000, 2_000]),
     handovers: prng.pick([0, 1, 64, 64]),
     handoverMs: prng.pick([50, 50, 5_000]),
-    leaseMs: leasesMs[0] as number,
+    // Of several nodes: the guard against one that has restarted must know the longest lease of everybody.
+    leaseMs: nodes === 1 ? (leasesMs[0] as number) : longestMs,
   };
   return {
     title: `${nodes} node${nodes > 1 ? 's' : ''}, ${processes} processes of ${callers} on ${names.length} ${kind}${names.length > 1 ? 's' : ''}, leases ${leasesMs.join('/')} ms, handovers ${options.handovers}, call limit ${options.callTimeoutMs} ms`,
