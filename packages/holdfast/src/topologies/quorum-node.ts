@@ -115,14 +115,17 @@ export class QuorumNode {
     );
   }
 
-  /** Null when it is known whether it can be asked; otherwise that is being found out, from now on at the latest. */
-  muster(): Joining | null {
+  /**
+   * Null when it is known whether it can be asked; otherwise that is being found out, from now on at the latest. One
+   * that is down is asked again at its pace, or now when it is needed.
+   */
+  muster(isNeeded: boolean): Joining | null {
     if (this.isUp) return null;
     const standing = this.#standing;
     if (standing.is === 'joining') return standing;
     if (standing.is !== 'down') return this.#join(null);
-    if (this.#agenda.clock.monotonicMs() < standing.askAtMs) return null;
-    return this.#join(standing.failure);
+    const isDue = isNeeded || this.#agenda.clock.monotonicMs() >= standing.askAtMs;
+    return isDue ? this.#join(standing.failure) : null;
   }
 
   /** Why it cannot vote on a lease of that length, or null. */

@@ -167,10 +167,11 @@ export class QuorumTopology implements Topology {
    * too, but are waited for only when there is no majority without them, and not for long.
    */
   async #muster(timeoutMs: number): Promise<void> {
-    const joining = this.#nodes.flatMap((node) => node.muster() ?? []);
+    const isNeeded = !this.#isEnough;
+    const joining = this.#nodes.flatMap((node) => node.muster(isNeeded) ?? []);
     const fresh = joining.filter((one) => one.failure === null && !this.#awaited.has(one));
     const momentMs = Math.min(MUSTER_MS, timeoutMs);
-    if (joining.length > 0 && !this.#isEnough) {
+    if (joining.length > 0 && isNeeded) {
       const isFirst = joining.some(({ failure }) => failure === null);
       await this.#within(this.#enough(joining), isFirst ? timeoutMs : momentMs);
     }

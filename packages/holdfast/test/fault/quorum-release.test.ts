@@ -1,0 +1,98 @@
+/** A release goes to every server; those that are away get it when they are back, or their own time does it. */
+import { describe, expect, test } from 'vitest';
+import { LockError } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { held, rejection, SUBJECTS } from './acquire-support.ts';
+import { timed, useQuorumBench, useServers } from './quorum-support.ts';
+
+const servers = useServers(5);
+useLeakCheck(servers);
+const quorum = useQuorumBench(servers);
+
+describe.each(SUBJECTS)('the release of a $kind', (subject) => {
+  test('is sent to all five, and wakes the next one', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire();
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(subject, name, 500);
+    expect(await lease.release()).toBe(false);
+  });
+
+  test('is true while a minority is away, and reaches that minority when it is back', async () => {
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: 60_000, renew: false });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    for (const i of [0, 1]) quorum.server(i).freeze();
+    const [isReleased, tookMs] = await timed(() => lease.release());
+    expect(isReleased).toBe(true);
+    expect(tookMs).toBeLessThan(1_000);
+    for (const i of [0, 1]) quorum.server(i).resume();
+    await quorum.untilFree(subject, name, 10_000);
+  });
+
+  test('reaches a server whose connection was cut', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: 60_000, renew: false });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    for (const proxy of proxies.slice(0, 2)) {
+      proxy.refuse();
+      proxy.cutAll();
+    }
+    expect(await lease.release()).toBe(true);
+    expect((await quorum.voters(subject, name)).length).toBeGreaterThanOrEqual(2);
+    await Promise.all(proxies.slice(0, 2).map((proxy) => proxy.accept()));
+    await quorum.untilFree(subject, name, 10_000);
+  });
+
+  test('is left to the time of a server that does not come back in this life', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: 2_000, renew: false });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    quorum.server(4).freeze();
+    expect(await lease.release()).toBe(true);
+    await locks.destroy();
+    quorum.server(4).resume();
+    expect((await held(quorum.server(4).port, subject, name))?.ttlMs ?? 0).toBeLessThanOrEqual(2_000);
+    await quorum.untilFree(subject, name);
+  });
+
+  test('says that it could not be confirmed when a majority is away, and goes on', async () => {
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: 60_000, renew: false });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    for (const i of [0, 1, 2]) quorum.server(i).freeze();
+    const [error, tookMs] = await timed(() => rejection(lease.release()));
+    expect(error).toBeInstanceOf(LockError);
+    expect(error).toMatchObject({ code: expect.stringMatching(/ELOCKUNKNOWN|ELOCKUNAVAILABLE/) });
+    expect(tookMs).toBeLessThan(1_500);
+    for (const i of [0, 1, 2]) quorum.server(i).resume();
+    await quorum.untilFree(subject, name, 10_000);
+  });
+
+  test('of what a majority has lost is false', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ renew: false });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    await quorum.remove(name, [0, 2, 4]);
+    expect(await lease.release()).toBe(false);
+    await quorum.untilFree(subject, name);
+  });
+
+  test('happens when the session is closed, and of all servers that are there', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = quorum.name();
+    await subject.of(locks, name).acquire();
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    await locks.close();
+    expect(await quorum.voters(subject, name)).toEqual([]);
+  });
+});

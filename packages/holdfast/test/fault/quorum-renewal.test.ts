@@ -1,0 +1,147 @@
+/** What is held by a majority stays held by a majority: renewed, put back where it was lost, or lost and told. */
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { type Lease, LockLostError } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { held, LOCK, rejection, SUBJECTS } from './acquire-support.ts';
+import { useQuorumBench, useServers } from './quorum-support.ts';
+
+const servers = useServers(5);
+useLeakCheck(servers);
+const quorum = useQuorumBench(servers);
+
+/** Renewed at a third of it; long enough to live through a stall of the machine. */
+const LEASE_MS = 1_500;
+
+async function lost(lease: Lease): Promise<LockLostError> {
+  if (!lease.signal.aborted) await once(lease.signal, 'abort');
+  const { reason } = lease.signal;
+  if (!(reason instanceof LockLostError)) throw reason;
+  return reason;
+}
+
+describe.each(SUBJECTS)('a $kind that is renewed', (subject) => {
+  test('outlives its lease, and the loss of a minority, which gets it back', async () => {
+    const locks = await quorum.assembled(subject);
+    const others = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    const acquiredMs = performance.now();
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    const [owner] = await quorum.votes(subject, name);
+    await quorum.remove(name, [1, 3]);
+    await waitFor(async () => {
+      expect(await quorum.votes(subject, name)).toEqual([owner, owner, owner, owner, owner]);
+      return true;
+    });
+    await waitFor(() => performance.now() - acquiredMs > LEASE_MS, { what: 'the first lease to be over' });
+    expect(await subject.of(others, name).tryAcquire()).toBeNull();
+    expect(lease.isHeld).toBe(true);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(subject, name);
+  });
+
+  test('outlives servers that restart empty one after the other', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    for (const i of [0, 1, 2, 3]) {
+      await quorum.server(i).kill();
+      await quorum.server(i).restart();
+      await waitFor(async () => (await quorum.voters(subject, name)).length === 5, {
+        what: `server ${i} to have it again`,
+      });
+    }
+    expect(lease.isHeld).toBe(true);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(subject, name);
+  });
+
+  test('stays held while two of five are frozen', async () => {
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 200 });
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    const acquiredMs = performance.now();
+    for (const i of [0, 1]) quorum.server(i).freeze();
+    await waitFor(() => performance.now() - acquiredMs > 1.2 * LEASE_MS);
+    expect(lease.isHeld).toBe(true);
+    for (const i of [0, 1]) quorum.server(i).resume();
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(subject, name, 10_000);
+  });
+
+  test('is lost at the next renewal when a majority has lost it, and the rest is given back', async () => {
+    const locks = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    await quorum.remove(name, [0, 1, 2]);
+    const goneMs = performance.now();
+    expect(await lost(lease)).toMatchObject({ reason: 'gone' });
+    expect(performance.now() - goneMs).toBeLessThan(LEASE_MS);
+    expect(lease.isHeld).toBe(false);
+    await quorum.untilFree(subject, name);
+  });
+
+  test('is lost at its end by our own timer when a majority hangs, before anybody else can have it', async () => {
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 200 });
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    for (const i of [0, 1, 2]) quorum.server(i).freeze();
+    const frozenMs = performance.now();
+    expect(await lost(lease)).toMatchObject({ reason: 'expired' });
+    expect(performance.now() - frozenMs).toBeLessThan(LEASE_MS + 200);
+    for (const i of [0, 1, 2]) quorum.server(i).resume();
+    await quorum.untilFree(subject, name, 10_000);
+  });
+
+  test('is not put back where somebody released it by force', async () => {
+    const locks = await quorum.assembled(subject);
+    const others = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    expect(await others.forceRelease(name)).not.toBeNull();
+    expect(await quorum.voters(subject, name)).toEqual([]);
+    expect(await lost(lease)).toMatchObject({ reason: 'gone' });
+    expect(await quorum.voters(subject, name)).toEqual([]);
+  });
+});
+
+describe('an extension', () => {
+  test('counts when a majority has it, and not otherwise', async () => {
+    const locks = await quorum.assembled(LOCK, { nodeTimeoutMs: 300 });
+    const lease = await locks.lock(quorum.name()).acquire({ leaseMs: LEASE_MS, renew: false });
+    for (const i of [0, 1]) quorum.server(i).freeze();
+    await lease.extend(20_000);
+    expect(lease.remainingMs).toBeGreaterThan(15_000);
+    quorum.server(2).freeze();
+    const beforeMs = lease.remainingMs;
+    await rejection(lease.extend(60_000));
+    expect(lease.isHeld).toBe(true);
+    expect(lease.remainingMs).toBeLessThanOrEqual(beforeMs);
+    for (const i of [0, 1, 2]) quorum.server(i).resume();
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(LOCK, lease.name, 10_000);
+  });
+});
+
+describe('a re-entry', () => {
+  test('is counted by a majority while a minority is away', async () => {
+    const locks = await quorum.assembled(LOCK, { nodeTimeoutMs: 300 });
+    const lock = locks.lock(quorum.name());
+    await using outer = await lock.acquire();
+    quorum.server(0).freeze();
+    const inner = await lock.acquire({ within: outer });
+    expect(inner.fence).toBe(outer.fence);
+    const { port } = quorum.server(4);
+    await waitFor(async () => (await held(port, LOCK, outer.name))?.count === 2);
+    expect(await inner.release()).toBe(true);
+    await waitFor(async () => (await held(port, LOCK, outer.name))?.count === 1);
+    expect(outer.isHeld).toBe(true);
+    quorum.server(0).resume();
+    await ask(quorum.server(0).port, ['PING']);
+  });
+});
