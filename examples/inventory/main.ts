@@ -14,8 +14,6 @@ import { Stock } from './stock.ts';
 
 const { values } = parseArgs({
   options: {
-    /** Repeat it for a quorum of servers; the stock is on the first. */
-    redis: { type: 'string', multiple: true, default: ['redis://127.0.0.1:6379'] },
     item: { type: 'string', default: 'inventory' },
     port: { type: 'string', default: '0' },
     'lease-ms': { type: 'string', default: '30000' },
@@ -23,7 +21,9 @@ const { values } = parseArgs({
   },
 });
 
-const clients = values.redis.map((url) => new Redis(url));
+/** Several with blanks between them are a quorum; the stock is on the first. */
+const urls = (process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379').split(' ');
+const clients = urls.map((url) => new Redis(url));
 const [redis, ...others] = clients as [Redis, ...Redis[]];
 const options = { leaseMs: Number(values['lease-ms']), application: 'inventory shop' };
 const locks = new Locks(others.length === 0 ? redis : clients, options);

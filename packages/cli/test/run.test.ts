@@ -70,6 +70,13 @@ describe.concurrent('the command', () => {
     expect(await onServer(['none', '--', '/dev/null'])).toMatchObject({ code: 126 });
   });
 
+  test('is not begun when the key holds something else', async () => {
+    await ask(redis.port, ['RPUSH', 'list', '1']);
+    const ran = await onServer(['list', '--', 'echo', 'never']);
+    expect(ran).toMatchObject({ code: 65, stdout: '' });
+    expect(ran.stderr).toMatch(/^holdfast: lock "list": the key holds something else .*\n$/);
+  });
+
   test('is renewed for as long as it runs', async () => {
     const ran = await onServer(['--lease', '1s', 'long', '--', 'sh', '-c', 'sleep 1.6; echo done']);
     expect(ran).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' });

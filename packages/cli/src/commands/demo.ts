@@ -33,7 +33,8 @@ export async function demo(flags: DemoFlags): Promise<number> {
   }
   const stage = flags.redis === undefined ? await openStage() : null;
   try {
-    const urls = flags.redis ?? [stage?.url ?? ''];
+    // The shops know the older name only.
+    const urls = (flags.redis ?? [stage?.url ?? '']).map((url) => url.replace(/^valkey/, 'redis'));
     const servers = await openServers({ redis: urls });
     try {
       return await play(flags, urls, servers, stage);

@@ -1,13 +1,10 @@
 /** One instance of the shop: a process of its own, spoken to over HTTP. The code is examples/inventory, as it stands. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { Agent, request } from 'node:http';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Failure } from '../failure.ts';
-import { guardChild } from './guarded-child.ts';
+import { startProcess } from './demo-process.ts';
 
 const MAIN = fileURLToPath(new URL('../inventory/main.js', import.meta.url));
-const START_MS_MAX = 15_000;
 
 export interface ShopTerms {
   readonly urls: readonly string[];
@@ -50,18 +47,16 @@ export class ShopProcess {
   }
 
   static async start(number: number, terms: ShopTerms): Promise<ShopProcess> {
-    const args = [
-      ...terms.urls.flatMap((url) => ['--redis', url]),
-      ...['--item', terms.item, '--lease-ms', String(terms.leaseMs)],
-      ...(terms.isCareless ? ['--careless'] : []),
-    ];
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    guardChild(child);
-    const { port, session } = await firstLine(child);
-    return new ShopProcess(number, child, port, session);
+    const options = ['--item', terms.item, '--lease-ms', String(terms.leaseMs)];
+    const args = [MAIN, ...options, ...(terms.isCareless ? ['--careless'] : [])];
+    // Not among the arguments, which everybody on the machine can read: a URL may have a password.
+    const environment = { REDIS_URL: terms.urls.join(' ') };
+    const { child, line } = await startProcess<{ port: number; session: string }>(
+      `shop ${number}`,
+      args,
+      environment,
+    );
+    return new ShopProcess(number, child, line.port, line.session);
   }
 
   /** Whether buyers can go there. */
@@ -122,27 +117,4 @@ export class ShopProcess {
       asked.end();
     });
   }
-}
-
-function firstLine(child: ChildProcess): Promise<{ port: number; session: string }> {
-  return new Promise((resolve, reject) => {
-    let stderr = '';
-    const fail = (why: string): void => {
-      clearTimeout(timer);
-      child.kill('SIGKILL');
-      reject(new Failure('internal', `a shop did not start: ${why}\n${stderr}`));
-    };
-    const timer = setTimeout(() => fail(`it said nothing within ${START_MS_MAX / 1000} s`), START_MS_MAX);
-    child.stderr?.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString();
-    });
-    child.once('error', (error) => fail(error.message));
-    child.once('exit', (code, signal) => fail(`it ended with ${signal ?? code}`));
-    if (child.stdout === null) return fail('it has no output');
-    createInterface({ input: child.stdout }).once('line', (line) => {
-      clearTimeout(timer);
-      child.removeAllListeners('exit');
-      resolve(JSON.parse(line) as { port: number; session: string });
-    });
-  });
 }

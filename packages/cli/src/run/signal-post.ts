@@ -1,38 +1,19 @@
 /** The signals that come to us, and where they go: first they end the wait, later they go to the command. */
 
-const FORWARDED = [
-  'SIGTERM',
-  'SIGINT',
-  'SIGHUP',
-  'SIGQUIT',
-  'SIGUSR1',
-  'SIGUSR2',
-  'SIGWINCH',
-  'SIGCONT',
-  // Standing still would end our renewals while the command goes on. So it is passed on, and we go on.
-  'SIGTSTP',
-] as const satisfies readonly NodeJS.Signals[];
-
-type Forwarded = (typeof FORWARDED)[number];
-
 /** Those that end a process that does not listen to them. */
-const ENDING: ReadonlySet<Forwarded> = new Set([
-  'SIGTERM',
-  'SIGINT',
-  'SIGHUP',
-  'SIGQUIT',
-  'SIGUSR1',
-  'SIGUSR2',
-]);
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** Standing still would end our renewals while the command goes on: SIGTSTP is passed on, and we go on. */
+const HARMLESS = ['SIGWINCH', 'SIGCONT', 'SIGTSTP'] as const;
 
 export class SignalPost implements Disposable {
   readonly #waiting = new AbortController();
-  readonly #listeners = new Map<Forwarded, () => void>();
+  readonly #listeners = new Map<NodeJS.Signals, () => void>();
   #ended: NodeJS.Signals | null = null;
   #forward: ((signal: NodeJS.Signals) => void) | null = null;
 
   constructor() {
-    for (const signal of FORWARDED) {
+    for (const signal of [...ENDING, ...HARMLESS]) {
       const listener = (): void => this.#receive(signal);
       this.#listeners.set(signal, listener);
       process.on(signal, listener);
@@ -58,9 +39,9 @@ export class SignalPost implements Disposable {
     for (const [signal, listener] of this.#listeners) process.off(signal, listener);
   }
 
-  #receive(signal: Forwarded): void {
+  #receive(signal: NodeJS.Signals): void {
     if (this.#forward !== null) this.#forward(signal);
-    else if (ENDING.has(signal)) this.#endWait(signal);
+    else if (ENDING.some((ending) => ending === signal)) this.#endWait(signal);
   }
 
   #endWait(signal: NodeJS.Signals): void {
