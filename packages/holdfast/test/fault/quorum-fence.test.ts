@@ -1,0 +1,115 @@
+/** Fences by majority: proposed by each server, raised on a majority before anybody is told, larger ever after. */
+import { describe, expect, test } from 'vitest';
+import { type FencedLease, LockUnavailableError } from '../../src/index.ts';
+import { lockRaise } from '../../src/scripts/generated.ts';
+import { script } from '../support/fault-proxy.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { LOCK, rejection } from './acquire-support.ts';
+import { useQuorumBench, useServers } from './quorum-support.ts';
+
+const servers = useServers(5);
+useLeakCheck(servers);
+const quorum = useQuorumBench(servers);
+
+const HOUR_US = 3_600_000_000;
+
+function counterKey(name: string): string {
+  return `redisson_lock_token:{${name}}`;
+}
+
+async function counter(place: number, name: string): Promise<number> {
+  return Number(await ask(quorum.server(place).port, ['GET', counterKey(name)]));
+}
+
+/** What the server would count from if its clock were an hour ahead. */
+async function hurry(place: number, name: string): Promise<number> {
+  const ahead = Date.now() * 1_000 + HOUR_US;
+  await ask(quorum.server(place).port, ['SET', counterKey(name), `${ahead}`]);
+  return ahead;
+}
+
+async function raised(name: string, fence: number, places: readonly number[]): Promise<void> {
+  for (const i of places)
+    await waitFor(async () => (await counter(i, name)) >= fence, { what: `${i} raised` });
+}
+
+describe('a fence', () => {
+  test('is the largest that a majority proposes, and every server is raised to it', async () => {
+    const locks = await quorum.assembled(LOCK);
+    const name = quorum.name();
+    for (const place of [1, 3, 4]) await hurry(place, name);
+    const ahead = await hurry(2, name);
+    await using lease = await locks.lock(name).acquire();
+    expect(lease.fence).toBeGreaterThan(ahead - 1_000_000);
+    await raised(name, lease.fence, [0, 1, 2, 3, 4]);
+    expect(await locks.inspect(name)).toMatchObject({ kind: 'lock', fence: expect.any(Number) });
+    const { fence: shown } = (await locks.inspect(name)) as { fence: number };
+    expect(shown).toBeGreaterThanOrEqual(lease.fence);
+  });
+
+  test('grows from majority to majority, whichever server had the largest', async () => {
+    const locks = await quorum.assembled(LOCK);
+    const name = quorum.name();
+    await hurry(0, name);
+    await hurry(1, name);
+    await hurry(2, name);
+    const fences: number[] = [];
+    for (const away of [[], [0, 1], [2, 3], [1, 4], [0, 2]]) {
+      await Promise.all(away.map((i) => quorum.server(i).freeze()));
+      const lease = await locks.lock(name).acquire();
+      fences.push(lease.fence);
+      await lease.release();
+      for (const i of away) quorum.server(i).resume();
+      await quorum.assemble(locks, LOCK);
+    }
+    expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+    expect(fences).toHaveLength(5);
+  });
+
+  test('is not given to anybody when a majority cannot be raised, and the votes are given back', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(LOCK, {}, proxies);
+    const name = quorum.name();
+    const cuts = proxies.slice(0, 3).map((proxy) => proxy.cutBeforeRequest(script(lockRaise.text)));
+    const error = await rejection(locks.lock(name).tryAcquire());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    await Promise.all(cuts);
+    await quorum.untilFree(LOCK, name);
+  });
+
+  test('is put back with the vote of a server that has lost both', async () => {
+    const locks = await quorum.assembled(LOCK);
+    const name = quorum.name();
+    await Promise.all([3, 4].map((i) => quorum.server(i).kill()));
+    for (const i of [0, 1, 2]) await hurry(i, name);
+    const lease = await locks.lock(name).acquire({ leaseMs: 1_500 });
+    await Promise.all([3, 4].map((i) => quorum.server(i).restart()));
+    await waitFor(async () => (await quorum.voters(LOCK, name)).length === 5);
+    await raised(name, lease.fence, [3, 4]);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(LOCK, name);
+    // Of those that were there at the time only one is asked now, and it has forgotten.
+    await ask(quorum.server(1).port, ['FLUSHALL']);
+    await Promise.all([0, 2].map((i) => quorum.server(i).kill()));
+    const next = await locks.lock(name).acquire();
+    expect(next.fence).toBeGreaterThan(lease.fence);
+    await next.release();
+  });
+
+  test('is larger for the second of two owners when servers forgot the first', async () => {
+    const locks = await quorum.assembled(LOCK);
+    const others = await quorum.assembled(LOCK);
+    const name = quorum.name();
+    const lease = await locks.lock(name).acquire({ renew: false });
+    await Promise.all([0, 1, 2].map((i) => ask(quorum.server(i).port, ['FLUSHALL'])));
+    // Outside of what a quorum survives: two hold it, and the resource can tell them apart.
+    const second: FencedLease = await others.lock(name).acquire();
+    expect(lease.isHeld && second.isHeld).toBe(true);
+    expect(second.fence).toBeGreaterThan(lease.fence);
+    await second.release();
+    expect(await lease.release()).toBe(false);
+    await quorum.untilFree(LOCK, name);
+  });
+});

@@ -1,0 +1,95 @@
+/** Who waits listens on every server that is there; one message is enough, and nobody polls. */
+import { describe, expect, test } from 'vitest';
+import type { Lease } from '../../src/index.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { listeners, SUBJECTS, type Subject } from './acquire-support.ts';
+import { useQuorumBench, useServers } from './quorum-support.ts';
+
+const servers = useServers(5);
+useLeakCheck(servers);
+const quorum = useQuorumBench(servers);
+
+/** A message takes milliseconds. Without one, a waiter comes back after seconds. */
+const WOKEN_MS_MAX = 1_000;
+
+async function listening(subject: Subject, name: string, places: readonly number[]): Promise<void> {
+  for (const i of places) {
+    await waitFor(async () => (await listeners(quorum.server(i).port, subject, name)) === 1, {
+      limitMs: 15_000,
+      what: `the waiter to listen on server ${i}`,
+    });
+  }
+}
+
+async function wokenAfter(waiting: Promise<Lease>, release: () => Promise<unknown>): Promise<number> {
+  const releasedMs = performance.now();
+  await release();
+  const lease = await waiting;
+  const tookMs = performance.now() - releasedMs;
+  await lease.release();
+  return tookMs;
+}
+
+describe.each(SUBJECTS)('a waiter for a $kind', (subject) => {
+  test('listens on all servers, is woken by the release, and listens nowhere after', async () => {
+    const locks = await quorum.assembled(subject);
+    const others = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(others, name).acquire();
+    const waiting = subject.of(locks, name).acquire();
+    await listening(subject, name, [0, 1, 2, 3, 4]);
+    expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
+    for (const { port } of quorum.servers) {
+      await waitFor(async () => (await listeners(port, subject, name)) === 0);
+    }
+  });
+
+  test('is woken although two servers are frozen by then', async () => {
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
+    const others = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
+    const name = quorum.name();
+    const lease = await subject.of(others, name).acquire();
+    const waiting = subject.of(locks, name).acquire();
+    await listening(subject, name, [0, 1, 2, 3, 4]);
+    for (const i of [1, 2]) quorum.server(i).freeze();
+    // A deadline of a frozen server may come on top.
+    expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX + 600);
+    for (const i of [1, 2]) quorum.server(i).resume();
+    await quorum.untilFree(subject, name, 10_000);
+  });
+
+  test('is woken by the message of a single server', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    const name = quorum.name();
+    await quorum.take(subject, name, [0, 1, 2, 3, 4]);
+    const waiting = subject.of(locks, name).acquire();
+    await listening(subject, name, [0, 1, 2, 3, 4]);
+    const release = async (): Promise<void> => {
+      await quorum.remove(name, [0, 1, 2, 3, 4]);
+      await ask(quorum.server(3).port, ['PUBLISH', subject.channel(name), '0']);
+    };
+    expect(await wokenAfter(waiting, release)).toBeLessThan(WOKEN_MS_MAX);
+  });
+
+  test('listens again on a server that was away, and does not poll', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    const others = await quorum.assembled(subject);
+    const name = quorum.name();
+    const lease = await subject.of(others, name).acquire();
+    const waiting = subject.of(locks, name).acquire();
+    await listening(subject, name, [0, 1, 2, 3, 4]);
+    for (const proxy of proxies) proxy.clearHistory();
+    for (const proxy of proxies.slice(0, 2)) proxy.cutAll();
+    await listening(subject, name, [0, 1, 2, 3, 4]);
+    const attempts = proxies.map(
+      ({ history }) => history.filter((args) => subject.acquires(args) && args.includes(name)).length,
+    );
+    // At most one for each connection that was made again, one behind a subscription, one for a sleep that ended.
+    for (const count of attempts) expect(count).toBeLessThanOrEqual(6);
+    expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
+  });
+});
