@@ -84,7 +84,7 @@ _holdfast() {
 ${verbs.map(({ name, summary }) => `    '${name}:${quote(summary)}'`).join('\n')}
   )
   local context state line
-  _arguments -C ${own.map(argument).join(' ')} '1: :->verb' '*::: :->rest'
+  _arguments -C ${own.map(argument).join(' ')} '1: :->verb' '*:: :->rest'
   [[ $state == verb ]] && _describe command verbs
   [[ $state == rest ]] || return
   case $line[1] in

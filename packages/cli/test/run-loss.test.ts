@@ -1,7 +1,8 @@
 /** Whatever happens to the holder or to the server: no command goes on when somebody else may begin. */
-import { writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startChild, useChildren } from '../../holdfast/test/support/child.ts';
 import { type FaultProxy, startProxy } from '../../holdfast/test/support/fault-proxy.ts';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
@@ -13,6 +14,7 @@ const LEASE_MS = 2_000;
 
 const redis = useRedis();
 const makeTraces = useTraces();
+useChildren();
 
 /** A command and a child of it, which both hear SIGTERM, say so, and go on. */
 const STUBBORN = `
@@ -130,4 +132,13 @@ test.concurrent('a lock that was taken away is told even by a command that ends 
   await ask(redis.port, ['PEXPIRE', lockOf(traces), '300']);
   writeFileSync(traces.path('go'), '');
   expect(await running.ended).toMatchObject({ code: 79 });
+});
+
+test.concurrent('a holder that is killed before its command has begun never has one', async () => {
+  const traces = makeTraces();
+  const holder = startChild<number>(join(import.meta.dirname, 'children/unbegun.ts'), [traces.path('begun')]);
+  const group = await holder.next();
+  expect(await holder.exited).toMatchObject({ signal: 'SIGKILL' });
+  await waitFor(() => !isRunning(group), { what: 'the group to end' });
+  expect(existsSync(traces.path('begun'))).toBe(false);
 });
