@@ -11,6 +11,10 @@ export interface CounterTask {
   /** Null for the default. */
   readonly handovers: number | null;
   readonly leaseMs: number;
+  /** The servers that decide who has the lock, when they are others than the one that has the counter. */
+  readonly quorum?: readonly number[];
+  /** Of several: how long one may take to answer. */
+  readonly nodeTimeoutMs?: number;
 }
 
 export interface CounterLine {

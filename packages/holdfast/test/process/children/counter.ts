@@ -18,11 +18,19 @@ interface Proof {
 
 reportTrouble();
 const task = readTask<CounterTask>();
-const { handovers, leaseMs } = task;
+const { handovers, leaseMs, quorum } = task;
 const store = await openStore(task.client, task.port);
 await store.connect();
-const settings = { leaseMs, callTimeoutMs: CALL_TIMEOUT_MS };
-const locks = new Locks(store.client, handovers === null ? settings : { ...settings, handovers });
+const voters = await Promise.all((quorum ?? []).map((port) => openStore(task.client, port)));
+const settings = {
+  leaseMs,
+  callTimeoutMs: CALL_TIMEOUT_MS,
+  ...(handovers !== null && { handovers }),
+  // Servers that fail at random are what the test is about, and nobody is to give up because of them.
+  ...(quorum !== undefined && { outageMs: 60_000 }),
+  ...(task.nodeTimeoutMs !== undefined && { nodeTimeoutMs: task.nodeTimeoutMs }),
+};
+const locks = new Locks(quorum === undefined ? store.client : voters.map(({ client }) => client), settings);
 
 let left = task.increments ?? Number.POSITIVE_INFINITY;
 let increments = 0;
@@ -63,5 +71,5 @@ if (task.increments === null) {
 }
 await Promise.all(Array.from({ length: task.callers }, caller));
 say({ increments, losses });
-store.end();
+for (const { end } of [store, ...voters]) end();
 leave();
