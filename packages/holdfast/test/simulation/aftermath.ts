@@ -83,10 +83,8 @@ export function checkListeners(judge: Judge, nodes: readonly SimulatedNode[]): v
 export function checkAfterClosing(
   judge: Judge,
   nodes: readonly SimulatedNode[],
-  names: readonly string[],
   processes: readonly SimulatedProcess[],
 ): void {
-  checkOrphans(judge, nodes, names, processes);
   for (const { name, machine, isAlive } of processes) {
     if (isAlive && machine.pendingTimers > 0)
       judge.condemn('left', `${machine.pendingTimers} timers of ${name}`);

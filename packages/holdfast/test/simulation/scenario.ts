@@ -168,10 +168,13 @@ class Scenario implements Stage, Workplace {
   }
 
   /** A node that forgets a release, or whose clock goes back behind the end of a request, brings locks back to life. */
-  #lookForOrphans(): void {
+  get #mayRevive(): boolean {
     const { faults } = this.#swarm;
-    if (faults.has('restart without the last second') || faults.has('node jump back')) return;
-    this.#orphans.look(this.timeline.nowMs);
+    return faults.has('restart without the last second') || faults.has('node jump back');
+  }
+
+  #lookForOrphans(): void {
+    if (!this.#mayRevive) this.#orphans.look(this.timeline.nowMs);
   }
 
   async #runUntilServed(): Promise<void> {
@@ -193,7 +196,7 @@ class Scenario implements Stage, Workplace {
   async #end(): Promise<void> {
     if (this.judge.verdicts.length === 0) {
       await this.#run(this.timeline.nowMs + ORPHAN_MS);
-      checkOrphans(this.judge, this.nodes, this.names, this.processes);
+      if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
       checkListeners(this.judge, this.nodes);
       this.ledger.audit();
     }
@@ -208,7 +211,8 @@ class Scenario implements Stage, Workplace {
     await this.timeline.run(this.timeline.nowMs + 1_000);
     if (this.judge.verdicts.length === 0) {
       if (!isClosed) this.judge.condemn('left', 'a session does not close');
-      checkAfterClosing(this.judge, this.nodes, this.names, this.processes);
+      if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
+      checkAfterClosing(this.judge, this.nodes, this.processes);
     }
     // Nothing of a crashed process may stay behind in the real one that plays it.
     for (const { locks, machine } of this.processes) {
@@ -284,6 +288,7 @@ class Scenario implements Stage, Workplace {
     const clock: Clock = bug?.clock?.(machine) ?? machine;
     return new SimulatedProcess(name, machine, clients, seams, {
       ...this.terms.options,
+      ...bug?.options,
       clock,
       random: prng.fork(),
     });

@@ -3,7 +3,12 @@ import { beforeAll, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../src/testing/script-engine.ts';
 import { type Outcome, play } from './scenario.ts';
 
-const SEEDS = 240;
+/** How many nodes decide, and how many seeds are played with so many. */
+const WORLDS = [
+  { nodes: 1, seeds: 240 },
+  { nodes: 3, seeds: 50 },
+  { nodes: 5, seeds: 10 },
+];
 const LIMIT_MS = 240_000;
 
 let engine: ScriptEngine;
@@ -11,29 +16,35 @@ beforeAll(async () => {
   engine = await loadScriptEngine();
 });
 
-function broken({ seed, verdicts }: Outcome): string[] {
-  return verdicts.map(({ rule, text }) => `npm run simulate -- --seed ${seed}: ${rule}: ${text}`);
+function broken({ seed, verdicts }: Outcome, nodes: number): string[] {
+  return verdicts.map(
+    ({ rule, text }) => `npm run simulate -- --nodes ${nodes} --seed ${seed}: ${rule}: ${text}`,
+  );
 }
 
-test('no seed breaks a rule', { timeout: LIMIT_MS }, async () => {
-  const failures: string[] = [];
-  let grants = 0;
-  for (let seed = 1; seed <= SEEDS; seed += 1) {
-    const outcome = await play({ seed, engine });
-    failures.push(...broken(outcome));
-    grants += outcome.grants;
-  }
-  expect(failures).toEqual([]);
-  // A world in which nobody gets a lock breaks no rule either.
-  expect(grants).toBeGreaterThan(SEEDS * 20);
-});
+for (const { nodes, seeds } of WORLDS) {
+  test(`no seed breaks a rule where ${nodes} decide`, { timeout: LIMIT_MS }, async () => {
+    const failures: string[] = [];
+    let grants = 0;
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      const outcome = await play({ seed, engine, nodes });
+      failures.push(...broken(outcome, nodes));
+      grants += outcome.grants;
+    }
+    expect(failures).toEqual([]);
+    // A world in which nobody gets a lock breaks no rule either.
+    expect(grants).toBeGreaterThan(seeds * 20);
+  });
+}
 
 test('a seed repeats its history to the last step', { timeout: LIMIT_MS }, async () => {
-  for (const seed of [3, 14, 15, 92]) {
-    const [first, second] = [
-      await play({ seed, engine, isTold: true }),
-      await play({ seed, engine, isTold: true }),
-    ];
+  for (const { nodes, seed } of [
+    { nodes: 1, seed: 14 },
+    { nodes: 1, seed: 92 },
+    { nodes: 3, seed: 15 },
+  ]) {
+    const told = { seed, engine, nodes, isTold: true };
+    const [first, second] = [await play(told), await play(told)];
     expect(second.lines).toEqual(first.lines);
     expect(second.hash).toBe(first.hash);
   }

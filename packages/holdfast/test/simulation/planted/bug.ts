@@ -1,5 +1,5 @@
 /** A mistake that is made on purpose, to see that the simulator finds it. */
-import type { Client, Clock } from '../../../src/index.ts';
+import type { Client, Clock, LocksOptions } from '../../../src/index.ts';
 import type { Rule } from '../judge.ts';
 import type { Machine } from '../machine.ts';
 import type { Fault } from '../swarm.ts';
@@ -15,6 +15,8 @@ export interface PlantedBug {
   readonly faults?: readonly Fault[];
   /** What the world must be like for the bug to matter. @default drawn by the seed */
   readonly terms?: Partial<Terms>;
+  /** Set wrongly. */
+  readonly options?: LocksOptions;
   /** Puts a faulty client before the real one. */
   readonly client?: (client: Client, machine: Machine) => Client;
   /** Gives a faulty clock to `Locks`. */

@@ -3,5 +3,11 @@ import type { PlantedBug } from './bug.ts';
 import { CLIENT_BUGS } from './client-bugs.ts';
 import { CODE_BUGS } from './code-bugs.ts';
 import { LUA_BUGS } from './lua-bugs.ts';
+import { QUORUM_BUGS } from './quorum-bugs.ts';
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [...LUA_BUGS, ...CLIENT_BUGS, ...CODE_BUGS];
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  ...LUA_BUGS,
+  ...CLIENT_BUGS,
+  ...CODE_BUGS,
+  ...QUORUM_BUGS,
+];

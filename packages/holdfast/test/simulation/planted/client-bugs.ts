@@ -2,7 +2,7 @@
 import { CallFailure, type Client } from '../../../src/index.ts';
 import type { PlantedBug } from './bug.ts';
 
-function replacing(client: Client, parts: Partial<Pick<Client, 'run' | 'listen'>>): Client {
+export function replacing(client: Client, parts: Partial<Pick<Client, 'run' | 'listen'>>): Client {
   return new Proxy(client, {
     get: (target, property) => {
       const part: unknown = Reflect.get(parts, property);

@@ -8,7 +8,7 @@ import type { Machine } from '../machine.ts';
 import type { PlantedBug } from './bug.ts';
 
 /** Replaces one method; returns how to put it back. */
-function replace<Owner extends object, Name extends keyof Owner>(
+export function replace<Owner extends object, Name extends keyof Owner>(
   owner: Owner,
   name: Name,
   wrong: (right: Owner[Name]) => Owner[Name],

@@ -39,11 +39,11 @@ function altering(client: Client, alter: (call: ScriptCall) => ScriptCall): Clie
   });
 }
 
-function luaBug(
+export function luaBug(
   name: string,
   breaks: PlantedBug['breaks'],
   changes: readonly Change[],
-  world: Pick<PlantedBug, 'faults' | 'terms'> = {},
+  world: Pick<PlantedBug, 'faults' | 'terms' | 'nodes'> = {},
 ): PlantedBug {
   return {
     name,
