@@ -46,7 +46,7 @@ function expectOneLine({ code, stdout, stderr, tookMs }: Ran, exit: number, line
 describe.concurrent('a server that', () => {
   const rows: readonly (readonly [string, () => Promise<string> | string, number, RegExp])[] = [
     ['is down', async () => at(await freePort()), 69, /^holdfast: redis:\S+: nothing listens there/],
-    ['does not answer', () => at(portOf(silent)), 69, /^holdfast: redis:\S+: no answer within 3 s\n/],
+    ['does not answer', () => at(portOf(silent)), 69, /^holdfast: redis:\S+: no answer within 2 s\n/],
     ['has no address', () => 'redis://nowhere.invalid', 69, /the name of the host cannot be resolved\n$/],
     ['is no Redis', () => at(portOf(web)), 76, /what answers there is not a Redis server\n$/],
     ['speaks no TLS', () => `rediss://127.0.0.1:${portOf(web)}`, 76, /does not speak TLS\n$/],

@@ -8,8 +8,11 @@ import { Failure, oneLine } from '../failure.ts';
 import { type Address, resolveAddresses, type ServerFlags } from './address.ts';
 import { speaksSomethingElse } from './sniff.ts';
 
-/** The whole of it, handshake included. Long for a server, short for a person who waits for an answer. */
-const CONNECT_MS_MAX = 3_000;
+/**
+ * The whole of it, handshake included. A lost packet may be sent again once; a person waits for an answer no longer,
+ * also on a machine that is so busy that we take seconds to start.
+ */
+const CONNECT_MS_MAX = 2_000;
 
 /** A server that let us in. */
 export interface Server {
