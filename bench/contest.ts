@@ -1,5 +1,6 @@
 /** Contended cells: a timed window on one key, then a shorter one in which a counter is guarded. */
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { commandsSent } from './commands.ts';
@@ -24,8 +25,6 @@ export interface ContestPlan {
   readonly warmMs: number;
   readonly windowMs: number;
   readonly guardMs: number;
-  /** Where the guarded counter may be kept. */
-  readonly folder: string;
 }
 
 export const CONTEST_COLUMNS: readonly Column[] = [
@@ -59,7 +58,7 @@ export async function playContest(
   entrant: Entrant,
   plan: ContestPlan,
 ): Promise<Measures> {
-  const { key, waiters, sectionMs, warmMs, windowMs, guardMs, folder } = plan;
+  const { key, waiters, sectionMs, warmMs, windowMs, guardMs } = plan;
   return team.with(entrant, async () => {
     await admin.config('RESETSTAT');
     const timed = await team.all(
@@ -69,7 +68,7 @@ export async function playContest(
     );
     const measures = measuresOf(timed, await commandsSent(admin, entrant));
 
-    const counterPath = join(folder, 'counter');
+    const counterPath = join(tmpdir(), `holdfast-bench-${process.pid}.counter`);
     await writeFile(counterPath, new Float64Array(1));
     const guarded = await team.all(
       'contend',
@@ -83,6 +82,7 @@ export async function playContest(
       },
       guardMs + SLACK_MS,
     );
+    await rm(counterPath);
     return { ...measures, violations: sum(guarded.map(({ violations }) => violations)) };
   });
 }

@@ -21,13 +21,20 @@ export function contended(context: Context, yardstick: string): Entrant[] {
   return [entrantOf(yardstick), ...others.filter(isAsked)];
 }
 
+/** Everyone once, with the settings that wait the most eagerly. */
+export function eager(context: Context): Entrant[] {
+  return ROSTER.filter((each) => isContestant(each) && !hasTuned(each) && !isStrict(each)).filter(
+    context.isAsked,
+  );
+}
+
 /** The control plays beside the contended ones, to show that the guard works. */
 export function withControl(entrants: readonly Entrant[], { isAsked }: Context): Entrant[] {
   const control = entrantOf('no-lock');
   return isAsked(control) ? [...entrants, control] : [...entrants];
 }
 
-export function isStrict({ id }: Entrant): boolean {
+function isStrict({ id }: Entrant): boolean {
   return id.endsWith('-strict');
 }
 

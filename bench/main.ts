@@ -14,7 +14,7 @@ import type { Table } from './table.ts';
 async function main(): Promise<void> {
   const { isQuick, isJson, scenarios, isAsked } = readArguments(PROGRAMME);
   const progress = new Progress();
-  await using server = await startServer();
+  const server = await startServer();
   const tables: Table[] = [];
   for (const scenario of scenarios) {
     const played = await scenario.play({ port: server.port, isQuick, progress, isAsked });
@@ -34,5 +34,6 @@ try {
   process.stderr.write(`${messageOf(error)}\n`);
   exitCode = 1;
 }
-// Some libraries keep connections that cannot be closed from outside.
+// Some libraries keep connections that cannot be closed from outside. The server ends with this process, not before:
+// they would print that it is gone.
 process.exit(exitCode);

@@ -6,8 +6,8 @@ import type { Contestant } from './contestant.ts';
 import { buy } from './jobs/buy.ts';
 import { contend } from './jobs/contend.ts';
 import { heap } from './jobs/heap.ts';
+import { hold, watch } from './jobs/hold.ts';
 import type { Aftermath, Job, JobName } from './jobs/job.ts';
-import { renew } from './jobs/renew.ts';
 import { seize, yieldKey } from './jobs/seize.ts';
 import type { Answer, Order } from './orders.ts';
 import { entrantOf } from './roster.ts';
@@ -17,7 +17,8 @@ const JOBS: { readonly [Name in JobName]: Job<Name> } = {
   contend,
   seize,
   yield: yieldKey,
-  renew,
+  hold,
+  watch,
   heap,
   buy,
 };

@@ -34,6 +34,11 @@ export function withBestPeer(outcomes: readonly Outcome[], key: string, of: stri
   }));
 }
 
+/** Of how much one has, as a multiple of the other. */
+export function multipleOf(key: string): Compare {
+  return (own, base) => (own[key] ?? Number.NaN) / (base[key] ?? Number.NaN);
+}
+
 /** The raw client of the same kind. */
 export function rawOf(entrant: Entrant): string {
   return entrant.client === 'ioredis' ? 'raw-ioredis' : 'raw-node-redis';

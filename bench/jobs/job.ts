@@ -28,14 +28,13 @@ export interface ContendResult {
   readonly violations: number;
 }
 
-export interface RenewPlan {
+export interface HoldPlan {
   readonly prefix: string;
   readonly leases: number;
   readonly leaseMs: number;
-  readonly windowMs: number;
 }
 
-export interface RenewResult {
+export interface WatchResult {
   readonly windowMs: number;
   /** Processor time of the client in the window. */
   readonly cpuMs: number;
@@ -74,7 +73,10 @@ export interface Jobs {
   seize: { plan: { readonly key: string }; result: { readonly atMs: number } };
   /** Gives the seized key back; answers the moment just before. */
   yield: { plan: { readonly key: string }; result: { readonly atMs: number } };
-  renew: { plan: RenewPlan; result: RenewResult };
+  /** Takes leases that live only if they are renewed; answers when all of them must have been. */
+  hold: { plan: HoldPlan; result: null };
+  /** Lets the held leases be for a while; answers what that cost. */
+  watch: { plan: { readonly windowMs: number }; result: WatchResult };
   heap: { plan: HeapPlan; result: HeapResult };
   buy: { plan: BuyPlan; result: BuyResult };
 }

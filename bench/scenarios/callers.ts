@@ -3,7 +3,7 @@ import { closeAll, openAll } from '../blocks.ts';
 import type { Contestant } from '../contestant.ts';
 import { within } from '../deadline.ts';
 import { uncontended } from '../field.ts';
-import { rawOf, withRatio } from '../ratio.ts';
+import { multipleOf, rawOf, withRatio } from '../ratio.ts';
 import { inRounds, type Measures } from '../rounds.ts';
 import type { Context, Scenario } from '../scenario.ts';
 import { type Table, tableOf } from '../table.ts';
@@ -50,12 +50,7 @@ async function playSize(callers: number, context: Context): Promise<Table> {
     },
   );
   await closeAll(contestants);
-  const outcomes = withRatio(
-    played,
-    'speed',
-    rawOf,
-    (own, raw) => (own['perSecond'] ?? Number.NaN) / (raw['perSecond'] ?? Number.NaN),
-  );
+  const outcomes = withRatio(played, 'speed', rawOf, multipleOf('perSecond'));
   return tableOf(
     {
       id: `callers-${callers}`,

@@ -1,11 +1,8 @@
 /** Four processes with 25 waiters each on one key, with an empty section, beside bare token passing. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { CONTEST_COLUMNS, playContest } from '../contest.ts';
 import { contended, withControl } from '../field.ts';
-import { withBestPeer, withRatio } from '../ratio.ts';
+import { multipleOf, withBestPeer, withRatio } from '../ratio.ts';
 import { inRounds } from '../rounds.ts';
 import type { Scenario } from '../scenario.ts';
 import { tableOf } from '../table.ts';
@@ -19,7 +16,6 @@ export const processes: Scenario = {
   name: 'processes',
   async play(context) {
     const { port, isQuick, progress } = context;
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-bench-'));
     const admin = new Redis(port, '127.0.0.1');
     await using team = new Team(PROCESSES, port);
     const entrants = withControl(contended(context, YARDSTICK), context);
@@ -33,16 +29,10 @@ export const processes: Scenario = {
         waiters: WAITERS,
         sectionMs: 0,
         ...windows,
-        folder,
       }),
     );
     admin.disconnect();
-    let outcomes = withRatio(
-      played,
-      'speed',
-      () => YARDSTICK,
-      (own, base) => (own['perSecond'] ?? Number.NaN) / (base['perSecond'] ?? Number.NaN),
-    );
+    let outcomes = withRatio(played, 'speed', () => YARDSTICK, multipleOf('perSecond'));
     outcomes = withBestPeer(outcomes, 'overBest', 'perSecond');
     const table = tableOf(
       {

@@ -5,7 +5,7 @@
 import { closeAll, inBlocks, openAll } from '../blocks.ts';
 import type { Entrant } from '../contestant.ts';
 import { uncontended } from '../field.ts';
-import { withRatio } from '../ratio.ts';
+import { multipleOf, withRatio } from '../ratio.ts';
 import type { Measures } from '../rounds.ts';
 import type { Context, Scenario } from '../scenario.ts';
 import { type BenchServer, startServer } from '../server.ts';
@@ -45,10 +45,6 @@ const COLUMNS: readonly Column[] = [
   { key: 'failed', title: 'failed', digits: 0, isTotal: true },
 ];
 
-function times(own: Measures, raw: Measures, key: string): number {
-  return (own[key] ?? Number.NaN) / (raw[key] ?? Number.NaN);
-}
-
 async function playState(state: State, context: Context): Promise<Table> {
   const servers: BenchServer[] = [];
   try {
@@ -75,11 +71,11 @@ async function playOn(servers: readonly BenchServer[], state: State, context: Co
   });
   await closeAll(contestants);
   const raw = (): string => 'raw-ioredis';
-  const perPhase = (own: Measures, base: Measures, { quorumPhases = 1 }: Entrant): number =>
-    times(own, base, 'acquireMs') / quorumPhases;
+  const perPhase = (own: Measures, base: Measures, entrant: Entrant): number =>
+    multipleOf('acquireMs')(own, base, entrant) / (entrant.quorumPhases ?? 1);
   let outcomes = withRatio(played, 'acquirePerPhase', raw, perPhase);
-  outcomes = withRatio(outcomes, 'release', raw, (own, base) => times(own, base, 'releaseMs'));
-  outcomes = withRatio(outcomes, 'pair', raw, (own, base) => times(own, base, 'pairMs'));
+  outcomes = withRatio(outcomes, 'release', raw, multipleOf('releaseMs'));
+  outcomes = withRatio(outcomes, 'pair', raw, multipleOf('pairMs'));
   return tableOf(
     {
       id: `quorum-${state.id}`,

@@ -1,0 +1,115 @@
+/** Ten to ten thousand waiters on one key in one process, beside the raw client behind a local line. */
+import { Redis } from 'ioredis';
+import { CONTEST_COLUMNS, playContest } from '../contest.ts';
+import { contended } from '../field.ts';
+import { multipleOf, withBestPeer, withRatio } from '../ratio.ts';
+import { inRounds, type Outcome } from '../rounds.ts';
+import type { Context, Scenario } from '../scenario.ts';
+import { type Table, tableOf } from '../table.ts';
+import { Team } from '../team.ts';
+
+const YARDSTICK = 'raw-handover';
+
+interface Crowd {
+  readonly waiters: number;
+  readonly sectionMs: number;
+}
+
+const CROWDS: readonly Crowd[] = [10, 100, 1_000, 10_000].flatMap((waiters) => [
+  { waiters, sectionMs: 0 },
+  { waiters, sectionMs: 1 },
+]);
+
+/** Enough to see what the bars speak of: the hundred, and whether the cost stays flat. */
+const CROWDS_QUICK: readonly Crowd[] = [
+  { waiters: 10, sectionMs: 0 },
+  { waiters: 100, sectionMs: 0 },
+  { waiters: 100, sectionMs: 1 },
+  { waiters: 10_000, sectionMs: 0 },
+];
+
+async function playCrowd(crowd: Crowd, team: Team, admin: Redis, context: Context): Promise<Outcome[]> {
+  const { isQuick, progress } = context;
+  const windows = isQuick
+    ? { warmMs: 100, windowMs: 250, guardMs: 80 }
+    : { warmMs: 300, windowMs: 1_500, guardMs: 300 };
+  const title = `${crowd.waiters} waiters, section of ${crowd.sectionMs} ms`;
+  const played = await inRounds(
+    contended(context, YARDSTICK),
+    { title, rounds: isQuick ? 3 : 5, progress },
+    (entrant, round) => {
+      const key = `waiters:${crowd.waiters}:${crowd.sectionMs}:${entrant.id}:${round}`;
+      return playContest(team, admin, entrant, { key, ...crowd, ...windows });
+    },
+  );
+  const compared = withRatio(played, 'speed', () => YARDSTICK, multipleOf('perSecond'));
+  return withBestPeer(compared, 'overBest', 'perSecond');
+}
+
+function crowdTable({ waiters, sectionMs }: Crowd, outcomes: readonly Outcome[]): Table {
+  const section = sectionMs === 0 ? 'empty section' : `section of ${sectionMs} ms`;
+  return tableOf(
+    {
+      id: `waiters-${waiters}-${sectionMs}`,
+      title: `${waiters.toLocaleString('en')} waiters on one key in one process, ${section}`,
+      about:
+        'Everyone takes the key again and again. Speed in acquisitions as a multiple of the raw client behind a local line, where each hand-over costs one round trip, and of the fastest peer in the same round. Jain over waiters says little where there are more waiters than acquisitions.',
+      columns: [
+        { key: 'speed', title: 'speed, raw hand-over = 1', digits: 2, hasSpread: true },
+        { key: 'overBest', title: '× best peer', digits: 1 },
+        ...CONTEST_COLUMNS,
+      ],
+      chart: 'speed',
+    },
+    outcomes,
+  );
+}
+
+/** The commands for each acquisition as the crowd grows, side by side. */
+function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
+  const empty = [...played].filter(([{ sectionMs }]) => sectionMs === 0);
+  const [, first = []] = empty[0] ?? [];
+  const outcomes = first.map(({ entrant }, i): Outcome => {
+    const own = empty.map(([{ waiters }, outcomes]) => ({ waiters, outcome: outcomes[i] }));
+    const rounds = (own[0]?.outcome?.rounds ?? []).map((_, round) =>
+      Object.fromEntries(
+        own.map(({ waiters, outcome }) => [
+          String(waiters),
+          outcome?.rounds[round]?.['commands'] ?? Number.NaN,
+        ]),
+      ),
+    );
+    return { entrant, rounds, trouble: null };
+  });
+  const sizes = empty.map(([{ waiters }]) => waiters);
+  return tableOf(
+    {
+      id: 'waiters-growth',
+      title: 'Commands for each acquisition as waiters grow',
+      about: 'From the rows above with an empty section: what Redis is asked for each acquisition.',
+      columns: sizes.map((size) => ({
+        key: String(size),
+        title: `${size.toLocaleString('en')} waiters`,
+        digits: 2,
+      })),
+      chart: String(sizes.at(-1)),
+    },
+    outcomes,
+  );
+}
+
+export const waiters: Scenario = {
+  name: 'waiters',
+  async play(context) {
+    const { port, isQuick } = context;
+    const admin = new Redis(port, '127.0.0.1');
+    await using team = new Team(1, port);
+    const played = new Map<Crowd, Outcome[]>();
+    for (const crowd of isQuick ? CROWDS_QUICK : CROWDS) {
+      played.set(crowd, await playCrowd(crowd, team, admin, context));
+    }
+    admin.disconnect();
+    const tables = [...played].map(([crowd, outcomes]) => crowdTable(crowd, outcomes));
+    return [...tables, growthTable(played)];
+  },
+};
