@@ -87,6 +87,7 @@ class Scenario implements Stage, Workplace {
     this.#swarm = bug?.faults === undefined ? drawn : swarmOf(bug.faults, this.terms.nodes);
     const { faults, isInModel } = this.#swarm;
     const losesCounters =
+      faults.has('evict counter') ||
       faults.has('flush') ||
       faults.has('restart with nothing') ||
       faults.has('restart without the last second');

@@ -98,6 +98,16 @@ const DOINGS: Partial<Record<Fault, Doing>> = {
     stage.note(target.name, 'crashes');
     target.crash();
   },
+  close: (stage, random) => {
+    const target = process(stage, random);
+    if (!random.chance(0.2) || target.machine.state !== 'running') return;
+    stage.note(target.name, 'closes');
+    void target.locks.close({ graceMs: random.pick(SHORT_MS) });
+  },
+  'evict counter': (stage, random) => {
+    const target = node(stage, random);
+    target.operate('DEL', `redisson_lock_token:{${random.pick(stage.names)}}`);
+  },
   'client wall jump': (stage, random) => {
     const { name, machine } = process(stage, random);
     const ms = random.between(-5_000, 5_000);
