@@ -14,12 +14,12 @@ async function grown(): Promise<void> {
   for (const { port } of servers) {
     const uptime = async () =>
       /uptime_in_seconds:(\d+)/.exec(String(await ask(port, ['INFO', 'server'])))?.[1];
-    await waitFor(async () => Number(await uptime()) >= 2, { what: 'a server that votes' });
+    await waitFor(async () => Number(await uptime()) >= 4, { what: 'a server that votes', limitMs: 10_000 });
   }
 }
 
 const urls = (): string[] => servers.flatMap(({ url }) => ['--redis', url]);
-const run = (...job: readonly string[]) => ['run', ...urls(), '--lease', '1s', 'job', '--', ...job];
+const run = (...job: readonly string[]) => ['run', ...urls(), '--lease', '3s', 'job', '--', ...job];
 
 test('run, ls and release work on a quorum, also with one server down, and not with two', async () => {
   await grown();
@@ -30,7 +30,7 @@ test('run, ls and release work on a quorum, also with one server down, and not w
   expect(await listed()).toMatchObject([{ name: 'job', kind: 'lock', application: 'holdfast run sh' }]);
   await servers[2].kill();
   expect(await listed()).toMatchObject([{ name: 'job', application: 'holdfast run sh' }]);
-  const busy = await holdfast(['run', ...urls(), '--lease', '1s', '--no-wait', 'job', '--', 'true']);
+  const busy = await holdfast(['run', ...urls(), '--lease', '3s', '--no-wait', 'job', '--', 'true']);
   expect(busy.code, busy.stderr).toBe(75);
   const force = ['--force', '--reason', 'test', '--yes'];
   expect(await holdfast(['release', 'job', ...urls(), ...force])).toMatchObject({ code: 0 });
