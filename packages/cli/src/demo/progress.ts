@@ -90,12 +90,14 @@ export class Progress implements Audience {
       const over = oversold > 0 ? `oversold by ${whole(oversold)}` : 'not exact';
       return `${this.#paint('red', over)}: ${counted}; the stock missed ${whole(lostUpdates)} sales`;
     }
+    // Not everybody had their turn: `--seconds` closes the shops.
+    const closed = left > 0 ? '; then the time was up' : '';
     const pause = pausedMs === null ? '' : `; the others went on after ${(pausedMs / 1000).toFixed(1)} s`;
     const refused =
       round === 'frozen'
         ? `; its late write was ${refusedWrites > 0 ? 'refused by the fence' : 'not refused'}`
         : '';
-    return `${this.#paint('green', 'exact')}: ${counted}${pause}${refused}`;
+    return `${this.#paint('green', 'exact')}: ${counted}${closed}${pause}${refused}`;
   }
 
   #print(line: string): void {
