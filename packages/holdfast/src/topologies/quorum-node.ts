@@ -144,9 +144,10 @@ export class QuorumNode {
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
     this.#holders.add(terms.holder);
-    const ask = (): Promise<AcquireResult> => this.#single.acquire(protocol, terms, limitMs);
     // What has been given up meanwhile must not be asked for again: its release has been sent.
-    return this.#timed(limitMs, ask, failuresOfAcquire, () => this.#holders.has(terms.holder));
+    const isWanted = (): boolean => this.#holders.has(terms.holder);
+    const ask = (): Promise<AcquireResult> => this.#single.acquire(protocol, terms, limitMs, isWanted);
+    return this.#timed(limitMs, ask, failuresOfAcquire, isWanted);
   }
 
   raise(protocol: Protocol, terms: HoldTerms, lastFence: number, timeoutMs: number): Promise<KeepResult> {

@@ -26,6 +26,9 @@ import type {
 const KEPT: KeepResult = { is: 'kept' };
 const GONE: KeepResult = { is: 'gone' };
 
+const ALWAYS = (): boolean => true;
+const NEVER = (): boolean => false;
+
 /** What a server says of itself. */
 export interface Health {
   readonly runId: string;
@@ -63,15 +66,21 @@ export class SingleTopology implements Topology {
     return this.#client.isConnected ? [] : [this.#failure('unreachable', 'the connection was lost')];
   }
 
-  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    return this.#acquire(protocol, terms, timeoutMs, true);
+  /** `isWanted` is asked before a request goes out that did not go out at once: a release may have overtaken it. */
+  acquire(
+    protocol: Protocol,
+    terms: HoldTerms,
+    timeoutMs: number,
+    isWanted: () => boolean = ALWAYS,
+  ): Promise<AcquireResult> {
+    return this.#acquire(protocol, terms, timeoutMs, isWanted);
   }
 
   async #acquire(
     protocol: Protocol,
     terms: HoldTerms,
     timeoutMs: number,
-    mayAskAgain: boolean,
+    mayAskAgain: () => boolean,
   ): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
@@ -91,8 +100,8 @@ export class SingleTopology implements Topology {
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
     if (answer.is === 'LATE') {
       // We had its clock wrong (it jumped, or this machine slept), and this answer has put that right.
-      if (mayAskAgain && heardAtMs < giveUpMs)
-        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, false);
+      if (heardAtMs < giveUpMs && mayAskAgain())
+        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, NEVER);
       const text = `refused: it reached the server later than ${timeoutMs} ms after it was sent, or the server's clock jumped`;
       // A client that sends again after a reconnect may have had an earlier copy granted.
       return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true, isCertain: false };
