@@ -55,6 +55,19 @@ describe('one server', () => {
     },
   );
 
+  test.each([
+    ['once more while it is wanted', true, 2, { is: 'granted' }],
+    ['not again once it was given up: its release has been sent', false, 1, passing],
+  ])('that refuses an acquire as late is asked %s', async (_, isWanted, asked, result) => {
+    const { stage, process } = setup();
+    const { client, topology } = process;
+    client.next('lock.acquire', says([OUTCOMES.LATE, 1_700_000_000_000]));
+    const protocol = process.lockProtocol('a');
+    const acquiring = topology.acquire(protocol, TERMS, 500, () => isWanted);
+    expect(await stage.until(acquiring)).toMatchObject(result);
+    expect(client.sent('lock.acquire')).toHaveLength(asked);
+  });
+
   test('tells each lease of a batch its own answer', async () => {
     const { process } = setup();
     const { client, topology } = process;
