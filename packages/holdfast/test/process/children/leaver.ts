@@ -14,6 +14,11 @@ export interface LeaverTask {
   readonly connects: boolean;
   readonly shareConnection: boolean;
   readonly callTimeoutMs: number;
+  /** The servers that decide, when they are several. */
+  readonly quorum?: readonly number[];
+  /** Of several: see the options of `Locks`. */
+  readonly nodeTimeoutMs?: number;
+  readonly restartGuardMs?: number;
 }
 
 export interface LeaverLine {
@@ -24,13 +29,15 @@ export interface LeaverLine {
 }
 
 reportTrouble();
-const { port, client, prefix, steps, connects, ...options } = readTask<LeaverTask>();
+const { port, client, prefix, steps, connects, quorum, ...options } = readTask<LeaverTask>();
 const store = await openStore(client, port);
 if (connects) await store.connect();
 const settings = { prefix, leaseMs: 10_000, ...options };
-const locks = new Locks(store.client, settings);
-const others = new Locks(store.client, settings);
+const voters = await Promise.all((quorum ?? []).map((each) => openStore(client, each)));
+const servers = quorum === undefined ? store.client : voters.map((voter) => voter.client);
+const locks = new Locks(servers, settings);
+const others = new Locks(servers, settings);
 say({ begun: true });
 for (const step of steps) await STEPS[step](locks, others);
-store.end();
+for (const { end } of [store, ...voters]) end();
 leave();
