@@ -27,7 +27,16 @@ export class History {
     this.#mix(Math.round(atMs * 1_000));
     this.#mixText(who);
     this.#mixText(what);
-    if (this.#isKept) this.#lines.push(`${atMs.toFixed(3).padStart(12)}  ${who.padEnd(8)} ${what}`);
+    if (this.#isKept) this.#keep(atMs, who, what);
+  }
+
+  /** Something that is shown and not counted: it follows from the rest. */
+  remark(atMs: number, who: string, what: string): void {
+    if (this.#isKept) this.#keep(atMs, who, what);
+  }
+
+  #keep(atMs: number, who: string, what: string): void {
+    this.#lines.push(`${atMs.toFixed(3).padStart(12)}  ${who.padEnd(8)} ${what}`);
   }
 
   #mix(value: number): void {

@@ -1,17 +1,17 @@
 /** One seed from beginning to end: a world is made, goes wrong, calms down, and is looked at. */
-import { CallFailure, type Client, type Clock, type Reply, type ScriptCall } from '../../src/index.ts';
+import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
 import type { ScriptEngine } from '../../src/testing/script-engine.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './aftermath.ts';
+import { describeAnswer, describeCall, grantOf } from './call-words.ts';
 import { History } from './history.ts';
 import { Judge, type Verdict } from './judge.ts';
 import { Ledger } from './ledger.ts';
-import { Machine } from './machine.ts';
 import { OrphanWatch } from './orphan-watch.ts';
 import type { PlantedBug } from './planted/bug.ts';
+import { Population } from './population.ts';
 import { Prng } from './prng.ts';
-import { SimulatedProcess } from './process.ts';
-import { SimulatedClient } from './simulated-client.ts';
-import { SimulatedNode } from './simulated-node.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { SimulatedNode } from './simulated-node.ts';
 import { drawSwarm, type Swarm, swarmOf } from './swarm.ts';
 import { drawTerms, type Terms } from './terms.ts';
 import { Timeline } from './timeline.ts';
@@ -101,8 +101,12 @@ class Scenario implements Stage, Workplace {
       overlapMsMax: Math.max(...this.terms.leasesMs) + 100,
     });
     this.ledger = new Ledger(this.judge);
-    this.nodes = Array.from({ length: this.terms.nodes }, (_, i) => this.#makeNode(i));
-    this.processes = Array.from({ length: this.terms.processes }, (_, i) => this.#makeProcess(i));
+    const population = new Population(this, this.#swarm, options.engine, options.bug, {
+      sent: (who, call) => this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`),
+      served: (who, node, call, answer) => this.#served(who, node, call, answer),
+    });
+    this.nodes = population.makeNodes();
+    this.processes = population.makeProcesses(this.nodes);
     this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
   }
 
@@ -255,58 +259,11 @@ class Scenario implements Stage, Workplace {
     }
   }
 
-  #rate(): number {
-    return this.#swarm.faults.has('drift') ? 1 + (this.prng.fraction() - 0.5) * 0.008 : 1;
-  }
-
-  #makeNode(index: number): SimulatedNode {
-    const wallMs = Date.UTC(2030, 0, 1) + this.prng.between(-1_000, 1_000);
-    return new SimulatedNode(
-      `node${index + 1}`,
-      this.timeline,
-      this.prng.fork(),
-      this.#options.engine,
-      this.#rate(),
-      wallMs,
-    );
-  }
-
-  #makeProcess(index: number): SimulatedProcess {
-    const { bug } = this.#options;
-    const prng = this.prng.fork();
-    const wallMs = Date.UTC(2030, 0, 1) + this.prng.between(-3_000, 3_000);
-    const machine = new Machine(this.timeline, prng, { rate: this.#rate(), wallMs });
-    const name = `p${index + 1}`;
-    const clients = this.nodes.map((node) => {
-      const world = { timeline: this.timeline, machine, node, prng: prng.fork() };
-      return new SimulatedClient(world, this.terms.weather(this.#swarm.faults), {
-        hasEar: this.terms.hasEars,
-        resends: this.#swarm.faults.has('resend') && prng.chance(0.5),
-        onServed: (call, answer) => this.#served(name, node, call, answer),
-      });
-    });
-    const seams: Client[] = clients.map((client) => bug?.client?.(client, machine) ?? client);
-    const clock: Clock = bug?.clock?.(machine) ?? machine;
-    return new SimulatedProcess(name, machine, clients, seams, {
-      ...this.terms.options,
-      ...bug?.options,
-      clock,
-      random: prng.fork(),
-    });
-  }
-
   #served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void {
-    const text = answer instanceof CallFailure ? answer.text : JSON.stringify(answer);
-    this.note(node.name, `${who} ${call.script.name} ${call.keys[0]} ${call.args[0]?.slice(-4)} -> ${text}`);
-    if (this.nodes.length > 1 || call.script.name !== 'lock.acquire' || answer instanceof CallFailure) return;
-    const first = Array.isArray(answer)
-      ? answer.length === 3 && typeof answer[2] === 'number'
-        ? answer[2]
-        : null
-      : answer;
-    if (typeof first === 'number' && first > 0 && !(Array.isArray(answer) && typeof answer[2] !== 'number')) {
-      this.ledger.grant(call.keys[0] as string, first, Number(call.args[2]));
-      this.#orphans.grant(call.args[0] as string, first, Number(call.args[2]));
-    }
+    this.note(node.name, `${who} ${describeCall(call)} -> ${describeAnswer(answer)}`);
+    const granted = this.nodes.length === 1 ? grantOf(call, answer) : null;
+    if (granted === null) return;
+    this.ledger.grant(granted.name, granted.first, granted.count);
+    this.#orphans.grant(granted.holder, granted.first, granted.count);
   }
 }

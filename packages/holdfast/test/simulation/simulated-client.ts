@@ -30,6 +30,8 @@ export interface ClientManners {
   readonly hasEar: boolean;
   /** Whether calls without an answer are sent again over the next connection, as some clients do. */
   readonly resends: boolean;
+  /** Told of every script that is asked for. */
+  readonly onSent: (call: ScriptCall) => void;
   /** Told of every script that a node runs, with what it answered. */
   readonly onServed: (call: ScriptCall, answer: Reply | CallFailure) => void;
 }
@@ -92,6 +94,7 @@ export class SimulatedClient implements Client {
   }
 
   run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
+    this.#manners.onSent(call);
     return this.#ask(this.link, timeoutMs, (connection) => {
       const answer = this.link.node.run(connection, call);
       this.#manners.onServed(call, answer);

@@ -17,8 +17,15 @@ export const CLIENT_BUGS: readonly PlantedBug[] = [
   {
     name: 'no answer taken for no effect',
     breaks: ['left', 'exclusion', 'served'],
-    faults: ['cut'],
-    terms: { kind: 'lock', leasesMs: [30_000] },
+    faults: ['slow network', 'cut'],
+    terms: {
+      kind: 'lock',
+      leasesMs: [30_000],
+      worksMs: [0, 1],
+      pausesMs: [0, 1, 5],
+      hasEars: false,
+      rounds: 20,
+    },
     client: (client) =>
       replacing(client, {
         run: async (call, timeoutMs) => {

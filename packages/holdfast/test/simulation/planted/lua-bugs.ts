@@ -43,7 +43,7 @@ export function luaBug(
   name: string,
   breaks: PlantedBug['breaks'],
   changes: readonly Change[],
-  world: Pick<PlantedBug, 'faults' | 'terms' | 'nodes'> = {},
+  world: Pick<PlantedBug, 'faults' | 'terms' | 'nodes' | 'options'> = {},
 ): PlantedBug {
   return {
     name,
@@ -129,7 +129,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   ),
   luaBug(
     'client clock in a script',
-    ['exclusion', 'counter', 'served', 'told'],
+    ['exclusion', 'counter', 'served', 'told', 'fences'],
     [
       {
         scripts: ['lock.acquire'],
@@ -163,7 +163,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     'late acquire granted',
     ['left'],
     [{ scripts: ['lock.acquire', 'mutex.acquire'], from: /if not_after_ms > 0[^\n]*\n/, to: '' }],
-    { faults: ['stray', 'cut'], terms: LONG_LEASES },
+    { faults: ['stray', 'cut'], terms: { ...LONG_LEASES, rounds: 20 }, options: { callTimeoutMs: 100 } },
   ),
   luaBug(
     'release without a message',

@@ -25,7 +25,7 @@ export const QUORUM_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'silence counted as a vote',
-    breaks: ['exclusion', 'counter', 'fences'],
+    breaks: ['exclusion', 'counter', 'served', 'left'],
     nodes: NODES,
     faults: ['slow network', 'stall', 'freeze'],
     client: (client) =>
