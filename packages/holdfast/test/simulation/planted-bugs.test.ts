@@ -1,4 +1,5 @@
 /** Each planted bug is found within a fixed number of seeds: the proof that the rules can be broken. */
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../src/testing/script-engine.ts';
 import type { Verdict } from './judge.ts';
@@ -30,6 +31,14 @@ describe('a planted bug is found', () => {
       expect(bug.breaks).toContain(verdict?.rule);
     });
   }
+});
+
+test('the page on testing lists every one', () => {
+  const page = readFileSync(new URL('../../../../docs/concepts/testing.md', import.meta.url), 'utf8');
+  const listed = [...page.matchAll(/^\| ([^|]+) \| (?:scripts|client|code|several nodes) \|$/gm)].map(
+    ([, name]) => name,
+  );
+  expect(listed).toEqual(PLANTED_BUGS.map(({ name }) => name));
 });
 
 test('there are at least fifteen, each with a name of its own', () => {
