@@ -58,13 +58,26 @@ test('nothing but its door and its manifest can be imported', async () => {
   expect(await runFile('inner.mjs', script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
 });
 
+const EMBEDDED = `import { EmbeddedNode } from 'holdfast/testing';
+const node = new EmbeddedNode();
+console.log(await node.command('EVAL', 'return 7', '0').catch((error) => error.message));
+`;
+
+test('the embedded node says which package it needs, and runs once that is there', async () => {
+  expect(await runFile('embedded.mjs', EMBEDDED)).toContain('npm install --save-dev wasmoon-lua5.1');
+  await symlink(join(MODULES, 'wasmoon-lua5.1'), join(folder, 'node_modules/wasmoon-lua5.1'));
+  expect(await runFile('embedded.mjs', EMBEDDED)).toBe('7');
+});
+
 test('a strict TypeScript user compiles against its declarations alone', async () => {
   await writeFile(
     join(folder, 'user.mts'),
     `import { Redis } from 'ioredis';
 import { type FencedLease, Locks } from 'holdfast';
+import { EmbeddedNode } from 'holdfast/testing';
 
 const locks = new Locks(new Redis({ lazyConnect: true }));
+export const embedded: Locks = new Locks(new EmbeddedNode().client());
 export const fence: Promise<number> = locks.lock('a').using((lease: FencedLease) => lease.fence);
 // @ts-expect-error a mutex has no fence
 export const none: Promise<number> = locks.mutex('a').using((lease) => lease.fence);

@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   }
   const from = integer(values.from, 'from', 1);
   const count = integer(values.seeds, 'seeds', 1_000);
-  const total = { seeds: 0, operations: 0, grants: 0, virtualMs: 0 };
+  const total = { seeds: 0, operations: 0, grants: 0, faults: 0, virtualMs: 0 };
   const startedMs = performance.now();
   let toldMs = startedMs;
   for (let seed = from; seed < from + count; seed += 1) {
@@ -61,6 +61,7 @@ async function main(): Promise<void> {
     total.seeds += 1;
     total.operations += outcome.operations;
     total.grants += outcome.grants;
+    total.faults += outcome.faults;
     total.virtualMs += outcome.virtualMs;
     const nowMs = performance.now();
     if (outcome.verdicts.length > 0) {
@@ -78,7 +79,7 @@ async function main(): Promise<void> {
       toldMs = nowMs;
       const seconds = (nowMs - startedMs) / 1000;
       console.log(
-        `${total.seeds} seeds, ${(total.seeds / seconds).toFixed(1)} a second, ${total.operations} operations, ${total.grants} grants, ${(total.virtualMs / 3_600_000).toFixed(2)} virtual hours`,
+        `${total.seeds} seeds, ${(total.seeds / seconds).toFixed(1)} a second, ${total.operations} operations, ${total.grants} grants, ${total.faults} faults, ${(total.virtualMs / 3_600_000).toFixed(2)} virtual hours`,
       );
     }
   }

@@ -130,6 +130,10 @@ class Scenario implements Stage, Workplace {
     this.timeline.after(ms, run);
   }
 
+  struck(): void {
+    this.#faults += 1;
+  }
+
   disturbed(): void {
     this.judge.disturbed();
   }
@@ -139,7 +143,6 @@ class Scenario implements Stage, Workplace {
     brew(this, this.#swarm, faultMs);
     for (const process of this.processes) this.#employ(process);
     await this.#run(faultMs);
-    this.#faults += this.#swarm.faults.size;
     calm(this);
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);

@@ -18,6 +18,8 @@ export interface Stage {
   readonly processes: readonly SimulatedProcess[];
   readonly names: readonly string[];
   note(who: string, what: string): void;
+  /** Counts a fault. */
+  struck(): void;
   /** Tells the judge that something was done which no lock survives. */
   disturbed(): void;
 }
@@ -165,6 +167,7 @@ export function brew(stage: Stage, { faults }: Swarm, untilMs: number): void {
     const delayMs = random.pick(EVERY_MS) * (0.5 + random.fraction());
     if (stage.timeline.nowMs + delayMs >= untilMs) return;
     stage.timeline.after(delayMs, () => {
+      stage.struck();
       random.pick(doings)(stage, random);
       next();
     });
