@@ -8,6 +8,7 @@ export class SimulatedProcess {
   readonly machine: Machine;
   readonly clients: readonly SimulatedClient[];
   readonly locks: Locks;
+  #hasClosed = false;
 
   constructor(
     name: string,
@@ -25,6 +26,16 @@ export class SimulatedProcess {
 
   get isAlive(): boolean {
     return this.machine.state !== 'dead';
+  }
+
+  /** Whether it is gone or has closed while things went wrong: what it could not release is left to its lease. */
+  get hasLeft(): boolean {
+    return !this.isAlive || this.#hasClosed;
+  }
+
+  close(graceMs: number): void {
+    this.#hasClosed = true;
+    void this.locks.close({ graceMs });
   }
 
   crash(): void {

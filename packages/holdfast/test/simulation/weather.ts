@@ -104,7 +104,7 @@ const DOINGS: Partial<Record<Fault, Doing>> = {
     const target = process(stage, random);
     if (!random.chance(0.2) || target.machine.state !== 'running') return;
     stage.note(target.name, 'closes');
-    void target.locks.close({ graceMs: random.pick(SHORT_MS) });
+    target.close(random.pick(SHORT_MS));
   },
   'evict counter': (stage, random) => {
     const target = node(stage, random);
