@@ -57,16 +57,16 @@ export function checkOrphans(
   names: readonly string[],
   processes: readonly SimulatedProcess[],
 ): void {
-  const hasCrashed = processes.some(({ isAlive }) => !isAlive);
+  const hasLost = processes.some(({ hasLeft }) => hasLeft);
   for (const node of nodes) {
     node.state.tick();
     for (const name of names) {
       const value = node.state.databases[0]?.entry(name)?.value;
       if (value === undefined) continue;
       const owner = value.type === 'hash' ? ([...value.fields.keys()][0] ?? '') : '';
-      const isOurs = processes.some(({ locks, isAlive }) => isAlive && owner.startsWith(locks.session));
-      // The owner of a mutex is a secret: it may be the one that crashed.
-      if (isOurs || !hasCrashed)
+      const isOurs = processes.some(({ locks, hasLeft }) => !hasLeft && owner.startsWith(locks.session));
+      // The owner of a mutex is a secret: it may be one that crashed, or closed in an outage.
+      if (isOurs || !hasLost)
         judge.condemn('left', `${name} is still locked on ${node.name}, by nobody (${owner})`);
     }
   }

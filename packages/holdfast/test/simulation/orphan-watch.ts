@@ -46,7 +46,7 @@ export class OrphanWatch {
 
   #lookAt(holder: string, name: string, nowMs: number): void {
     const isLiving = this.#processes.some(
-      ({ locks, isAlive }) => isAlive && holder.startsWith(locks.session),
+      ({ locks, hasLeft }) => !hasLeft && holder.startsWith(locks.session),
     );
     const block = this.#blocks.get(holder);
     if (!isLiving || block === undefined || this.#isOwned(name, block)) {
