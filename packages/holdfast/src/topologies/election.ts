@@ -7,7 +7,7 @@ import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/in
 import type { ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import type { QuorumNode } from './quorum-node.ts';
-import { type AcquireResult, type HoldTerms, type KeepResult, NO_STRAYS, type Protocol } from './topology.ts';
+import type { AcquireResult, HoldTerms, KeepResult, Protocol } from './topology.ts';
 
 type Votes = readonly (AcquireResult | undefined)[];
 type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
@@ -19,8 +19,8 @@ export class Election {
   readonly #protocol: Protocol;
   readonly #terms: HoldTerms;
   readonly #timeoutMs: number;
-  /** Those who were asked, and their answers; the others cannot vote now, and say why. */
-  readonly #asked = new Map<QuorumNode, Promise<AcquireResult>>();
+  /** Those who were asked; the others cannot vote now, and say why. */
+  readonly #asked = new Set<QuorumNode>();
 
   constructor(
     nodes: readonly QuorumNode[],
@@ -60,9 +60,8 @@ export class Election {
   #vote(node: QuorumNode, guardMs: number): Promise<AcquireResult> {
     const obstacle = node.obstacle(guardMs);
     if (obstacle !== null) return Promise.resolve(outage([obstacle]));
-    const vote = node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
-    this.#asked.set(node, vote);
-    return vote;
+    this.#asked.add(node);
+    return node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
   }
 
   #judge(votes: Votes): { votes: Votes; hasWon: boolean } | undefined {
@@ -149,23 +148,10 @@ export class Election {
     const without = count(votes, 'held') + count(votes, 'conflict');
     // Nobody waits for the end of a vote. But a majority of them may have been taken for an owner's.
     const terms = { holder, leaseMs, isQuiet: this.#asked.size - without < this.#majority };
-    for (const [node, vote] of this.#asked) {
-      // Behind the request on its connection, so an answer that comes late is undone as soon as it is given.
-      node.abandon(this.#protocol, terms, NO_STRAYS);
-      // Without an answer nobody knows in which order they arrive.
-      void vote.then((answer) => {
-        if (!isOpen(answer)) return;
-        const untilMs = this.#clock.monotonicMs() + this.#timeoutMs;
-        node.lateReleases.add(this.#protocol, terms, { count: 1, untilMs, leaseMs });
-      });
-    }
+    // Behind the request on its connection, so an answer that comes late is undone as soon as it is given.
+    for (const node of this.#asked) node.abandon(this.#protocol, terms);
     return refusal;
   }
-}
-
-/** Whether it may have been granted, or be granted still. */
-function isOpen(vote: AcquireResult): boolean {
-  return vote.is === 'unknown' || (vote.is === 'refused' && !vote.isCertain);
 }
 
 /** It may help to ask again; and nothing is left of it, because whatever was won is given back. */

@@ -68,8 +68,11 @@ export class LateReleases implements CleanUp {
     return this.#open.size;
   }
 
-  add(protocol: Protocol, terms: ReleaseTerms, strays: Strays = NO_STRAYS): void {
+  add(protocol: Protocol, terms: ReleaseTerms, given: Strays = NO_STRAYS): void {
     if (this.#isStopped) return;
+    // Told twice of one holder: what is known of its unanswered requests is not forgotten.
+    const known = this.#open.get(terms.holder)?.strays ?? NO_STRAYS;
+    const strays = known.untilMs > given.untilMs ? known : given;
     // That request is refused by the server once the call has timed out, so the lease starts by then at the latest.
     const longestMs = Math.max(terms.leaseMs, strays.leaseMs);
     const untilMs =

@@ -16,18 +16,20 @@ import { Backoff } from '../core/backoff.ts';
 import { driftMs } from '../core/instant.ts';
 import type { Random } from '../core/random.ts';
 import type { ServerFailure } from '../errors.ts';
+import { NodePace } from './node-pace.ts';
 import { SingleTopology } from './single.ts';
-import type {
-  AcquireResult,
-  HoldTerms,
-  KeepResult,
-  Protocol,
-  QueryAnswer,
-  QueryCall,
-  ReleaseResult,
-  ReleaseTerms,
-  RenewItem,
-  Strays,
+import {
+  type AcquireResult,
+  type HoldTerms,
+  type KeepResult,
+  NO_STRAYS,
+  type Protocol,
+  type QueryAnswer,
+  type QueryCall,
+  type ReleaseResult,
+  type ReleaseTerms,
+  type RenewItem,
+  type Strays,
 } from './topology.ts';
 
 export interface QuorumOptions {
@@ -39,20 +41,6 @@ export interface QuorumOptions {
   /** How long a server must have run before it votes; null: the longest lease in use. */
   readonly restartGuardMs: number | null;
 }
-
-/** A server's answer may take this share of the lease, within bounds: five of them must fit many times over. */
-const TIMEOUT_SHARE = 1 / 200;
-const TIMEOUT_MS_MIN = 5;
-const TIMEOUT_MS_MAX = 50;
-
-/** A far or busy server gets this many times what it has taken lately. */
-const TIMEOUT_LATENCIES = 4;
-
-/** How much the last answer counts in what a server has taken lately. */
-const LATENCY_SHARE = 0.2;
-
-/** But never more than this share of the lease: past it an attempt is not worth having. */
-const TIMEOUT_SHARE_MAX = 1 / 4;
 
 /** Uptime is told in whole seconds, of the clock and not of the run: it may be this much more than the truth. */
 const UPTIME_ERROR_MS = 1_000;
@@ -80,10 +68,13 @@ export class QuorumNode {
   readonly #agenda: Agenda;
   readonly #options: QuorumOptions;
   readonly #backoff: Backoff;
+  readonly #pace: NodePace;
   #standing: Standing = { is: 'new' };
-  /** Holders that it was asked for and has not released: it is not called for the others while it is away. */
-  readonly #holders = new Set<string>();
-  #latencyMs = 0;
+  /**
+   * Holders that it was asked for and has not released, with the requests of each that went unanswered. It is not
+   * called for others while it is away.
+   */
+  readonly #holders = new Map<string, Strays>();
   /** Called when it is up again. */
   onUp: (() => void) | null = null;
 
@@ -94,6 +85,7 @@ export class QuorumNode {
     this.#single = new SingleTopology(client, agenda, options);
     this.lateReleases = this.#single.lateReleases;
     this.#backoff = new Backoff(options.random);
+    this.#pace = new NodePace(options.nodeTimeoutMs);
   }
 
   get description(): string {
@@ -141,47 +133,70 @@ export class QuorumNode {
     return this.#failure('guard', text);
   }
 
-  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
-    this.#holders.add(terms.holder);
+  async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+    const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
+    this.#holders.set(terms.holder, this.#holders.get(terms.holder) ?? NO_STRAYS);
     // What has been given up meanwhile must not be asked for again: its release has been sent.
     const isWanted = (): boolean => this.#holders.has(terms.holder);
     const ask = (): Promise<AcquireResult> => this.#single.acquire(protocol, terms, limitMs, isWanted);
-    return this.#timed(limitMs, ask, failuresOfAcquire, isWanted);
+    const result = await this.#timed(limitMs, ask, failuresOfAcquire, isWanted);
+    const isOpen = result.is === 'unknown' || (result.is === 'refused' && !result.isCertain);
+    if (isOpen) this.#noteStray(protocol, terms, limitMs);
+    return result;
+  }
+
+  /** It may have been granted, or be granted yet, on a connection that is gone: behind a release that was sent later. */
+  #noteStray(protocol: Protocol, { holder, leaseMs }: HoldTerms, limitMs: number): void {
+    const known = this.#holders.get(holder);
+    const untilMs = this.#agenda.clock.monotonicMs() + limitMs;
+    const strays = { count: (known?.count ?? 0) + 1, untilMs, leaseMs };
+    if (known !== undefined) this.#holders.set(holder, strays);
+    else this.lateReleases.add(protocol, { holder, leaseMs, isQuiet: true }, strays);
   }
 
   raise(protocol: Protocol, terms: HoldTerms, lastFence: number, timeoutMs: number): Promise<KeepResult> {
-    const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
+    const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
     const ask = (): Promise<KeepResult> => this.#single.raise(protocol, terms.holder, lastFence, limitMs);
     return this.#timed(limitMs, ask, failuresOfKeep);
   }
 
   /** One that cannot be asked now gets it when it is back, and costs this caller nothing. */
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    const mayHold = this.#holders.delete(terms.holder);
+    const strays = this.#forget(terms.holder);
+    // Asked before sending: whatever arrives behind this release is not undone by it.
+    const isOpen = strays !== undefined && this.#agenda.clock.monotonicMs() < strays.untilMs;
     const obstacle = this.obstacle(0);
-    const limitMs = this.#timeoutMs(terms.leaseMs, timeoutMs);
+    const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
     const result: ReleaseResult =
       obstacle === null
         ? await this.#timed(limitMs, () => this.#single.release(protocol, terms, limitMs), failuresOfKeep)
         : { is: 'failed', servers: [obstacle] };
-    if (result.is === 'failed' && mayHold) this.lateReleases.add(protocol, terms);
+    if (strays !== undefined && (result.is === 'failed' || isOpen)) {
+      this.lateReleases.add(protocol, { ...terms, isQuiet: result.is !== 'failed' }, strays);
+    }
     return result;
   }
 
+  #forget(holder: string): Strays | undefined {
+    const strays = this.#holders.get(holder);
+    this.#holders.delete(holder);
+    return strays;
+  }
+
   /** Takes back a vote, or a hold that is given up, whatever became of the request for it. */
-  abandon(protocol: Protocol, terms: ReleaseTerms, strays: Strays): void {
-    if (this.#holders.delete(terms.holder)) this.lateReleases.add(protocol, terms, strays);
+  abandon(protocol: Protocol, terms: ReleaseTerms): void {
+    const strays = this.#forget(terms.holder);
+    if (strays !== undefined) this.lateReleases.add(protocol, terms, strays);
   }
 
   recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
-    const limitMs = this.#timeoutMs(item.leaseMs, timeoutMs);
+    const limitMs = this.#pace.timeoutMs(item.leaseMs, timeoutMs);
     const ask = (): Promise<KeepResult> => this.#single.recount(protocol, item, count, limitMs);
     return this.#timed(limitMs, ask, failuresOfKeep);
   }
 
   renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
-    const limitMs = this.#timeoutMs(Math.min(...items.map((item) => item.leaseMs)), timeoutMs);
+    const limitMs = this.#pace.timeoutMs(Math.min(...items.map((item) => item.leaseMs)), timeoutMs);
     const ask = (): Promise<readonly KeepResult[]> => this.#single.renew(items, limitMs);
     return this.#timed(limitMs, ask, ([first]) => (first === undefined ? [] : failuresOfKeep(first)));
   }
@@ -203,12 +218,6 @@ export class QuorumNode {
     return this.#single.close();
   }
 
-  #timeoutMs(leaseMs: number, limitMs: number): number {
-    const byLeaseMs = Math.min(Math.max(leaseMs * TIMEOUT_SHARE, TIMEOUT_MS_MIN), TIMEOUT_MS_MAX);
-    const bySpeedMs = Math.min(this.#latencyMs * TIMEOUT_LATENCIES, leaseMs * TIMEOUT_SHARE_MAX);
-    return Math.min(this.#options.nodeTimeoutMs ?? Math.max(byLeaseMs, bySpeedMs), limitMs);
-  }
-
   /** Asks, and learns from the answer how fast it is, or from its absence that it is down. */
   async #timed<Result>(
     limitMs: number,
@@ -218,14 +227,17 @@ export class QuorumNode {
   ): Promise<Result> {
     const { clock } = this.#agenda;
     const { connections } = this.#client;
-    const sentMs = clock.monotonicMs();
+    let sentMs = clock.monotonicMs();
     let result = await ask();
     // The answer may have come while nobody could read it. Every request states its target, so it may be repeated.
     const hasStalled = clock.monotonicMs() - sentMs > limitMs + STALL_MS;
     const isLost = hasStalled && failuresOf(result).some(({ kind }) => kind !== 'reply');
-    if (isLost && this.isUp && mayRepeat()) result = await ask();
+    if (isLost && this.isUp && mayRepeat()) {
+      sentMs = clock.monotonicMs();
+      result = await ask();
+    }
     const failure = failuresOf(result).find(({ kind }) => kind !== 'reply' && kind !== 'late');
-    if (failure === undefined) this.#noteLatency(clock.monotonicMs() - sentMs);
+    if (failure === undefined) this.#pace.note(clock.monotonicMs() - sentMs);
     // Unless it has come back meanwhile: then this says nothing about how it is now.
     else if (this.#standing.is === 'up' && this.#client.connections === connections) this.#fall(failure);
     return result;
@@ -235,10 +247,6 @@ export class QuorumNode {
     answers.flatMap(({ reply }) =>
       reply instanceof CallFailure ? [this.#failure(reply.kind, reply.text)] : [],
     );
-
-  #noteLatency(tookMs: number): void {
-    this.#latencyMs += (tookMs - this.#latencyMs) * LATENCY_SHARE;
-  }
 
   #fall(failure: ServerFailure): void {
     const askAtMs = this.#agenda.clock.monotonicMs() + this.#backoff.nextMs();
@@ -258,8 +266,7 @@ export class QuorumNode {
     if ('kind' in health) return this.#fall(health);
     this.#backoff.reset();
     const heardMs = clock.monotonicMs();
-    // A first guess, with a handshake in it perhaps; the answers that follow put it right.
-    this.#latencyMs = heardMs - sentMs;
+    this.#pace.guess(heardMs - sentMs);
     const { connections } = this.#client;
     // The latest that it can have been.
     const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;

@@ -9,20 +9,18 @@ import { count, countPending, decide } from './ballot.ts';
 import { Election } from './election.ts';
 import { QuorumChannel } from './quorum-channel.ts';
 import { type Joining, QuorumNode, type QuorumOptions } from './quorum-node.ts';
-import {
-  type AcquireResult,
-  type CleanUp,
-  type HoldTerms,
-  type KeepResult,
-  NO_STRAYS,
-  type Protocol,
-  type QueryAnswer,
-  type QueryCall,
-  type ReleaseResult,
-  type ReleaseTerms,
-  type RenewItem,
-  type Strays,
-  type Topology,
+import type {
+  AcquireResult,
+  CleanUp,
+  HoldTerms,
+  KeepResult,
+  Protocol,
+  QueryAnswer,
+  QueryCall,
+  ReleaseResult,
+  ReleaseTerms,
+  RenewItem,
+  Topology,
 } from './topology.ts';
 
 /** At a first use, once a majority is there, the others get this long to join: it costs one deadline, once. */
@@ -283,8 +281,9 @@ class QuorumCleanUp implements CleanUp {
     return Math.max(...this.#nodes.map(({ lateReleases }) => lateReleases.size));
   }
 
-  add(protocol: Protocol, terms: ReleaseTerms, strays: Strays = NO_STRAYS): void {
-    for (const node of this.#nodes) node.abandon(protocol, terms, strays);
+  /** Each server knows its own unanswered requests. */
+  add(protocol: Protocol, terms: ReleaseTerms): void {
+    for (const node of this.#nodes) node.abandon(protocol, terms);
   }
 
   async flush(): Promise<void> {
