@@ -61,7 +61,7 @@ describe('one server', () => {
   ])('that refuses an acquire as late is asked %s', async (_, isWanted, asked, result) => {
     const { stage, process } = setup();
     const { client, topology } = process;
-    client.next('lock.acquire', says([OUTCOMES.LATE, 1_700_000_000_000]));
+    client.next('lock.acquire', says([OUTCOMES.LATE, Math.floor(stage.server.timeMs)]));
     const protocol = process.lockProtocol('a');
     const acquiring = topology.acquire(protocol, TERMS, 500, () => isWanted);
     expect(await stage.until(acquiring)).toMatchObject(result);
