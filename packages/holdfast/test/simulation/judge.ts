@@ -11,18 +11,32 @@ export interface Verdict {
   readonly text: string;
 }
 
-export interface Tenure {
+/** One lease, from the moment its caller has it. */
+export class Tenure {
   readonly lease: Lease;
   readonly process: SimulatedProcess;
   readonly name: string;
   /** The tenure of which this is a re-entry, or itself. */
   readonly root: Tenure;
+  /** Asked for at once: a signal that nobody has asked for cannot be told. */
   readonly signal: AbortSignal;
-  isReleased: boolean;
   /** When it ends for its owner, by the owner's monotonic clock, as far as was last seen. */
-  endsMs: number;
+  endsMs = 0;
   /** Since when somebody else holds it too. */
-  sharedSinceMs: number | null;
+  sharedSinceMs: number | null = null;
+
+  constructor(lease: Lease, process: SimulatedProcess, name: string, root: Tenure | null) {
+    this.lease = lease;
+    this.process = process;
+    this.name = name;
+    this.root = root ?? this;
+    this.signal = lease.signal;
+  }
+
+  /** A mutex has none. */
+  get fence(): number | undefined {
+    return (this.lease as Partial<FencedLease>).fence;
+  }
 }
 
 /** Timers fire on whole milliseconds, and an owner is told in the turn after. */
@@ -72,23 +86,10 @@ export class Judge {
   /** A caller has been given a lease. */
   granted(lease: Lease, process: SimulatedProcess, name: string, within: Tenure | null): Tenure {
     this.grants += 1;
-    const { signal } = lease;
-    const tenure = {
-      lease,
-      process,
-      name,
-      signal,
-      isReleased: false,
-      endsMs: 0,
-      sharedSinceMs: null,
-    } as unknown as Tenure;
+    const { fence } = lease as Partial<FencedLease>;
     // Only a re-entry that shares the hold of the one above is a part of it; it may have come in by the front door.
-    const isPart =
-      within !== null &&
-      (within.lease as FencedLease).fence === (lease as FencedLease).fence &&
-      within.lease.isHeld;
-    Object.assign(tenure, { root: isPart ? within.root : tenure });
-    const fence = (lease as FencedLease).fence;
+    const isPart = within !== null && within.fence === fence && within.lease.isHeld;
+    const tenure = new Tenure(lease, process, name, isPart ? within.root : null);
     this.#note(
       process.name,
       `has ${name}${fence === undefined ? '' : ` with fence ${fence}`} for ${lease.remainingMs.toFixed(1)} ms`,
@@ -102,7 +103,6 @@ export class Judge {
 
   /** The owner is about to give it back. */
   released(tenure: Tenure): void {
-    tenure.isReleased = true;
     this.#tenures.delete(tenure);
     this.#note(tenure.process.name, `releases ${tenure.name}`);
   }
@@ -121,11 +121,6 @@ export class Judge {
   /** Who claims a name now. */
   *claims(name: string): Generator<Tenure> {
     for (const tenure of this.#tenures) if (tenure.name === name && tenure.lease.isHeld) yield tenure;
-  }
-
-  /** The owner's process is gone. */
-  died(process: SimulatedProcess): void {
-    for (const tenure of [...this.#tenures]) if (tenure.process === process) this.#tenures.delete(tenure);
   }
 
   #checkAlone(tenure: Tenure): void {

@@ -1,5 +1,4 @@
 /** Looks, once the world is calm, for locks that a living process has on a node and nobody in it knows of. */
-import type { FencedLease } from '../../src/index.ts';
 import type { Judge } from './judge.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SimulatedNode } from './simulated-node.ts';
@@ -60,8 +59,7 @@ export class OrphanWatch {
   }
 
   #isOwned(name: string, block: { first: number; last: number }): boolean {
-    for (const { lease } of this.#judge.claims(name)) {
-      const { fence } = lease as FencedLease;
+    for (const { fence = 0 } of this.#judge.claims(name)) {
       if (fence >= block.first && fence <= block.last) return true;
     }
     return false;

@@ -20,8 +20,9 @@ export class SimulatedProcess {
     this.name = name;
     this.machine = machine;
     this.clients = clients;
+    const [only, ...others] = seams;
     this.locks =
-      seams.length === 1 ? new Locks(seams[0] as Client, options) : new Locks(seams as never, options);
+      only !== undefined && others.length === 0 ? new Locks(only, options) : new Locks(seams, options);
   }
 
   get isAlive(): boolean {

@@ -11,16 +11,10 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 export class Timeline {
   #nowMs = 0;
   #made = 0;
-  #done = 0;
   readonly #heap: Event[] = [];
 
   get nowMs(): number {
     return this.#nowMs;
-  }
-
-  /** How many events have happened. */
-  get done(): number {
-    return this.#done;
   }
 
   after(delayMs: number, run: () => void): void {
@@ -49,7 +43,6 @@ export class Timeline {
       if (isOver()) return;
       this.#take();
       this.#nowMs = next.atMs;
-      this.#done += 1;
       next.run();
       await nextTurn();
     }
