@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { type Bench, held, type Subject, useBench } from './acquire-support.ts';
 
 /** Where a test is not about it: longer than the machine stalls. */
-export const NODE_TIMEOUT_MS = 1_000;
+const NODE_TIMEOUT_MS = 1_000;
 
 /** A server by where it listens. */
 interface Way {
