@@ -7,6 +7,8 @@ export class Ledger {
   readonly #increments = new Map<string, number>();
   /** The largest fence that each name has written with. */
   readonly #written = new Map<string, number>();
+  /** Whose write was taken last, by the place of its grant. */
+  readonly #place = new Map<string, number>();
   /** The order in which the servers granted, by fence: the first of a block, and its place. */
   readonly #granted = new Map<string, { first: number; last: number }[]>();
 
@@ -37,12 +39,19 @@ export class Ledger {
     blocks.push({ first, last: first + count - 1 });
   }
 
-  /** A write with a fence. True when the store takes it. */
-  writeFenced(name: string, fence: number): boolean {
-    const largest = this.#written.get(name) ?? 0;
-    if (fence < largest) return false;
+  /** A write with a fence, which the store takes unless it has seen a larger one. */
+  writeFenced(name: string, fence: number): void {
+    if (fence < (this.#written.get(name) ?? 0)) return;
     this.#written.set(name, fence);
-    return true;
+    const blocks = this.#granted.get(name) ?? [];
+    const place = blocks.findLastIndex(({ first, last }) => first <= fence && fence <= last);
+    if (this.#judge.areFencesSure && place < (this.#place.get(name) ?? place)) {
+      this.#judge.condemn(
+        'fences',
+        `${name}: the store took a write of an earlier owner, with fence ${fence}`,
+      );
+    }
+    this.#place.set(name, place);
   }
 
   /** Every increment counts, if nobody was ever beside the owner. */
