@@ -25,11 +25,11 @@ afterEach(async () => {
   for (const client of clients) client.disconnect();
 });
 
-describe.each(Object.entries(REDLOCKS))('beside %s', (_, Redlock) => {
+describe.each(Object.entries(REDLOCKS))('beside %s', (_, makeRedlock) => {
   const once = (): ForeignRedlock =>
-    quiet(new Redlock(clients, { retryCount: 0, retryDelay: 1, retryJitter: 0 }));
+    quiet(makeRedlock(clients, { retryCount: 0, retryDelay: 1, retryJitter: 0 }));
   const patient = (): ForeignRedlock =>
-    quiet(new Redlock(clients, { retryCount: 2_000, retryDelay: 10, retryJitter: 10 }));
+    quiet(makeRedlock(clients, { retryCount: 2_000, retryDelay: 10, retryJitter: 10 }));
 
   function quiet(redlock: ForeignRedlock): ForeignRedlock {
     // They tell each failed attempt as an error event too.
