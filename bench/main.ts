@@ -3,7 +3,10 @@
  *
  *     npm run bench -- [--quick] [--scenario <name>]... [--contestant <id>]... [--json]
  */
+import { relative } from 'node:path';
 import { readArguments } from './arguments.ts';
+import { describeMachine } from './machine.ts';
+import { writeReport } from './output/report.ts';
 import { terminalText } from './output/terminal.ts';
 import { PROGRAMME } from './programme.ts';
 import { Progress } from './progress.ts';
@@ -12,7 +15,7 @@ import { startServer } from './server.ts';
 import type { Table } from './table.ts';
 
 async function main(): Promise<void> {
-  const { isQuick, isJson, scenarios, isAsked } = readArguments(PROGRAMME);
+  const { isQuick, isJson, isWhole, scenarios, isAsked } = readArguments(PROGRAMME);
   const progress = new Progress();
   const server = await startServer();
   const tables: Table[] = [];
@@ -22,7 +25,10 @@ async function main(): Promise<void> {
     tables.push(...played);
     if (!isJson) for (const table of played) process.stdout.write(`${terminalText(table)}\n`);
   }
-  if (isJson) process.stdout.write(`${JSON.stringify({ tables }, null, 2)}\n`);
+  const report = { machine: describeMachine(), isQuick, tables };
+  const path = await writeReport(report, isWhole && !isQuick);
+  process.stderr.write(`written to ${relative(process.cwd(), path)}\n`);
+  if (isJson) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 }
 
 // A library whose connection was dropped may reject promises that nobody holds any more.

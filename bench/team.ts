@@ -14,7 +14,7 @@ const PLAYER = fileURLToPath(new URL('player.ts', import.meta.url));
 const START_MS_MAX = 20_000;
 const OPEN_MS_MAX = 5_000;
 /** How long those who still wait may take to leave; then the process is worth less than the time. */
-const CLOSE_MS_MAX = 1_000;
+const CLOSE_MS_MAX = 400;
 
 class Player {
   readonly #process: ChildProcess;

@@ -1,6 +1,5 @@
 /** Clients with their default settings, as the READMEs show them, that do not print each error of a broken server. */
 import { Redis } from 'ioredis';
-import { createClient } from 'redis';
 
 const HOST = '127.0.0.1';
 
@@ -10,6 +9,8 @@ export function ioredis(port: number, options: { readonly lazyConnect?: boolean 
   return redis;
 }
 
-export function nodeRedis(port: number) {
+/** Loaded when it is wanted: it takes longer than everything else that a process here starts with. */
+export async function nodeRedis(port: number) {
+  const { createClient } = await import('redis');
   return createClient({ socket: { host: HOST, port } }).on('error', () => {});
 }

@@ -32,7 +32,7 @@ function entrant(client: Entrant['client'], kind: Kind, options: LocksOptions = 
     sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, ssubscribe: 1, sunsubscribe: 1 },
     // holdfast makes connections of its own from the settings of the client it is given: that one need not connect.
     open: async (port) => {
-      const redis = client === 'ioredis' ? ioredis(port, { lazyConnect: true }) : nodeRedis(port);
+      const redis = client === 'ioredis' ? ioredis(port, { lazyConnect: true }) : await nodeRedis(port);
       return contestant(new Locks(redis, options), kind);
     },
     ...(client === 'ioredis' && !isStrict

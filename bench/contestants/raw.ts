@@ -29,7 +29,7 @@ async function openIoredis(port: number): Promise<Contestant> {
 }
 
 async function openNodeRedis(port: number): Promise<Contestant> {
-  const redis = nodeRedis(port);
+  const redis = await nodeRedis(port);
   await redis.connect();
   const sha = await redis.scriptLoad(COMPARE_AND_DELETE);
   return {

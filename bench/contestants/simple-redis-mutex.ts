@@ -3,16 +3,21 @@ import { lock } from 'simple-redis-mutex';
 import { type Contestant, type Entrant, README, RETRY_MS_TUNED, TUNED } from '../contestant.ts';
 import { nodeRedis } from './connection.ts';
 
-/** Its README wants the same client throughout a process: its one subscriber hangs on the first it meets. */
-const clients = new Map<number, Promise<ReturnType<typeof nodeRedis>>>();
+type Client = Awaited<ReturnType<typeof nodeRedis>>;
 
-function clientOf(port: number): Promise<ReturnType<typeof nodeRedis>> {
-  const known = clients.get(port);
-  if (known !== undefined) return known;
-  const redis = nodeRedis(port);
-  const connected = redis.connect().then(() => redis);
-  clients.set(port, connected);
-  return connected;
+/** Its README wants the same client throughout a process: its one subscriber hangs on the first it meets. */
+const clients = new Map<number, Promise<Client>>();
+
+async function connect(port: number): Promise<Client> {
+  const redis = await nodeRedis(port);
+  await redis.connect();
+  return redis;
+}
+
+function clientOf(port: number): Promise<Client> {
+  const client = clients.get(port) ?? connect(port);
+  clients.set(port, client);
+  return client;
 }
 
 async function open(port: number, options: { readonly pollingInterval?: number }): Promise<Contestant> {

@@ -18,7 +18,8 @@ export const heap: Scenario = {
       async (entrant, round) => {
         await using team = new Team(1, port);
         const prefix = `heap:${entrant.id}:${round}`;
-        return team.with(entrant, async () => {
+        // Awaited here: the team goes as soon as this function returns.
+        return await team.with(entrant, async () => {
           const [result] = await team.all('heap', { prefix, leases: COUNT, waiters: COUNT }, LIMIT_MS);
           if (result === undefined) throw new Error('expected an answer of the only process');
           // Giving all of it back would take longer than starting anew.

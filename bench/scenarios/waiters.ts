@@ -1,7 +1,8 @@
 /** Ten to ten thousand waiters on one key in one process, beside the raw client behind a local line. */
 import { Redis } from 'ioredis';
 import { CONTEST_COLUMNS, playContest } from '../contest.ts';
-import { contended } from '../field.ts';
+import type { Entrant } from '../contestant.ts';
+import { contended, isEager } from '../field.ts';
 import { multipleOf, withBestPeer, withRatio } from '../ratio.ts';
 import { inRounds, type Outcome } from '../rounds.ts';
 import type { Context, Scenario } from '../scenario.ts';
@@ -13,33 +14,48 @@ const YARDSTICK = 'raw-handover';
 interface Crowd {
   readonly waiters: number;
   readonly sectionMs: number;
+  /** With the settings of their READMEs, with eager ones only, or not at all. */
+  readonly peers: 'all' | 'eager' | 'none';
 }
 
-const CROWDS: readonly Crowd[] = [10, 100, 1_000, 10_000].flatMap((waiters) => [
-  { waiters, sectionMs: 0 },
-  { waiters, sectionMs: 1 },
-]);
+const CROWDS: readonly Crowd[] = [10, 100, 1_000, 10_000].flatMap((waiters): Crowd[] => {
+  const peers = waiters === 100 ? 'all' : 'eager';
+  return [
+    { waiters, sectionMs: 0, peers },
+    { waiters, sectionMs: 1, peers },
+  ];
+});
 
-/** Enough to see what the bars speak of: the hundred, and whether the cost stays flat. */
+/**
+ * Enough to see what the bars speak of: the hundred, and whether the cost stays flat. Ten thousand pollers take
+ * seconds to start and to end, so at that size a quick run leaves them out.
+ */
 const CROWDS_QUICK: readonly Crowd[] = [
-  { waiters: 10, sectionMs: 0 },
-  { waiters: 100, sectionMs: 0 },
-  { waiters: 100, sectionMs: 1 },
-  { waiters: 10_000, sectionMs: 0 },
+  { waiters: 10, sectionMs: 0, peers: 'eager' },
+  { waiters: 100, sectionMs: 0, peers: 'eager' },
+  { waiters: 100, sectionMs: 1, peers: 'eager' },
+  { waiters: 10_000, sectionMs: 0, peers: 'none' },
 ];
+
+function field({ peers }: Crowd, context: Context): Entrant[] {
+  const all = contended(context, YARDSTICK);
+  if (peers === 'none') return all.filter(({ role }) => role !== 'peer');
+  return peers === 'eager' ? all.filter(isEager) : all;
+}
 
 async function playCrowd(crowd: Crowd, team: Team, admin: Redis, context: Context): Promise<Outcome[]> {
   const { isQuick, progress } = context;
   const windows = isQuick
     ? { warmMs: 100, windowMs: 250, guardMs: 80 }
-    : { warmMs: 300, windowMs: 1_500, guardMs: 300 };
-  const title = `${crowd.waiters} waiters, section of ${crowd.sectionMs} ms`;
+    : { warmMs: 300, windowMs: 1_000, guardMs: 300 };
+  const { waiters, sectionMs } = crowd;
+  const title = `${waiters} waiters, section of ${sectionMs} ms`;
   const played = await inRounds(
-    contended(context, YARDSTICK),
+    field(crowd, context),
     { title, rounds: isQuick ? 3 : 5, progress },
     (entrant, round) => {
-      const key = `waiters:${crowd.waiters}:${crowd.sectionMs}:${entrant.id}:${round}`;
-      return playContest(team, admin, entrant, { key, ...crowd, ...windows });
+      const key = `waiters:${waiters}:${sectionMs}:${entrant.id}:${round}`;
+      return playContest(team, admin, entrant, { key, waiters, sectionMs, ...windows });
     },
   );
   const compared = withRatio(played, 'speed', () => YARDSTICK, multipleOf('perSecond'));
@@ -69,8 +85,11 @@ function crowdTable({ waiters, sectionMs }: Crowd, outcomes: readonly Outcome[])
 function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
   const empty = [...played].filter(([{ sectionMs }]) => sectionMs === 0);
   const [, first = []] = empty[0] ?? [];
-  const outcomes = first.map(({ entrant }, i): Outcome => {
-    const own = empty.map(([{ waiters }, outcomes]) => ({ waiters, outcome: outcomes[i] }));
+  const outcomes = first.map(({ entrant }): Outcome => {
+    const own = empty.map(([{ waiters }, outcomes]) => ({
+      waiters,
+      outcome: outcomes.find((outcome) => outcome.entrant === entrant),
+    }));
     const rounds = (own[0]?.outcome?.rounds ?? []).map((_, round) =>
       Object.fromEntries(
         own.map(({ waiters, outcome }) => [

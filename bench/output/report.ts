@@ -1,0 +1,38 @@
+/**
+ * Writes the page, its charts and the figures behind them. A full run of everything replaces the committed results;
+ * any other is written beside them, into a folder that is not committed.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Machine } from '../machine.ts';
+import type { Table } from '../table.ts';
+import { chartText } from './chart.ts';
+import { pageText } from './markdown.ts';
+
+const BENCH = fileURLToPath(new URL('..', import.meta.url));
+const CHARTS = 'charts';
+
+export interface Report {
+  readonly machine: Machine;
+  readonly isQuick: boolean;
+  readonly tables: readonly Table[];
+}
+
+/** Returns the path of the page. */
+export async function writeReport(report: Report, isOfficial: boolean): Promise<string> {
+  const folder = isOfficial ? BENCH : join(BENCH, 'out');
+  await rm(join(folder, CHARTS), { recursive: true, force: true });
+  await mkdir(join(folder, CHARTS), { recursive: true });
+  const charts = new Map<string, string>();
+  for (const table of report.tables) {
+    const chart = chartText(table);
+    if (chart === null) continue;
+    charts.set(table.id, `${CHARTS}/${table.id}.svg`);
+    await writeFile(join(folder, CHARTS, `${table.id}.svg`), chart);
+  }
+  const path = join(folder, 'RESULTS.md');
+  await writeFile(path, pageText(report.tables, { ...report, charts }));
+  await writeFile(join(folder, 'results.json'), `${JSON.stringify(report, null, 1)}\n`);
+  return path;
+}
