@@ -88,7 +88,11 @@ export class NodeState implements Moment {
 
   /** Begins anew, as a process does: with what a snapshot holds or with nothing, and always without scripts. */
   start(snapshot?: NodeSnapshot): void {
-    for (const { peer } of [...this.connections]) peer.close();
+    for (const connection of [...this.connections]) {
+      // At once: a socket tells its end a turn later, and must not hear from the next life.
+      this.disconnect(connection);
+      connection.peer.close();
+    }
     this.scripts.clear();
     this.commandCounts.clear();
     this.runId = this.#random.token() + this.#random.token().slice(0, 8);
