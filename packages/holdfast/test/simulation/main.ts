@@ -9,8 +9,8 @@ const LINES_MAX = 400;
 function integer(text: string | undefined, name: string, fallback: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new TypeError(`expected --${name} to be an integer, got ${text}`);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new TypeError(`expected --${name} to be a whole number of at least 1, got ${text}`);
   return value;
 }
 
