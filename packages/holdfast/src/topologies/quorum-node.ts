@@ -195,10 +195,16 @@ export class QuorumNode {
     return this.#timed(limitMs, ask, failuresOfKeep);
   }
 
-  renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+  async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
     const limitMs = this.#pace.timeoutMs(Math.min(...items.map((item) => item.leaseMs)), timeoutMs);
     const ask = (): Promise<readonly KeepResult[]> => this.#single.renew(items, limitMs);
-    return this.#timed(limitMs, ask, ([first]) => (first === undefined ? [] : failuresOfKeep(first)));
+    const answers = await this.#timed(limitMs, ask, ([first]) => (first ? failuresOfKeep(first) : []));
+    for (const [i, { holder }] of items.entries()) {
+      // What it has not it need not release, unless a request for it may still be on its way.
+      const isGone = answers[i]?.is === 'gone' && this.#holders.get(holder) === NO_STRAYS;
+      if (isGone) this.#holders.delete(holder);
+    }
+    return answers;
   }
 
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {

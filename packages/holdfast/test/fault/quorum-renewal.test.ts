@@ -85,6 +85,21 @@ describe.each(SUBJECTS)('a $kind that is renewed', (subject) => {
     await quorum.untilFree(subject, name);
   });
 
+  test('that is lost is released where it may still be, and not where it is known to be gone', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    const name = quorum.name();
+    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    await quorum.remove(name, [0, 1, 2]);
+    expect(await lost(lease)).toMatchObject({ reason: 'gone' });
+    await quorum.untilFree(subject, name);
+    const releases = proxies.map(
+      ({ history }) => history.filter((args) => subject.releases(args) && args.includes(name)).length,
+    );
+    expect(releases).toEqual([0, 0, 0, 1, 1]);
+  });
+
   test('is lost at its end by our own timer when a majority hangs, before anybody else can have it', async () => {
     const locks = await quorum.assembled(subject, { nodeTimeoutMs: 200 });
     const name = quorum.name();

@@ -4,7 +4,7 @@ import type { Lease } from '../../src/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { listeners, SUBJECTS, type Subject } from './acquire-support.ts';
+import { listeners, MUTEX, SUBJECTS, type Subject } from './acquire-support.ts';
 import { useQuorumBench, useServers } from './quorum-support.ts';
 
 const servers = useServers(5);
@@ -92,4 +92,17 @@ describe.each(SUBJECTS)('a waiter for a $kind', (subject) => {
     for (const count of attempts) expect(count).toBeLessThanOrEqual(6);
     expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
   });
+});
+
+test('a waiter listens on a server that was away when it began to wait', async () => {
+  await quorum.server(4).kill();
+  const [locks, others] = [quorum.session(), quorum.session()];
+  const name = quorum.name();
+  const lease = await others.mutex(name).acquire();
+  const waiting = locks.mutex(name).acquire();
+  await listening(MUTEX, name, [0, 1, 2, 3]);
+  await quorum.server(4).restart();
+  // Found by its next attempt, a few seconds later at most.
+  await listening(MUTEX, name, [4]);
+  expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
 });
