@@ -13,6 +13,8 @@ export interface Kept {
 export interface Contestant {
   /** Waits for the lock. Rejects when the library gives up waiting. */
   take(key: string): Promise<Release>;
+  /** The library's own call behind `take`, with nothing of ours around it: for weighing what it keeps in memory. */
+  bare?(key: string): Promise<unknown>;
   /** Takes a lease and lets the library renew it. Absent: it does not renew. */
   keep?(key: string, leaseMs: number): Promise<Kept>;
   /** Drops the connections at once. */

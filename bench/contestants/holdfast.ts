@@ -11,6 +11,7 @@ function contestant(locks: Locks, kind: Kind): Contestant {
       const lease = await locks[kind](key).acquire();
       return () => lease.release();
     },
+    bare: (key) => locks[kind](key).acquire(),
     async keep(key, leaseMs) {
       const lease = await locks[kind](key).acquire({ leaseMs });
       return { isLost: () => !lease.isHeld, release: () => lease.release() };

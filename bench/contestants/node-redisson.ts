@@ -21,6 +21,7 @@ async function open(port: number): Promise<Contestant> {
       await lock.lock();
       return () => lock.unlock();
     },
+    bare: (key) => usual.getLock(key).lock(),
     async keep(key, leaseMs) {
       brief ??= redisson(port, leaseMs);
       const lock = brief.getLock(key);

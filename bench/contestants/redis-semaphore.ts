@@ -13,6 +13,7 @@ async function open(ports: readonly number[]): Promise<Contestant> {
       await mutex.acquire();
       return () => mutex.release();
     },
+    bare: (key) => new Mutex(client, key).acquire(),
     async keep(key, leaseMs) {
       // Its own answer to a loss is an error that nobody catches; the README shows this listener for it.
       const mutex = new Mutex(client, key, { lockTimeout: leaseMs, onLockLost: () => {} });

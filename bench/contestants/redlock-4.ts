@@ -28,6 +28,7 @@ async function open(ports: readonly number[], options: Options): Promise<Contest
       const lock = await redlock.lock(key, LEASE_MS);
       return () => lock.unlock();
     },
+    bare: (key) => redlock.lock(key, LEASE_MS),
     async close() {
       for (const client of clients) client.disconnect();
     },

@@ -25,6 +25,7 @@ export function redlockContestant(redlock: RedlockLike, clients: readonly Redis[
       const lock = await redlock.acquire([key], LEASE_MS);
       return () => lock.release();
     },
+    bare: (key) => redlock.acquire([key], LEASE_MS),
     keep: (key, leaseMs) => keepInside((body) => redlock.using([key], leaseMs, body)),
     async close() {
       for (const client of clients) client.disconnect();

@@ -29,6 +29,7 @@ async function open(ports: readonly number[], retry: Partial<typeof TUNED_RETRY>
       const handle = await lock.acquire();
       return () => lock.release(handle);
     },
+    bare: (key) => lockOf(key, LEASE_MS).acquire(),
     keep: (key, leaseMs) => keepInside((body) => lockOf(key, leaseMs).using(body)),
     async close() {
       for (const client of clients) client.disconnect();

@@ -27,6 +27,7 @@ async function open(port: number, options: { readonly pollingInterval?: number }
   await release();
   return {
     take: (key) => lock(redis, key, options),
+    bare: (key) => lock(redis, key, options),
     // The client is the process's own and ends with it.
     async close() {},
   };

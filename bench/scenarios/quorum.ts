@@ -62,7 +62,7 @@ async function playOn(servers: readonly BenchServer[], state: State, context: Co
   const contestants = await openAll(able, (entrant) => entrant.openQuorum?.(ports));
   const title = `quorum of ${NODES}, ${state.title}`;
   // Once while all is well: whoever is used in earnest was connected before the fault.
-  const plan = { title, pairs: 20, limitMs: 2_000, progress };
+  const plan = { title, pairs: 20, limitMs: 1_500, progress };
   await inBlocks(contestants, { ...plan, rounds: 1, turns: 1 });
   await state.strike(servers);
   const played = await inBlocks(contestants, {

@@ -52,7 +52,7 @@ export const renewal: Scenario = {
     const { port, isQuick, progress } = context;
     const admin = new Redis(port, '127.0.0.1');
     await using team = new Team(1, port);
-    const windowMs = isQuick ? 1_000 : 10_000;
+    const windowMs = isQuick ? 700 : 10_000;
     const outcomes = await inRounds(
       eager(context).filter(({ canKeep }) => canKeep),
       { title: `${LEASES} renewed leases`, rounds: isQuick ? 3 : 5, progress },

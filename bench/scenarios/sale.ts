@@ -51,7 +51,7 @@ export const sale: Scenario = {
     const { port, isQuick, progress } = context;
     const admin = new Redis(port, '127.0.0.1');
     await using team = new Team(SHOPS, port);
-    const extent = isQuick ? { items: 500, limitMs: 700 } : { items: 5_000, limitMs: 6_000 };
+    const extent = isQuick ? { items: 500, limitMs: 600 } : { items: 5_000, limitMs: 6_000 };
     const played = await inRounds(
       withControl(contended(context, YARDSTICK), context),
       { title: 'inventory sale', rounds: isQuick ? 3 : 5, progress },

@@ -33,7 +33,6 @@ const CROWDS: readonly Crowd[] = [10, 100, 1_000, 10_000].flatMap((waiters): Cro
 const CROWDS_QUICK: readonly Crowd[] = [
   { waiters: 10, sectionMs: 0, peers: 'eager' },
   { waiters: 100, sectionMs: 0, peers: 'eager' },
-  { waiters: 100, sectionMs: 1, peers: 'eager' },
   { waiters: 10_000, sectionMs: 0, peers: 'none' },
 ];
 
