@@ -65,7 +65,7 @@ export function drawSwarm(prng: Prng, nodes: number): Swarm {
   const faults = new Set<Fault>(bearable.filter(() => prng.chance(0.35)));
   const isInModel = prng.chance(MODEL_SHARE);
   // A machine that sleeps and whose wall clock is set back has no clock left that shows how much time went by.
-  if (isInModel && faults.has('suspend')) faults.delete('client wall jump');
+  if (faults.has('suspend')) faults.delete('client wall jump');
   if (!isInModel) {
     const breaking = breakingFaults(nodes);
     faults.add(prng.pick(breaking));
