@@ -59,7 +59,7 @@ const METHOD = [
   'How to read it:',
   '',
   '- All contestants play in one run, one after the other in every round, each round beginning with another. A ratio compares two contestants within one round; the table shows the median of the rounds and, in brackets, the lowest and the highest.',
-  '- Bare times depend on the machine, which was not idle by itself: servers and clients share its cores. Ratios carry over, milliseconds do not.',
+  '- Servers and clients share the cores of one machine. Ratios carry over to another, milliseconds do not.',
   '- "As its README" is the setting that a library shows its users, "10 ms retry" the same library told to look every 10 ms and never to give up. Where nobody waits the two are the same and play once.',
   '- "Commands each" is what a contestant sent to Redis for each acquisition, from the server\'s own count, without what scripts call inside.',
   '- A wait that has not ended when the window closes counts with the time it has lasted: who starves shows in "longest".',

@@ -11,6 +11,8 @@ import { chartText } from './chart.ts';
 import { pageText } from './markdown.ts';
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url));
+/** Not committed. */
+const OUT = join(BENCH, 'out');
 const CHARTS = 'charts';
 
 export interface Report {
@@ -21,7 +23,7 @@ export interface Report {
 
 /** Returns the path of the page. */
 export async function writeReport(report: Report, isOfficial: boolean): Promise<string> {
-  const folder = isOfficial ? BENCH : join(BENCH, 'out');
+  const folder = isOfficial ? BENCH : OUT;
   await rm(join(folder, CHARTS), { recursive: true, force: true });
   await mkdir(join(folder, CHARTS), { recursive: true });
   const charts = new Map<string, string>();
@@ -33,6 +35,8 @@ export async function writeReport(report: Report, isOfficial: boolean): Promise<
   }
   const path = join(folder, 'RESULTS.md');
   await writeFile(path, pageText(report.tables, { ...report, charts }));
-  await writeFile(join(folder, 'results.json'), `${JSON.stringify(report, null, 1)}\n`);
+  // Every figure of every run, for whoever wants to look closer; the page holds what is worth keeping.
+  await mkdir(OUT, { recursive: true });
+  await writeFile(join(OUT, 'results.json'), `${JSON.stringify(report, null, 2)}\n`);
   return path;
 }
