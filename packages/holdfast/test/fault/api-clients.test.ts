@@ -36,7 +36,6 @@ const WRONG: readonly [what: string, make: () => unknown, says: RegExp][] = [
   ['a class', () => Redis, /got a function/],
   ['an empty object', () => ({}), /an object without methods/],
   ['connection options', () => ({ host: '127.0.0.1', port: 6379 }), /an object without methods/],
-  ['an empty array', () => [], /at least one client, got an empty array/],
   ['a map', () => new Map(), /an object with the methods .*get/],
   ['a promise of a client', () => Promise.resolve(1), /a promise; await it first/],
   ['half a client', () => ({ evalsha: () => {}, duplicate: () => {} }), /methods evalsha, duplicate/],
