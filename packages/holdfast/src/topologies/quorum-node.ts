@@ -167,10 +167,17 @@ export class QuorumNode {
     const isOpen = strays !== undefined && this.#agenda.clock.monotonicMs() < strays.untilMs;
     const obstacle = this.obstacle(0);
     const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
-    const result: ReleaseResult =
+    let asked = 0;
+    const ask = (): Promise<ReleaseResult> => {
+      asked += 1;
+      return this.#single.release(protocol, terms, limitMs);
+    };
+    let result: ReleaseResult =
       obstacle === null
-        ? await this.#timed(limitMs, () => this.#single.release(protocol, terms, limitMs), failuresOfKeep)
+        ? await this.#timed(limitMs, ask, failuresOfKeep)
         : { is: 'failed', servers: [obstacle] };
+    // Asked twice, it is the first that has released it.
+    if (asked > 1 && result.is === 'gone') result = { is: 'released', receivers: 0 };
     if (strays !== undefined && (result.is === 'failed' || isOpen)) {
       this.lateReleases.add(protocol, { ...terms, isQuiet: result.is !== 'failed' }, strays);
     }
