@@ -251,7 +251,7 @@ export class QuorumNode {
     }
     const failure = failuresOf(result).find(({ kind }) => kind !== 'reply' && kind !== 'late');
     if (failure === undefined) this.#pace.note(clock.monotonicMs() - sentMs);
-    // Unless it has come back meanwhile: then this says nothing about how it is now.
+    // Unless it has come back meanwhile.
     else if (this.#standing.is === 'up' && this.#client.connections === connections) this.#fall(failure);
     return result;
   }
@@ -280,10 +280,9 @@ export class QuorumNode {
     this.#backoff.reset();
     const heardMs = clock.monotonicMs();
     this.#pace.guess(heardMs - sentMs);
-    const { connections } = this.#client;
     // The latest that it can have been.
     const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
-    this.#standing = { is: 'up', connections, startedMs, runId: health.runId };
+    this.#standing = { is: 'up', connections: this.#client.connections, startedMs, runId: health.runId };
     this.onUp?.();
   }
 
