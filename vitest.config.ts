@@ -1,7 +1,17 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { Tally } from './scripts/vitest-tally.ts';
 
+const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    // Tests that run inside this process see the source; on a fresh clone nothing has been built yet.
+    alias: [
+      { find: /^holdfast$/, replacement: `${SOURCE}/index.ts` },
+      { find: /^holdfast\/testing$/, replacement: `${SOURCE}/testing/index.ts` },
+    ],
+  },
   test: {
     include: ['packages/*/test/**/*.test.ts'],
     // Each file starts servers of its own: more workers than this and they starve each other on a small machine.
