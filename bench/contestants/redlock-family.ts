@@ -1,6 +1,15 @@
-/** What redlock 5 and its fork have in common: the calls, not the code behind them. */
+/** What redlock 5 and its fork have in common: the calls and the settings, not the code behind them. */
 import type { Redis } from 'ioredis';
-import { type Contestant, LEASE_MS } from '../contestant.ts';
+import {
+  type Contestant,
+  type Entrant,
+  LEASE_MS,
+  README,
+  RETRIES_ENDLESS,
+  RETRY_MS_TUNED,
+  TUNED,
+} from '../contestant.ts';
+import { ioredis } from './connection.ts';
 import { keepInside } from './keep-inside.ts';
 
 interface Signal {
@@ -17,7 +26,57 @@ interface RedlockLike {
   ): Promise<Result>;
 }
 
-export function redlockContestant(redlock: RedlockLike, clients: readonly Redis[]): Contestant {
+interface RedlockSettings {
+  readonly driftFactor: number;
+  readonly retryCount: number;
+  readonly retryDelay: number;
+  readonly retryJitter: number;
+  readonly automaticExtensionThreshold: number;
+}
+
+const README_SETTINGS: RedlockSettings = {
+  driftFactor: 0.01,
+  retryCount: 10,
+  retryDelay: 200,
+  retryJitter: 200,
+  automaticExtensionThreshold: 500,
+};
+const TUNED_SETTINGS: RedlockSettings = {
+  ...README_SETTINGS,
+  retryCount: RETRIES_ENDLESS,
+  retryDelay: RETRY_MS_TUNED,
+  retryJitter: RETRY_MS_TUNED / 2,
+};
+
+type MakeRedlock = (clients: Redis[], settings: RedlockSettings) => RedlockLike;
+
+/** As its README says, and tuned. */
+export function redlockEntrants(id: string, name: string, make: MakeRedlock): readonly Entrant[] {
+  return [false, true].map((isTuned): Entrant => {
+    const settings = isTuned ? TUNED_SETTINGS : README_SETTINGS;
+    return {
+      id: isTuned ? `${id}-tuned` : id,
+      name,
+      settings: isTuned ? TUNED : README,
+      role: 'peer',
+      client: 'ioredis',
+      isTuned,
+      canKeep: true,
+      sends: { evalsha: 1, eval: 1 },
+      open: (port) => open([port], settings, make),
+      openQuorum: (ports) => open(ports, settings, make),
+      quorumPhases: 1,
+    };
+  });
+}
+
+async function open(
+  ports: readonly number[],
+  settings: RedlockSettings,
+  make: MakeRedlock,
+): Promise<Contestant> {
+  const clients = ports.map((port) => ioredis(port));
+  const redlock = make(clients, settings);
   // It reports every refused attempt as an error event, and an error event nobody hears ends the process.
   redlock.on('error', () => {});
   return {
