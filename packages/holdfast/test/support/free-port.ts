@@ -7,7 +7,8 @@
  *
  * A port that is free for a moment still has clients that call it: those of the proxy that refuses, or of the
  * server that is down. So test files that run side by side take from ranges of their own, and one file takes no
- * port twice before it has been round its range.
+ * port twice before it has been round its range. Two checkouts that are tested side by side are told apart by
+ * `HOLDFAST_TEST_RANGE`, the number of the range from which theirs begin.
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
@@ -19,7 +20,8 @@ const RANGES = 8;
 const RANGE_PORTS = PORTS / RANGES;
 const PROBES_MAX = 100;
 
-const range = Number(process.env['VITEST_POOL_ID'] ?? 0) % RANGES;
+const range =
+  (Number(process.env['HOLDFAST_TEST_RANGE'] ?? 0) + Number(process.env['VITEST_POOL_ID'] ?? 0)) % RANGES;
 let next = randomInt(RANGE_PORTS);
 
 export async function freePort(): Promise<number> {
