@@ -5,13 +5,17 @@ import { CallFailure, type ScriptCall } from './client.ts';
 import { Line } from './line.ts';
 import { Link } from './link.ts';
 import type { Silence } from './silence.ts';
+import { Turn } from './turn.ts';
 import type { Driver, Wire } from './wire.ts';
+
+const CLOSED = new CallFailure('closed', 'the client was closed before the call was sent');
 
 export class Connection {
   readonly #agenda: Agenda;
   readonly #link: Link;
   /** Calls made while the connection comes up, in the order in which they will be written. */
   readonly #waiting = new Set<Call>();
+  readonly #turn = new Turn((calls) => this.#writeTurn(calls));
   #line: Line | null = null;
   #connections = 0;
   #isClosed = false;
@@ -39,8 +43,8 @@ export class Connection {
     const refused = refusal(this.#isClosed, timeoutMs);
     if (refused !== null) return Promise.resolve(refused);
     const call = new Call(request, timeoutMs, this.#agenda);
-    if (this.#line !== null) this.#line.write(call, call.startedMs);
-    else this.#wait(call);
+    if (this.#line === null) this.#wait(call);
+    else if (!this.#turn.take(call)) this.#line.write(call, call.startedMs);
     call.arm();
     return call.result;
   }
@@ -51,7 +55,19 @@ export class Connection {
     this.#link.close();
     this.#line?.cut('the client was closed before the answer came');
     this.#line = null;
-    this.#endWaiting(new CallFailure('closed', 'the client was closed before the call was sent'));
+    this.#endWaiting(CLOSED);
+  }
+
+  #writeTurn(calls: readonly Call[]): void {
+    if (this.#line !== null) {
+      this.#line.writeBundle(calls, this.#agenda.clock.monotonicMs());
+      return;
+    }
+    // Lost since the turn began. Not sent on the next one: whoever asked knew this server, and it may have restarted.
+    const failure = this.#isClosed
+      ? CLOSED
+      : new CallFailure('unreachable', 'the connection was lost just now');
+    for (const call of calls) call.end(failure);
   }
 
   #wait(call: Call): void {
