@@ -15,18 +15,23 @@ export class Connection {
   readonly #link: Link;
   /** Calls made while the connection comes up, in the order in which they will be written. */
   readonly #waiting = new Set<Call>();
-  readonly #turn = new Turn((calls) => this.#writeTurn(calls));
+  readonly #turn: Turn;
   #line: Line | null = null;
   #connections = 0;
   #isClosed = false;
 
-  constructor(driver: Driver, agenda: Agenda) {
+  constructor(driver: Driver, agenda: Agenda, bundleMax = 1) {
     this.#agenda = agenda;
     this.#link = new Link(driver, agenda, {
       up: (wire, silence) => this.#up(wire, silence),
       down: (reason, cause) => this.#down(reason, cause),
       message: () => {},
     });
+    const target = {
+      inFlight: (): number => this.#line?.size ?? 0,
+      write: (calls: readonly Call[]): void => this.#writeTurn(calls),
+    };
+    this.#turn = new Turn(target, bundleMax);
     // A call holds the process by its deadline, so the socket never has to: no system call for each lone call.
     this.#link.hold(false);
   }
@@ -44,7 +49,7 @@ export class Connection {
     if (refused !== null) return Promise.resolve(refused);
     const call = new Call(request, timeoutMs, this.#agenda);
     if (this.#line === null) this.#wait(call);
-    else if (!this.#turn.take(call)) this.#line.write(call, call.startedMs);
+    else if (!this.#turn.take(call)) this.#line.write([call], call.startedMs);
     call.arm();
     return call.result;
   }
@@ -60,10 +65,10 @@ export class Connection {
 
   #writeTurn(calls: readonly Call[]): void {
     if (this.#line !== null) {
-      this.#line.writeBundle(calls, this.#agenda.clock.monotonicMs());
+      this.#line.write(calls, this.#agenda.clock.monotonicMs());
       return;
     }
-    // Lost since the turn began. Not sent on the next one: whoever asked knew this server, and it may have restarted.
+    // Lost since the turn began. Not kept for the next one: whoever asked knew this server, and it may have restarted.
     const failure = this.#isClosed
       ? CLOSED
       : new CallFailure('unreachable', 'the connection was lost just now');
@@ -84,7 +89,7 @@ export class Connection {
     this.#connections += 1;
     this.#line = new Line(wire, silence);
     const nowMs = this.#agenda.clock.monotonicMs();
-    for (const call of this.#waiting) this.#line.write(call, nowMs);
+    for (const call of this.#waiting) this.#line.write([call], nowMs);
     this.#waiting.clear();
   }
 

@@ -391,7 +391,7 @@ const lockAcquireText: ScriptText = {
     'return first_fence\n',
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'a4f3def549a55f22bb4dc047897dda5193fe4240',
+    sha: '311c0c9189f7790358f14989915c41960fdc4f29',
     source:
       '#!lua\n' +
       'local GRANTED = 1\n' +
@@ -421,6 +421,8 @@ const lockAcquireText: ScriptText = {
       "  if not string.match(field[2], '^%d+$') then return false end\n" +
       "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
       'end\n' +
+      'local bundle_ms, bundle_us = server_now()\n' +
+      'local function server_now() return bundle_ms, bundle_us end\n' +
       'local function run(KEYS, ARGV)\n' +
       'local lock = KEYS[1]\n' +
       'local fence = KEYS[2]\n' +
@@ -455,14 +457,20 @@ const lockAcquireText: ScriptText = {
       'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
       'return first_fence\n' +
       'end\n' +
-      'local replies = {}\n' +
-      'for i = 1, #KEYS / 2 do\n' +
-      '  local keys, args = {}, {}\n' +
-      '  for k = 1, 2 do keys[k] = KEYS[(i - 1) * 2 + k] end\n' +
-      '  for a = 1, 6 do args[a] = ARGV[(i - 1) * 6 + a] end\n' +
+      'local count = #KEYS / 2\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 6 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 2 do keys[k] = KEYS[i * 2 + k] end\n' +
+      '  for a = 1, 6 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
       '  local is_well, reply = pcall(run, keys, args)\n' +
       "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i] = reply\n' +
+      '  replies[i + 1] = reply\n' +
       'end\n' +
       'return replies\n',
   },
@@ -688,7 +696,7 @@ const lockReleaseText: ScriptText = {
     "return notify(channel, '0')\n",
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'a62d46658aa66856cf7b99779109009069fe483e',
+    sha: '7684680a577338f0b8d7cca36aa2d45787420ddf',
     source:
       '#!lua flags=allow-oom\n' +
       'local RELEASED = 5\n' +
@@ -707,14 +715,20 @@ const lockReleaseText: ScriptText = {
       "redis.call('DEL', lock)\n" +
       "return notify(channel, '0')\n" +
       'end\n' +
-      'local replies = {}\n' +
-      'for i = 1, #KEYS / 1 do\n' +
-      '  local keys, args = {}, {}\n' +
-      '  for k = 1, 1 do keys[k] = KEYS[(i - 1) * 1 + k] end\n' +
-      '  for a = 1, 2 do args[a] = ARGV[(i - 1) * 2 + a] end\n' +
+      'local count = #KEYS / 1\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 2 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
+      '  for a = 1, 2 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
       '  local is_well, reply = pcall(run, keys, args)\n' +
       "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i] = reply\n' +
+      '  replies[i + 1] = reply\n' +
       'end\n' +
       'return replies\n',
   },
@@ -855,7 +869,7 @@ const mutexAcquireText: ScriptText = {
     'return now_ms\n',
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '7854be6884b0641cae9f11049442f843f1f1b199',
+    sha: '1966f4af2bb62577fad937c5926be4753b660067',
     source:
       '#!lua\n' +
       'local GRANTED = 1\n' +
@@ -866,6 +880,8 @@ const mutexAcquireText: ScriptText = {
       '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
       '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
       'end\n' +
+      'local bundle_ms, bundle_us = server_now()\n' +
+      'local function server_now() return bundle_ms, bundle_us end\n' +
       'local function run(KEYS, ARGV)\n' +
       'local mutex = KEYS[1]\n' +
       'local token = ARGV[1]\n' +
@@ -879,14 +895,20 @@ const mutexAcquireText: ScriptText = {
       "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
       'return now_ms\n' +
       'end\n' +
-      'local replies = {}\n' +
-      'for i = 1, #KEYS / 1 do\n' +
-      '  local keys, args = {}, {}\n' +
-      '  for k = 1, 1 do keys[k] = KEYS[(i - 1) * 1 + k] end\n' +
-      '  for a = 1, 3 do args[a] = ARGV[(i - 1) * 3 + a] end\n' +
+      'local count = #KEYS / 1\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 3 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
+      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
       '  local is_well, reply = pcall(run, keys, args)\n' +
       "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i] = reply\n' +
+      '  replies[i + 1] = reply\n' +
       'end\n' +
       'return replies\n',
   },
@@ -963,7 +985,7 @@ const mutexReleaseText: ScriptText = {
     "return notify(channel, '0')\n",
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '482d049c8badc03e2a5d4677bc6b7650c6b09873',
+    sha: '4afdc647768b0275b7a92793bdfe9a72bb3f681f',
     source:
       '#!lua flags=allow-oom\n' +
       'local RELEASED = 5\n' +
@@ -982,14 +1004,20 @@ const mutexReleaseText: ScriptText = {
       "redis.call('DEL', mutex)\n" +
       "return notify(channel, '0')\n" +
       'end\n' +
-      'local replies = {}\n' +
-      'for i = 1, #KEYS / 1 do\n' +
-      '  local keys, args = {}, {}\n' +
-      '  for k = 1, 1 do keys[k] = KEYS[(i - 1) * 1 + k] end\n' +
-      '  for a = 1, 2 do args[a] = ARGV[(i - 1) * 2 + a] end\n' +
+      'local count = #KEYS / 1\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 2 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
+      '  for a = 1, 2 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
       '  local is_well, reply = pcall(run, keys, args)\n' +
       "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i] = reply\n' +
+      '  replies[i + 1] = reply\n' +
       'end\n' +
       'return replies\n',
   },
