@@ -26,7 +26,7 @@ export class Line {
 
   /** As one request: a call by itself, or several of one script as a bundle. Those that have ended stay behind. */
   write(calls: readonly Call[], nowMs: number): void {
-    const open = calls.filter(isOpen);
+    const open = calls.every(isOpen) ? calls : calls.filter(isOpen);
     if (open.length === 0) return;
     for (const call of open) {
       call.markWritten();
@@ -93,7 +93,8 @@ export class Line {
   }
 
   #end(calls: readonly Call[], results: readonly CallResult[]): void {
-    for (const [i, call] of calls.entries()) {
+    for (let i = 0; i < calls.length; i += 1) {
+      const call = calls[i] as Call;
       this.#remove(call);
       call.end(results[i] as CallResult);
     }

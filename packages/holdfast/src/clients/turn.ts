@@ -46,9 +46,9 @@ export class Turn {
     const [key] = keys;
     if (script.bundle === undefined || key === undefined || this.#bundleMax === 1) return false;
     if (!this.#isOn) {
+      if (this.#target.inFlight() === 0) return false;
       this.#isOn = true;
       process.nextTick(this.#pass);
-      if (this.#target.inFlight() === 0) return false;
     }
     if (this.#keys.has(key)) this.flush();
     this.#keys.add(key);
