@@ -2,9 +2,18 @@
 import type { Agenda } from '../core/agenda.ts';
 import type { Random } from '../core/random.ts';
 import { LockConfigError } from '../errors.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
-import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import {
+  type Acknowledged,
+  type CallFailure,
+  CLIENT,
+  type Client,
+  type ReplicaTerms,
+  type ScriptCall,
+  type Wake,
+} from './client.ts';
 import { Connection } from './connection.ts';
 import { driveIoredis, type IoredisClient } from './ioredis.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
@@ -28,6 +37,7 @@ class AdaptedClient implements Client {
   readonly keyPrefix: string;
   readonly #connection: Connection | SharedConnection;
   readonly #subscriptions: Subscriptions;
+  readonly #acknowledgements: Acknowledgements;
 
   constructor(driver: Driver, { agenda, random, shareConnection }: AdaptOptions) {
     this.description = driver.description;
@@ -36,6 +46,7 @@ class AdaptedClient implements Client {
       ? new SharedConnection(driver.share(), agenda)
       : new Connection(driver, agenda);
     this.#subscriptions = new Subscriptions(driver, agenda, random);
+    this.#acknowledgements = new Acknowledgements(driver, agenda);
   }
 
   get isConnected(): boolean {
@@ -50,6 +61,10 @@ class AdaptedClient implements Client {
     return this.#connection.run(call, timeoutMs);
   }
 
+  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure> {
+    return this.#acknowledgements.acknowledge(call, terms, timeoutMs);
+  }
+
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
     return this.#subscriptions.listen(channel, wake, timeoutMs);
   }
@@ -57,6 +72,7 @@ class AdaptedClient implements Client {
   async close(): Promise<void> {
     this.#connection.close();
     this.#subscriptions.close();
+    this.#acknowledgements.close();
   }
 }
 

@@ -47,6 +47,7 @@ interface Ioredis {
   on(event: 'message', listener: (channel: string, text: string) => void): unknown;
   evalsha(args: readonly string[]): Promise<unknown>;
   eval(args: readonly string[]): Promise<unknown>;
+  call(verb: string, args: readonly string[]): Promise<unknown>;
   select(db: number): Promise<unknown>;
   client(verb: string, value: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
@@ -126,6 +127,10 @@ class IoredisWire implements Wire {
   send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown> {
     if (isBusy && !this.#isCorked) this.#cork();
     return send(this.#client, call, isByText);
+  }
+
+  command([verb = '', ...args]: readonly string[]): Promise<unknown> {
+    return this.#client.call(verb, args);
   }
 
   async subscribe(channel: string): Promise<void> {

@@ -114,6 +114,10 @@ class NodeRedisWire implements Wire {
     return this.#client.sendCommand(commandOf(call, isByText));
   }
 
+  command(args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(args);
+  }
+
   async subscribe(channel: string): Promise<void> {
     await this.#client.subscribe(channel, this.#onMessage);
   }
