@@ -15,14 +15,16 @@ import {
   type Wake,
 } from './client.ts';
 import { Connection } from './connection.ts';
-import { driveIoredis, type IoredisClient } from './ioredis.ts';
+import type { IoredisClient } from './ioredis.ts';
+import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
+import { driveNodeRedisSentinel, type NodeRedisSentinel } from './node-redis-sentinels.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
-/** What `new Locks(...)` takes: a `Redis` of ioredis, a client of node-redis, or a client of your own making. */
-export type RedisClient = IoredisClient | NodeRedisClient | Client;
+/** What `new Locks(...)` takes: a `Redis` of ioredis, a client or sentinel of node-redis, or one of your own making. */
+export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
@@ -78,19 +80,22 @@ class AdaptedClient implements Client {
 
 /** Nothing is connected yet, and nothing is ever set on the client or listened to on it. */
 export function adaptClient(client: unknown, options: AdaptOptions): Client {
-  return isClient(client) ? client : new AdaptedClient(driverOf(client), options);
+  return isClient(client) ? client : new AdaptedClient(driverOf(client, options.agenda), options);
 }
 
 function isClient(client: unknown): client is Client {
   return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
 }
 
-function driverOf(client: unknown): Driver {
+function driverOf(client: unknown, agenda: Agenda): Driver {
   if (typeof client === 'object' && client !== null && whyNot(client) === null) {
     if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe']))
-      return driveIoredis(client);
+      return driveIoredis(client, agenda);
     if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
       return driveNodeRedis(client);
+    }
+    if (hasMethods(client, ['getSentinelNode', 'duplicate', '_execute', 'connect', 'destroy'])) {
+      return driveNodeRedisSentinel(client, agenda);
     }
   }
   throw new LockConfigError(`expected an ioredis or node-redis client, got ${describe(client)}`);
@@ -105,7 +110,8 @@ function whyNot(client: object): string | null {
   if (kind('execAsPipeline')) return 'a node-redis multi';
   if (kind('idleClients')) return 'a node-redis pool';
   if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
-  if (kind('getSentinelNode')) return 'a node-redis sentinel; hand in a client of the primary';
+  if (kind('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
+    return 'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;
 }

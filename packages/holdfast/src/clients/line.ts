@@ -8,14 +8,16 @@ import type { Sender } from './wire.ts';
 export class Line {
   readonly #sender: Sender;
   readonly #silence: Silence | null;
+  readonly #onReplica: (() => void) | null;
   /** Those that wait for an answer, in no order: each knows its place, so that taking one out moves only the last. */
   readonly #calls: Call[] = [];
   #isCut = false;
 
   /** Without a `silence` nobody watches for one: a connection that is not ours is not ours to drop. */
-  constructor(sender: Sender, silence: Silence | null) {
+  constructor(sender: Sender, silence: Silence | null, onReplica: (() => void) | null = null) {
     this.#sender = sender;
     this.#silence = silence;
+    this.#onReplica = onReplica;
   }
 
   write(call: Call, nowMs: number): void {
@@ -64,10 +66,13 @@ export class Line {
     }
     this.#silence?.answered();
     this.#remove(call);
-    if (call.hasEnded) return;
-    call.end(
-      word === null ? new CallFailure('unknown', reasonOf(error), '', error) : replyFailure(error, word),
-    );
+    if (!call.hasEnded) {
+      call.end(
+        word === null ? new CallFailure('unknown', reasonOf(error), '', error) : replyFailure(error, word),
+      );
+    }
+    // When the last has been told: those before it get the same answer, rather than none.
+    if (word === 'READONLY' && this.#calls.length === 0 && !this.#isCut) this.#onReplica?.();
   }
 
   #remove(call: Call): void {
