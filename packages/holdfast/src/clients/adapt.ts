@@ -2,18 +2,29 @@
 import type { Agenda } from '../core/agenda.ts';
 import type { Random } from '../core/random.ts';
 import { LockConfigError } from '../errors.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
-import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import {
+  type Acknowledged,
+  type CallFailure,
+  CLIENT,
+  type Client,
+  type ReplicaTerms,
+  type ScriptCall,
+  type Wake,
+} from './client.ts';
 import { Connection } from './connection.ts';
-import { driveIoredis, type IoredisClient } from './ioredis.ts';
+import type { IoredisClient } from './ioredis.ts';
+import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
+import { driveNodeRedisSentinel, type NodeRedisSentinel } from './node-redis-sentinels.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
-/** What `new Locks(...)` takes: a `Redis` of ioredis, a client of node-redis, or a client of your own making. */
-export type RedisClient = IoredisClient | NodeRedisClient | Client;
+/** What `new Locks(...)` takes: a `Redis` of ioredis, a client or sentinel of node-redis, or one of your own making. */
+export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
@@ -30,6 +41,7 @@ class AdaptedClient implements Client {
   readonly keyPrefix: string;
   readonly #connection: Connection | SharedConnection;
   readonly #subscriptions: Subscriptions;
+  readonly #acknowledgements: Acknowledgements;
 
   constructor(driver: Driver, { agenda, random, shareConnection, bundleMax = 1 }: AdaptOptions) {
     this.description = driver.description;
@@ -38,6 +50,7 @@ class AdaptedClient implements Client {
       ? new SharedConnection(driver.share(), agenda)
       : new Connection(driver, agenda, bundleMax);
     this.#subscriptions = new Subscriptions(driver, agenda, random);
+    this.#acknowledgements = new Acknowledgements(driver, agenda);
   }
 
   get isConnected(): boolean {
@@ -52,6 +65,10 @@ class AdaptedClient implements Client {
     return this.#connection.run(call, timeoutMs);
   }
 
+  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure> {
+    return this.#acknowledgements.acknowledge(call, terms, timeoutMs);
+  }
+
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
     return this.#subscriptions.listen(channel, wake, timeoutMs);
   }
@@ -59,24 +76,28 @@ class AdaptedClient implements Client {
   async close(): Promise<void> {
     this.#connection.close();
     this.#subscriptions.close();
+    this.#acknowledgements.close();
   }
 }
 
 /** Nothing is connected yet, and nothing is ever set on the client or listened to on it. */
 export function adaptClient(client: unknown, options: AdaptOptions): Client {
-  return isClient(client) ? client : new AdaptedClient(driverOf(client), options);
+  return isClient(client) ? client : new AdaptedClient(driverOf(client, options.agenda), options);
 }
 
 function isClient(client: unknown): client is Client {
   return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
 }
 
-function driverOf(client: unknown): Driver {
+function driverOf(client: unknown, agenda: Agenda): Driver {
   if (typeof client === 'object' && client !== null && whyNot(client) === null) {
     if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe']))
-      return driveIoredis(client);
+      return driveIoredis(client, agenda);
     if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
       return driveNodeRedis(client);
+    }
+    if (hasMethods(client, ['getSentinelNode', 'duplicate', '_execute', 'connect', 'destroy'])) {
+      return driveNodeRedisSentinel(client, agenda);
     }
   }
   throw new LockConfigError(`expected an ioredis or node-redis client, got ${describe(client)}`);
@@ -91,7 +112,8 @@ function whyNot(client: object): string | null {
   if (kind('execAsPipeline')) return 'a node-redis multi';
   if (kind('idleClients')) return 'a node-redis pool';
   if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
-  if (kind('getSentinelNode')) return 'a node-redis sentinel; hand in a client of the primary';
+  if (kind('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
+    return 'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;
 }

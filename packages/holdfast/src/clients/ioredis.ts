@@ -33,7 +33,7 @@ interface Stream {
 }
 
 /** What we use of it. */
-interface Ioredis {
+export interface Ioredis {
   readonly status: string;
   readonly options: Readonly<Record<string, unknown>>;
   readonly condition?: { readonly select?: unknown } | null;
@@ -47,6 +47,7 @@ interface Ioredis {
   on(event: 'message', listener: (channel: string, text: string) => void): unknown;
   evalsha(args: readonly string[]): Promise<unknown>;
   eval(args: readonly string[]): Promise<unknown>;
+  call(verb: string, args: readonly string[]): Promise<unknown>;
   select(db: number): Promise<unknown>;
   client(verb: string, value: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
@@ -54,7 +55,7 @@ interface Ioredis {
 }
 
 /**
- * How our connections differ from the caller's. Address, credentials, TLS, sentinels and protocol stay; whatever
+ * How our connections differ from the caller's. Address, credentials, TLS and protocol stay; whatever
  * decides when a command is sent, sent again, queued, delayed, prefixed or converted is ours.
  */
 const OPTIONS: Readonly<Record<string, unknown>> = {
@@ -87,22 +88,24 @@ const OPTIONS: Readonly<Record<string, unknown>> = {
   // Both are ours to say, after the handshake: see `connect`.
   db: 0,
   connectionName: null,
-  // Locks live on the primary, also when the caller reads from a replica.
-  role: 'master',
-  sentinelRetryStrategy: null,
-  sentinelCommandTimeout: CONNECT_MS_MAX,
-  // It would keep connections to the sentinels, with timers. A demoted primary drops its clients, which we notice.
-  failoverDetector: false,
+  // Whoever is found by sentinels is found by us.
+  sentinels: null,
 };
 
-class IoredisWire implements Wire {
+/** The caller must have made sure that it is one: see `adapt.ts`. */
+export function asIoredis(client: object): Ioredis {
+  // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
+  return client as Ioredis;
+}
+
+export class IoredisWire implements Wire {
   readonly #client: Ioredis;
   readonly #db: number;
   #isHeld = true;
   #isCorked = false;
 
-  constructor(caller: Ioredis, db: number, events: WireEvents) {
-    this.#client = caller.duplicate(OPTIONS);
+  constructor(caller: Ioredis, db: number, events: WireEvents, address: object) {
+    this.#client = caller.duplicate({ ...OPTIONS, ...address });
     this.#db = db;
     this.#client.on('error', events.lost);
     this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
@@ -126,6 +129,10 @@ class IoredisWire implements Wire {
   send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown> {
     if (isBusy && !this.#isCorked) this.#cork();
     return send(this.#client, call, isByText);
+  }
+
+  command([verb = '', ...args]: readonly string[]): Promise<unknown> {
+    return this.#client.call(verb, args);
   }
 
   async subscribe(channel: string): Promise<void> {
@@ -189,7 +196,8 @@ class SharedIoredis implements SharedWire {
   }
 }
 
-class IoredisDriver implements Driver {
+/** What both ways of finding the server have in common: the caller's client, its database and its prefix. */
+export class IoredisDriver implements Driver {
   readonly #client: Ioredis;
   readonly description: string;
   readonly keyPrefix: string;
@@ -201,10 +209,11 @@ class IoredisDriver implements Driver {
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
-  dial(events: WireEvents): Wire {
+  /** `address` are the options that say where, when it is not where the caller's client is. */
+  dial(events: WireEvents, address: object = {}): Wire {
     // Once for all connections: locks must not move when the caller selects another database later on.
     this.#db ??= selectedDb(this.#client);
-    return new IoredisWire(this.#client, this.#db, events);
+    return new IoredisWire(this.#client, this.#db, events, address);
   }
 
   share(): SharedWire {
@@ -223,12 +232,6 @@ class IoredisDriver implements Driver {
     }
     return new SharedIoredis(this.#client);
   }
-}
-
-/** The caller must have made sure that it is one: see `adapt.ts`. */
-export function driveIoredis(client: object): Driver {
-  // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
-  return new IoredisDriver(client as Ioredis);
 }
 
 /** Arguments in one array, not spread: the client flattens them anyway. */

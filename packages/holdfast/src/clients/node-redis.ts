@@ -24,11 +24,11 @@ export interface NodeRedisClient {
   unref(): void;
 }
 
-type Options = Readonly<Record<string, unknown>>;
+export type Options = Readonly<Record<string, unknown>>;
 type MessageListener = (text: string, channel: string) => void;
 
 /** What we use of it. */
-interface NodeRedis {
+export interface NodeRedis {
   readonly isOpen: boolean;
   readonly isReady: boolean;
   readonly options?: Options | undefined;
@@ -84,17 +84,20 @@ const COMMAND_OPTIONS = {
   typeMapping: undefined,
 };
 
-class NodeRedisWire implements Wire {
+export class NodeRedisWire implements Wire {
   readonly #client: NodeRedis;
   readonly #abort = new AbortController();
   readonly #onMessage: MessageListener;
 
-  constructor(caller: NodeRedis, events: WireEvents) {
+  /** `own` are further options that differ from the caller's, such as where to connect to. */
+  constructor(caller: NodeRedis, events: WireEvents, own: Options = {}) {
+    const socket = socketOptionsOf('socket' in own ? own : caller.options);
     this.#client = caller.duplicate({
+      ...own,
       ...OPTIONS,
       commandOptions: COMMAND_OPTIONS,
       // The signal ends a socket that is still connecting, which `destroy` forgets.
-      socket: { ...socketOptionsOf(caller.options), ...SOCKET_OPTIONS, signal: this.#abort.signal },
+      socket: { ...socket, ...SOCKET_OPTIONS, signal: this.#abort.signal },
     });
     this.#onMessage = (text, channel) => events.message(channel, text);
     this.#client.on('error', events.lost);
@@ -112,6 +115,10 @@ class NodeRedisWire implements Wire {
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
     return this.#client.sendCommand(commandOf(call, isByText));
+  }
+
+  command(args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(args);
   }
 
   async subscribe(channel: string): Promise<void> {
@@ -190,13 +197,13 @@ function commandOf({ script, keys, args }: ScriptCall, isByText: boolean): strin
     : ['EVALSHA', script.sha, count, ...keys, ...args];
 }
 
-function socketOptionsOf(options: Options | undefined): Options {
+export function socketOptionsOf(options: Options | undefined): Options {
   const socket = options?.['socket'];
   // Whatever the caller's client was made with; it has accepted it.
   return typeof socket === 'object' && socket !== null ? (socket as Options) : {};
 }
 
-function keyPrefixOf(options: Options | undefined): string {
+export function keyPrefixOf(options: Options | undefined): string {
   const keyPrefix = options?.['keyPrefix'] ?? '';
   if (typeof keyPrefix === 'string') return keyPrefix;
   throw new LockConfigError(

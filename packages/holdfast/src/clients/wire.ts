@@ -17,6 +17,8 @@ export interface Sender {
 export interface Wire extends Sender {
   /** Resolves when the server has let us in, in the right database. Rejects with why not. */
   connect(): Promise<void>;
+  /** Any command, as it is. */
+  command(args: readonly string[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
   /** Whether the socket keeps the process alive. It does at first. */

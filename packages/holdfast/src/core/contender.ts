@@ -136,6 +136,7 @@ export class Contender {
   #isGranted(result: AcquireResult): result is Granted {
     this.#isAttempting = false;
     if (result.is === 'granted') return true;
+    if (result.is === 'refused' && result.wasGranted === true) this.#bid.undo();
     if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
       this.#bid.noteUnanswered();
     }

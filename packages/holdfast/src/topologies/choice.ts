@@ -3,6 +3,7 @@ import { adaptClient, type RedisClient } from '../clients/adapt.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { ResolvedLocksOptions } from '../core/options.ts';
 import { LockConfigError } from '../errors.ts';
+import { AcknowledgedTopology } from './acknowledged.ts';
 import { QuorumTopology } from './quorum.ts';
 import { SingleTopology } from './single.ts';
 import type { Topology } from './topology.ts';
@@ -15,9 +16,12 @@ export function topologyOf(
   const { random, shareConnection, bundleMax } = options;
   const terms = { agenda, random, shareConnection, bundleMax };
   if (!isSeveral(clients)) {
-    return new SingleTopology(adaptClient(clients, terms), agenda, options);
+    const client = adaptClient(clients, terms);
+    const single = new SingleTopology(client, agenda, options);
+    if (options.replicas === null) return single;
+    return new AcknowledgedTopology(single, client, options.replicas, agenda.clock);
   }
-  checkSeveral(clients, shareConnection);
+  checkSeveral(clients, options);
   const adapted = clients.map((client) => adaptClient(client, terms));
   const prefixes = [...new Set(adapted.map(({ keyPrefix }) => JSON.stringify(keyPrefix)))];
   if (prefixes.length > 1) {
@@ -30,7 +34,10 @@ function isSeveral(clients: RedisClient | readonly RedisClient[]): clients is re
   return Array.isArray(clients);
 }
 
-function checkSeveral(clients: readonly RedisClient[], shareConnection: boolean): void {
+function checkSeveral(
+  clients: readonly RedisClient[],
+  { shareConnection, replicas }: ResolvedLocksOptions,
+): void {
   if (clients.length === 0) throw new LockConfigError('expected at least one client, got an empty array');
   for (const [i, client] of clients.entries()) {
     const first = clients.indexOf(client);
@@ -42,6 +49,11 @@ function checkSeveral(clients: readonly RedisClient[], shareConnection: boolean)
   if (shareConnection) {
     throw new LockConfigError(
       'expected shareConnection to be false with several clients, got true: a restart of a server shows as a new connection, and a shared client does not tell',
+    );
+  }
+  if (replicas !== null) {
+    throw new LockConfigError(
+      'expected no replicas with several clients, got some: a majority of servers is what outlives one of them there',
     );
   }
   if (clients.length % 2 === 0) {

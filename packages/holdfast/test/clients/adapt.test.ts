@@ -51,6 +51,18 @@ describe('a client handed in', () => {
     expect(adapt(client).description).toBe('ioredis by sentinel primary');
   });
 
+  test('that is a sentinel of node-redis 6 is described by the name of the primary, and tells its key prefix', () => {
+    const client = adapt(nodeRedis6.createSentinel({ ...SENTINEL, keyPrefix: 'app:' }));
+    expect(client.description).toBe('node-redis by sentinel primary');
+    expect(client.keyPrefix).toBe('app:');
+  });
+
+  test('that is a sentinel of node-redis 6 cannot be shared', () => {
+    const share = (): Client => adapt(nodeRedis6.createSentinel(SENTINEL), true);
+    expect(share).toThrow(LockConfigError);
+    expect(share).toThrow('expected a client of one server for shareConnection, got a node-redis sentinel');
+  });
+
   test.each(FLAVOURS.filter(({ hasKeyPrefix }) => hasKeyPrefix))(
     'of $name tells its key prefix, unless that is a Buffer, which is refused',
     ({ make }) => {
@@ -84,8 +96,10 @@ describe('a client handed in', () => {
     ['an ioredis pipeline', new Ioredis5(LAZY).multi()],
     ['a node-redis cluster; a cluster is not supported', nodeRedis6.createCluster(CLUSTER)],
     ['a node-redis cluster; a cluster is not supported', nodeRedis5.createCluster(CLUSTER)],
-    ['a node-redis sentinel; hand in a client of the primary', nodeRedis6.createSentinel(SENTINEL)],
-    ['a node-redis sentinel; hand in a client of the primary', nodeRedis5.createSentinel(SENTINEL)],
+    [
+      'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6',
+      nodeRedis5.createSentinel(SENTINEL),
+    ],
     ['a node-redis pool', nodeRedis6.createClientPool()],
     ['a node-redis multi', nodeRedis6.createClient().multi()],
     ['a node-redis multi', nodeRedis5.createClient().multi()],

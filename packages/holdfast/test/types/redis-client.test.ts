@@ -24,6 +24,10 @@ describe('the type of an accepted client', () => {
     expectTypeOf<nodeRedis5.RedisClientType>().toExtend<RedisClient>();
   });
 
+  test('takes a sentinel of node-redis 6', () => {
+    expectTypeOf<ReturnType<typeof nodeRedis6.createSentinel>>().toExtend<RedisClient>();
+  });
+
   test('takes an implementation of the seam', () => {
     expectTypeOf<Client>().toExtend<RedisClient>();
   });
@@ -38,12 +42,11 @@ describe('the type of an accepted client', () => {
     expectTypeOf<Ioredis6[]>().not.toExtend<RedisClient>();
   });
 
-  test('does not take clusters, pools, sentinels and pipelines', () => {
+  test('does not take clusters, pools, pipelines, and sentinels of node-redis 5', () => {
     expectTypeOf<Ioredis6Cluster>().not.toExtend<RedisClient>();
     expectTypeOf<Ioredis5Cluster>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<Ioredis6['pipeline']>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().not.toExtend<RedisClient>();
-    expectTypeOf<ReturnType<typeof nodeRedis6.createSentinel>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createClientPool>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis5.createCluster>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis5.createSentinel>>().not.toExtend<RedisClient>();
