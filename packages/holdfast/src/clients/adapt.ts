@@ -6,14 +6,18 @@ import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
 import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
 import { Connection } from './connection.ts';
+import { driveGlide, type GlideClient } from './glide.ts';
 import { driveIoredis, type IoredisClient } from './ioredis.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
-/** What `new Locks(...)` takes: a `Redis` of ioredis, a client of node-redis, or a client of your own making. */
-export type RedisClient = IoredisClient | NodeRedisClient | Client;
+/**
+ * What `new Locks(...)` takes: a `Redis` of ioredis or iovalkey, a client of node-redis, a `GlideClient` of GLIDE, or
+ * a client of your own making.
+ */
+export type RedisClient = IoredisClient | NodeRedisClient | GlideClient | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
@@ -26,12 +30,14 @@ class AdaptedClient implements Client {
   readonly [CLIENT] = true as const;
   readonly description: string;
   readonly keyPrefix: string;
+  readonly reconnectsSilently: boolean;
   readonly #connection: Connection | SharedConnection;
   readonly #subscriptions: Subscriptions;
 
   constructor(driver: Driver, { agenda, random, shareConnection }: AdaptOptions) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
+    this.reconnectsSilently = driver.reconnectsSilently ?? false;
     this.#connection = shareConnection
       ? new SharedConnection(driver.share(), agenda)
       : new Connection(driver, agenda);
@@ -76,8 +82,13 @@ function driverOf(client: unknown): Driver {
     if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
       return driveNodeRedis(client);
     }
+    if (hasMethods(client, ['customCommand', 'subscribeLazy', 'close']) && 'config' in client) {
+      return driveGlide(client);
+    }
   }
-  throw new LockConfigError(`expected an ioredis or node-redis client, got ${describe(client)}`);
+  throw new LockConfigError(
+    `expected a client of ioredis, node-redis, iovalkey or GLIDE, got ${describe(client)}`,
+  );
 }
 
 /** What it is instead, for the relatives of the clients that people hand in by mistake. */
@@ -90,6 +101,7 @@ function whyNot(client: object): string | null {
   if (kind('idleClients')) return 'a node-redis pool';
   if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
   if (kind('getSentinelNode')) return 'a node-redis sentinel; hand in a client of the primary';
+  if (kind('ssubscribeLazy')) return 'a GLIDE cluster client; a cluster is not supported';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;
 }
