@@ -1,5 +1,6 @@
 /** The client that a caller hands in, as the suite handles it whichever it is. */
 import type { RedisClient } from '../../src/clients/adapt.ts';
+import type { Extent } from '../support/extent.ts';
 
 /** What a test may ask of the caller's client, whichever it is. */
 export interface CallerOptions {
@@ -32,7 +33,7 @@ export interface Caller {
   end(): Promise<void>;
 }
 
-export interface Flavour {
+export interface Flavour extends Extent {
   readonly name: string;
   readonly library: 'ioredis' | 'node-redis' | 'GLIDE';
   /** Whether the client knows a `keyPrefix`. */

@@ -69,6 +69,8 @@ export const GLIDE: readonly Flavour[] = [
   {
     name: 'GLIDE 2.5',
     library: 'GLIDE',
+    // It takes its time to see that a connection cannot be had. The contract is asked of it in every run.
+    isMatrix: true,
     hasKeyPrefix: false,
     hasPath: false,
     hasUrl: false,

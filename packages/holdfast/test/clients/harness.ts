@@ -5,6 +5,7 @@ import { CallFailure, type Client, type Reply } from '../../src/clients/client.t
 import { Agenda } from '../../src/core/agenda.ts';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
+import type { Extent } from '../support/extent.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask, askAll, asStrings } from '../support/raw-redis.ts';
@@ -13,7 +14,7 @@ import type { Caller, CallerOptions, Flavour } from './caller.ts';
 import { type Rule, ruleOf } from './rule.ts';
 
 /** One line of the matrix. */
-export interface Row {
+export interface Row extends Extent {
   readonly title: string;
   readonly flavour: Flavour;
   readonly database?: number;

@@ -48,6 +48,6 @@ function ioredis(name: string, Redis: typeof Ioredis6): PromptFlavour {
 export const IOREDIS: readonly PromptFlavour[] = [
   ioredis('ioredis 6', Ioredis6),
   // The types of the three differ in ways that do not matter here.
-  ioredis('ioredis 5.4', Ioredis5 as unknown as typeof Ioredis6),
+  { ...ioredis('ioredis 5.4', Ioredis5 as unknown as typeof Ioredis6), isMatrix: true },
   ioredis('iovalkey 0.4', Iovalkey as unknown as typeof Ioredis6),
 ];

@@ -68,5 +68,5 @@ function nodeRedis(
 
 export const NODE_REDIS: readonly PromptFlavour[] = [
   nodeRedis('node-redis 6', (options) => createNodeRedis6(options), true),
-  nodeRedis('node-redis 5', (options) => createNodeRedis5(options), false),
+  { ...nodeRedis('node-redis 5', (options) => createNodeRedis5(options), false), isMatrix: true },
 ];

@@ -1,6 +1,7 @@
 /** What keeps a process alive, and what does not. */
 import { describe, expect } from 'vitest';
 import { type Child, startChild, useChildren } from '../support/child.ts';
+import { rowsOf } from '../support/extent.ts';
 import { command, type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { startRedis, useRedis } from '../support/redis-server.ts';
 import { FLAVOURS } from './flavours.ts';
@@ -36,7 +37,7 @@ async function withProxy(body: (proxy: FaultProxy) => Promise<void>): Promise<vo
   }
 }
 
-describe.each(FLAVOURS)('a process with $name', (flavour) => {
+describe.each(rowsOf(FLAVOURS))('a process with $name', (flavour) => {
   const { name } = flavour;
   const rule = ruleOf(flavour, `a process with ${name}`);
   useChildren();
