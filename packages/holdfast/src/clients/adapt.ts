@@ -5,16 +5,9 @@ import { LockConfigError } from '../errors.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
-import {
-  type Acknowledged,
-  type CallFailure,
-  CLIENT,
-  type Client,
-  type ReplicaTerms,
-  type ScriptCall,
-  type Wake,
-} from './client.ts';
+import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
 import { Connection } from './connection.ts';
+import { driveGlide, type GlideClient } from './glide.ts';
 import type { IoredisClient } from './ioredis.ts';
 import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
@@ -23,8 +16,11 @@ import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
-/** What `new Locks(...)` takes: a `Redis` of ioredis, a client or sentinel of node-redis, or one of your own making. */
-export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel | Client;
+/**
+ * What `new Locks(...)` takes: a `Redis` of ioredis or iovalkey, a client or sentinel of node-redis, a `GlideClient` of
+ * GLIDE, or a client of your own making.
+ */
+export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel | GlideClient | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
@@ -39,18 +35,29 @@ class AdaptedClient implements Client {
   readonly [CLIENT] = true as const;
   readonly description: string;
   readonly keyPrefix: string;
+  readonly reconnectsSilently: boolean;
   readonly #connection: Connection | SharedConnection;
   readonly #subscriptions: Subscriptions;
+  /**
+   * Not for one that reconnects without a word: its count may be on another connection than the write, and a server
+   * says of what a connection has not written that every replica has it.
+   */
+  readonly acknowledge?: NonNullable<Client['acknowledge']>;
   readonly #acknowledgements: Acknowledgements;
 
   constructor(driver: Driver, { agenda, random, shareConnection, bundleMax = 1 }: AdaptOptions) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
+    this.reconnectsSilently = driver.reconnectsSilently ?? false;
     this.#connection = shareConnection
       ? new SharedConnection(driver.share(), agenda)
       : new Connection(driver, agenda, bundleMax);
     this.#subscriptions = new Subscriptions(driver, agenda, random);
     this.#acknowledgements = new Acknowledgements(driver, agenda);
+    if (!this.reconnectsSilently) {
+      this.acknowledge = (call, terms, timeoutMs) =>
+        this.#acknowledgements.acknowledge(call, terms, timeoutMs);
+    }
   }
 
   get isConnected(): boolean {
@@ -63,10 +70,6 @@ class AdaptedClient implements Client {
 
   run(call: ScriptCall, timeoutMs: number): Promise<CallResult> {
     return this.#connection.run(call, timeoutMs);
-  }
-
-  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure> {
-    return this.#acknowledgements.acknowledge(call, terms, timeoutMs);
   }
 
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
@@ -99,8 +102,13 @@ function driverOf(client: unknown, agenda: Agenda): Driver {
     if (hasMethods(client, ['getSentinelNode', 'duplicate', '_execute', 'connect', 'destroy'])) {
       return driveNodeRedisSentinel(client, agenda);
     }
+    if (hasMethods(client, ['customCommand', 'subscribeLazy', 'close']) && 'config' in client) {
+      return driveGlide(client);
+    }
   }
-  throw new LockConfigError(`expected an ioredis or node-redis client, got ${describe(client)}`);
+  throw new LockConfigError(
+    `expected a client of ioredis, node-redis, iovalkey or GLIDE, got ${describe(client)}`,
+  );
 }
 
 /** What it is instead, for the relatives of the clients that people hand in by mistake. */
@@ -114,6 +122,7 @@ function whyNot(client: object): string | null {
   if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
   if (kind('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
     return 'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6';
+  if (kind('ssubscribeLazy')) return 'a GLIDE cluster client; a cluster is not supported';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;
 }

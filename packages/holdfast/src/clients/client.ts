@@ -96,6 +96,8 @@ export interface Client {
   readonly isConnected: boolean;
   /** How many connections it has had so far. Between two of them the server may have restarted. */
   readonly connections: number;
+  /** True when it makes lost connections again without counting them. Then it cannot be one of several. @default false */
+  readonly reconnectsSilently?: boolean;
   /** Runs a script: by its hash, and by its text on the same node when the server does not know it. */
   run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
   /**

@@ -2,6 +2,7 @@
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
 import { ignoreRefusal } from './reason.ts';
+import { scriptCommand } from './script-command.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
@@ -114,7 +115,7 @@ export class NodeRedisWire implements Wire {
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return this.#client.sendCommand(commandOf(call, isByText));
+    return this.#client.sendCommand(scriptCommand(call, isByText));
   }
 
   command(args: readonly string[]): Promise<unknown> {
@@ -158,7 +159,7 @@ class SharedNodeRedis implements SharedWire {
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return this.#client.sendCommand(commandOf(call, isByText), COMMAND_OPTIONS);
+    return this.#client.sendCommand(scriptCommand(call, isByText), COMMAND_OPTIONS);
   }
 }
 
@@ -188,13 +189,6 @@ class NodeRedisDriver implements Driver {
 export function driveNodeRedis(client: object): Driver {
   // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
   return new NodeRedisDriver(client as NodeRedis);
-}
-
-function commandOf({ script, keys, args }: ScriptCall, isByText: boolean): string[] {
-  const count = String(keys.length);
-  return isByText
-    ? ['EVAL', script.source, count, ...keys, ...args]
-    : ['EVALSHA', script.sha, count, ...keys, ...args];
 }
 
 export function socketOptionsOf(options: Options | undefined): Options {

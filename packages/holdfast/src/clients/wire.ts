@@ -1,5 +1,5 @@
 /**
- * What the two kinds of Redis client have in common, once their manners are taken off: a `Wire` is one
+ * What the kinds of Redis client have in common, once their manners are taken off: a `Wire` is one
  * connection, a `Driver` knows how to make one from the caller's client. Everything above is written once.
  */
 import type { ScriptCall } from './client.ts';
@@ -49,6 +49,8 @@ export interface Driver {
   /** Which client, where. No secrets. */
   readonly description: string;
   readonly keyPrefix: string;
+  /** Whether a lost connection is made again without a word, so that nobody can count them. @default false */
+  readonly reconnectsSilently?: boolean;
   /** Makes a connection like the caller's. Nothing is sent before `connect`. */
   dial(events: WireEvents): Wire;
   /** The caller's own connection. Throws a `LockConfigError` when it cannot be shared safely. */

@@ -23,6 +23,12 @@ export function topologyOf(
   }
   checkSeveral(clients, options);
   const adapted = clients.map((client) => adaptClient(client, terms));
+  const silent = adapted.find(({ reconnectsSilently }) => reconnectsSilently);
+  if (silent !== undefined) {
+    throw new LockConfigError(
+      `expected clients that tell a lost connection, got ${silent.description}: a restart of a server shows as a new connection, and this client does not tell`,
+    );
+  }
   const prefixes = [...new Set(adapted.map(({ keyPrefix }) => JSON.stringify(keyPrefix)))];
   if (prefixes.length > 1) {
     throw new LockConfigError(`expected clients with one keyPrefix, got ${prefixes.join(' and ')}`);

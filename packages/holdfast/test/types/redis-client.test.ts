@@ -1,6 +1,8 @@
 /** The compiler is the test: `tsc` checks this file, and the runner only finds it. */
+import type { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import type { Redis as Ioredis6, Cluster as Ioredis6Cluster } from 'ioredis';
 import type { Redis as Ioredis5, Cluster as Ioredis5Cluster } from 'ioredis-5';
+import type { Redis as Iovalkey, Cluster as IovalkeyCluster } from 'iovalkey';
 import type * as nodeRedis6 from 'redis';
 import type * as nodeRedis5 from 'redis-5';
 import { describe, expectTypeOf, test } from 'vitest';
@@ -28,6 +30,11 @@ describe('the type of an accepted client', () => {
     expectTypeOf<ReturnType<typeof nodeRedis6.createSentinel>>().toExtend<RedisClient>();
   });
 
+  test('takes a Redis of iovalkey and a client of GLIDE', () => {
+    expectTypeOf<Iovalkey>().toExtend<RedisClient>();
+    expectTypeOf<GlideClient>().toExtend<RedisClient>();
+  });
+
   test('takes an implementation of the seam', () => {
     expectTypeOf<Client>().toExtend<RedisClient>();
   });
@@ -45,6 +52,8 @@ describe('the type of an accepted client', () => {
   test('does not take clusters, pools, pipelines, and sentinels of node-redis 5', () => {
     expectTypeOf<Ioredis6Cluster>().not.toExtend<RedisClient>();
     expectTypeOf<Ioredis5Cluster>().not.toExtend<RedisClient>();
+    expectTypeOf<IovalkeyCluster>().not.toExtend<RedisClient>();
+    expectTypeOf<GlideClusterClient>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<Ioredis6['pipeline']>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createClientPool>>().not.toExtend<RedisClient>();
