@@ -5,15 +5,23 @@ import { LockConfigError } from '../errors.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
 import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import type { ClusterDriver } from './cluster-driver.ts';
 import { Connection } from './connection.ts';
 import { driveIoredis, type IoredisClient } from './ioredis.ts';
+import { driveIoredisCluster, type IoredisClusterClient } from './ioredis-cluster.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
+import { driveNodeRedisCluster, type NodeRedisClusterClient } from './node-redis-cluster.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
-/** What `new Locks(...)` takes: a `Redis` of ioredis, a client of node-redis, or a client of your own making. */
-export type RedisClient = IoredisClient | NodeRedisClient | Client;
+/** What `new Locks(...)` takes: a client or a cluster of ioredis or node-redis, or a client of your own making. */
+export type RedisClient =
+  | IoredisClient
+  | NodeRedisClient
+  | IoredisClusterClient
+  | NodeRedisClusterClient
+  | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
@@ -65,6 +73,16 @@ export function adaptClient(client: unknown, options: AdaptOptions): Client {
   return isClient(client) ? client : new AdaptedClient(driverOf(client), options);
 }
 
+/** The way to the nodes of a cluster, or null when it is no cluster. Nothing is connected yet. */
+export function adaptCluster(client: unknown): ClusterDriver | null {
+  if (typeof client !== 'object' || client === null) return null;
+  if (Reflect.get(client, 'isCluster') === true && hasMethods(client, ['nodes', 'duplicate'])) {
+    return driveIoredisCluster(client);
+  }
+  if ('nodeByAddress' in client && hasMethods(client, ['nodeClient'])) return driveNodeRedisCluster(client);
+  return null;
+}
+
 function isClient(client: unknown): client is Client {
   return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
 }
@@ -84,11 +102,11 @@ function driverOf(client: unknown): Driver {
 function whyNot(client: object): string | null {
   const kind = (member: string, value?: unknown): boolean =>
     member in client && (value === undefined || Reflect.get(client, member) === value);
-  if (kind('isCluster', true)) return 'an ioredis Cluster; a cluster is not supported';
+  if (kind('isCluster', true)) return 'an ioredis Cluster; expected clients of single servers here';
   if (kind('isPipeline', true)) return 'an ioredis pipeline';
   if (kind('execAsPipeline')) return 'a node-redis multi';
   if (kind('idleClients')) return 'a node-redis pool';
-  if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
+  if (kind('nodeByAddress')) return 'a node-redis cluster; expected clients of single servers here';
   if (kind('getSentinelNode')) return 'a node-redis sentinel; hand in a client of the primary';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;

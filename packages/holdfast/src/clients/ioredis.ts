@@ -5,11 +5,11 @@ import { ignoreRefusal } from './reason.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
-  type Driver,
   KEEP_ALIVE_MS,
+  type NodeDriver,
+  type NodeWire,
   type Obstacle,
   type SharedWire,
-  type Wire,
   type WireEvents,
 } from './wire.ts';
 
@@ -32,11 +32,13 @@ interface Stream {
   uncork(): void;
 }
 
+type Subscribed = false | { channels(verb: 'ssubscribe'): readonly string[] };
+
 /** What we use of it. */
-interface Ioredis {
+export interface Ioredis {
   readonly status: string;
   readonly options: Readonly<Record<string, unknown>>;
-  readonly condition?: { readonly select?: unknown } | null;
+  readonly condition?: { readonly select?: unknown; readonly subscriber?: Subscribed } | null;
   readonly prevCondition?: { readonly select?: unknown } | null;
   readonly stream?: Stream;
   duplicate(override: object): Ioredis;
@@ -44,13 +46,18 @@ interface Ioredis {
   disconnect(): void;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'close', listener: () => void): unknown;
-  on(event: 'message', listener: (channel: string, text: string) => void): unknown;
+  on(event: 'message' | 'smessage', listener: (channel: string, text: string) => void): unknown;
+  on(event: 'moved', listener: () => void): unknown;
+  call(verb: string, args: readonly string[]): Promise<unknown>;
+  asking(): Promise<unknown>;
   evalsha(args: readonly string[]): Promise<unknown>;
   eval(args: readonly string[]): Promise<unknown>;
   select(db: number): Promise<unknown>;
   client(verb: string, value: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
+  ssubscribe(channel: string): Promise<unknown>;
+  sunsubscribe(channel: string): Promise<unknown>;
 }
 
 /**
@@ -95,11 +102,12 @@ const OPTIONS: Readonly<Record<string, unknown>> = {
   failoverDetector: false,
 };
 
-class IoredisWire implements Wire {
+class IoredisWire implements NodeWire {
   readonly #client: Ioredis;
   readonly #db: number;
   #isHeld = true;
   #isCorked = false;
+  readonly #shardChannels = new Set<string>();
 
   constructor(caller: Ioredis, db: number, events: WireEvents) {
     this.#client = caller.duplicate(OPTIONS);
@@ -107,6 +115,8 @@ class IoredisWire implements Wire {
     this.#client.on('error', events.lost);
     this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
     this.#client.on('message', events.message);
+    this.#client.on('smessage', events.message);
+    this.#client.on('moved', () => this.#tellDropped(events));
   }
 
   /**
@@ -125,6 +135,8 @@ class IoredisWire implements Wire {
 
   send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown> {
     if (isBusy && !this.#isCorked) this.#cork();
+    // Right before it: the permission is good for the next command only. Without it the script is refused.
+    if (call.isAsking === true) this.#client.asking().catch(() => {});
     return send(this.#client, call, isByText);
   }
 
@@ -134,6 +146,34 @@ class IoredisWire implements Wire {
 
   async unsubscribe(channel: string): Promise<void> {
     await this.#client.unsubscribe(channel);
+  }
+
+  command([verb = '', ...args]: readonly string[]): Promise<unknown> {
+    return this.#client.call(verb, args);
+  }
+
+  async subscribeShard(channel: string): Promise<void> {
+    await this.#client.ssubscribe(channel);
+    this.#shardChannels.add(channel);
+  }
+
+  async unsubscribeShard(channel: string): Promise<void> {
+    this.#shardChannels.delete(channel);
+    await this.#client.sunsubscribe(channel);
+  }
+
+  /**
+   * Version 6 says that some channel has moved, but not which: those that it has struck off its list by itself.
+   * Version 5 takes the server's word for an answer to nothing, which ends the connection.
+   */
+  #tellDropped(events: WireEvents): void {
+    const subscriber = this.#client.condition?.subscriber;
+    const left = new Set(subscriber ? subscriber.channels('ssubscribe') : []);
+    for (const channel of [...this.#shardChannels]) {
+      if (left.has(channel)) continue;
+      this.#shardChannels.delete(channel);
+      events.dropped?.(channel);
+    }
   }
 
   hold(isHeld: boolean): void {
@@ -189,7 +229,7 @@ class SharedIoredis implements SharedWire {
   }
 }
 
-class IoredisDriver implements Driver {
+class IoredisDriver implements NodeDriver {
   readonly #client: Ioredis;
   readonly description: string;
   readonly keyPrefix: string;
@@ -201,7 +241,7 @@ class IoredisDriver implements Driver {
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
-  dial(events: WireEvents): Wire {
+  dial(events: WireEvents): NodeWire {
     // Once for all connections: locks must not move when the caller selects another database later on.
     this.#db ??= selectedDb(this.#client);
     return new IoredisWire(this.#client, this.#db, events);
@@ -226,7 +266,7 @@ class IoredisDriver implements Driver {
 }
 
 /** The caller must have made sure that it is one: see `adapt.ts`. */
-export function driveIoredis(client: object): Driver {
+export function driveIoredis(client: object): NodeDriver {
   // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
   return new IoredisDriver(client as Ioredis);
 }
@@ -243,7 +283,7 @@ function selectedDb({ condition, prevCondition, options }: Ioredis): number {
   return Number.isInteger(db) ? db : 0;
 }
 
-function keyPrefixOf(options: Readonly<Record<string, unknown>>): string {
+export function keyPrefixOf(options: Readonly<Record<string, unknown>>): string {
   const keyPrefix = options['keyPrefix'] ?? '';
   if (typeof keyPrefix === 'string') return keyPrefix;
   throw new LockConfigError(

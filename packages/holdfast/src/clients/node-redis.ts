@@ -1,15 +1,16 @@
 /** node-redis 5 to 6. */
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
+import type { NodeAddress } from './node-address.ts';
 import { ignoreRefusal } from './reason.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
-  type Driver,
   KEEP_ALIVE_MS,
+  type NodeDriver,
+  type NodeWire,
   type Obstacle,
   type SharedWire,
-  type Wire,
   type WireEvents,
 } from './wire.ts';
 
@@ -28,7 +29,7 @@ type Options = Readonly<Record<string, unknown>>;
 type MessageListener = (text: string, channel: string) => void;
 
 /** What we use of it. */
-interface NodeRedis {
+export interface NodeRedis {
   readonly isOpen: boolean;
   readonly isReady: boolean;
   readonly options?: Options | undefined;
@@ -36,9 +37,12 @@ interface NodeRedis {
   connect(): Promise<unknown>;
   destroy(): void;
   on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'sharded-channel-moved', listener: (channel: string) => void): unknown;
   sendCommand(args: readonly string[], options?: object): Promise<unknown>;
   subscribe(channel: string, listener: MessageListener): Promise<unknown>;
   unsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
+  sSubscribe(channel: string, listener: MessageListener): Promise<unknown>;
+  sUnsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
   ref(): void;
   unref(): void;
 }
@@ -84,20 +88,21 @@ const COMMAND_OPTIONS = {
   typeMapping: undefined,
 };
 
-class NodeRedisWire implements Wire {
+class NodeRedisWire implements NodeWire {
   readonly #client: NodeRedis;
   readonly #abort = new AbortController();
   readonly #onMessage: MessageListener;
 
-  constructor(caller: NodeRedis, events: WireEvents) {
+  constructor(caller: NodeRedis, socket: Options, events: WireEvents) {
     this.#client = caller.duplicate({
       ...OPTIONS,
       commandOptions: COMMAND_OPTIONS,
       // The signal ends a socket that is still connecting, which `destroy` forgets.
-      socket: { ...socketOptionsOf(caller.options), ...SOCKET_OPTIONS, signal: this.#abort.signal },
+      socket: { ...socket, ...SOCKET_OPTIONS, signal: this.#abort.signal },
     });
     this.#onMessage = (text, channel) => events.message(channel, text);
     this.#client.on('error', events.lost);
+    this.#client.on('sharded-channel-moved', (channel) => events.dropped?.(channel));
   }
 
   /**
@@ -111,6 +116,8 @@ class NodeRedisWire implements Wire {
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    // Right before it: the permission is good for the next command only. Without it the script is refused.
+    if (call.isAsking === true) this.#client.sendCommand(['ASKING']).catch(() => {});
     return this.#client.sendCommand(commandOf(call, isByText));
   }
 
@@ -120,6 +127,18 @@ class NodeRedisWire implements Wire {
 
   async unsubscribe(channel: string): Promise<void> {
     await this.#client.unsubscribe(channel, this.#onMessage);
+  }
+
+  command(args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(args);
+  }
+
+  async subscribeShard(channel: string): Promise<void> {
+    await this.#client.sSubscribe(channel, this.#onMessage);
+  }
+
+  async unsubscribeShard(channel: string): Promise<void> {
+    await this.#client.sUnsubscribe(channel, this.#onMessage);
   }
 
   hold(isHeld: boolean): void {
@@ -155,20 +174,22 @@ class SharedNodeRedis implements SharedWire {
   }
 }
 
-class NodeRedisDriver implements Driver {
+class NodeRedisDriver implements NodeDriver {
   readonly #client: NodeRedis;
+  readonly #socket: Options;
   readonly description: string;
   readonly keyPrefix: string;
 
-  constructor(client: NodeRedis) {
+  constructor(client: NodeRedis, socket: Options) {
     this.#client = client;
-    this.description = `node-redis ${addressOf(client.options)}`;
+    this.#socket = socket;
+    this.description = `node-redis ${addressOf(socket)}`;
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
   /** In the database of its options: the client does not tell which one its owner has selected since. */
-  dial(events: WireEvents): Wire {
-    return new NodeRedisWire(this.#client, events);
+  dial(events: WireEvents): NodeWire {
+    return new NodeRedisWire(this.#client, this.#socket, events);
   }
 
   /** A key prefix is no obstacle here: it is put on typed commands only, and we send raw ones. */
@@ -178,9 +199,15 @@ class NodeRedisDriver implements Driver {
 }
 
 /** The caller must have made sure that it is one: see `adapt.ts`. */
-export function driveNodeRedis(client: object): Driver {
+export function driveNodeRedis(client: object): NodeDriver {
   // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
-  return new NodeRedisDriver(client as NodeRedis);
+  const nodeRedis = client as NodeRedis;
+  return new NodeRedisDriver(nodeRedis, socketOptionsOf(nodeRedis.options));
+}
+
+/** A connection like that of a client, to another address. */
+export function driveNodeRedisTo(client: NodeRedis, { host, port }: NodeAddress): NodeDriver {
+  return new NodeRedisDriver(client, { ...socketOptionsOf(client.options), host, port });
 }
 
 function commandOf({ script, keys, args }: ScriptCall, isByText: boolean): string[] {
@@ -190,13 +217,13 @@ function commandOf({ script, keys, args }: ScriptCall, isByText: boolean): strin
     : ['EVALSHA', script.sha, count, ...keys, ...args];
 }
 
-function socketOptionsOf(options: Options | undefined): Options {
+export function socketOptionsOf(options: Options | undefined): Options {
   const socket = options?.['socket'];
   // Whatever the caller's client was made with; it has accepted it.
   return typeof socket === 'object' && socket !== null ? (socket as Options) : {};
 }
 
-function keyPrefixOf(options: Options | undefined): string {
+export function keyPrefixOf(options: Options | undefined): string {
   const keyPrefix = options?.['keyPrefix'] ?? '';
   if (typeof keyPrefix === 'string') return keyPrefix;
   throw new LockConfigError(
@@ -204,7 +231,6 @@ function keyPrefixOf(options: Options | undefined): string {
   );
 }
 
-function addressOf(options: Options | undefined): string {
-  const { path, host, port } = socketOptionsOf(options);
+function addressOf({ path, host, port }: Options): string {
   return typeof path === 'string' ? path : `${String(host ?? 'localhost')}:${String(port ?? 6379)}`;
 }

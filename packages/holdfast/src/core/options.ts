@@ -80,6 +80,11 @@ export interface LocksOptions {
   readonly restartGuardMs?: number;
   /** Of several servers: after how many split votes in a row an acquisition gives up. @default 100 */
   readonly splitVotesMax?: number;
+  /**
+   * Of a cluster: which channels wake waiters. `auto` does as Redisson does: those of the shards, where the servers
+   * have them. `both` speaks and listens on both, for fleets that do not agree. @default 'auto'
+   */
+  readonly pubsub?: 'auto' | 'plain' | 'sharded' | 'both';
   /** Send commands over the caller's own connection instead of a duplicate. @default false */
   readonly shareConnection?: boolean;
   /** For tests and simulation. */
@@ -145,6 +150,15 @@ function ofType<Type extends 'boolean' | 'string'>(
   throw new LockConfigError(`expected ${name} to be a ${type}, got ${describe(value)}`);
 }
 
+const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
+
+function oneOf<Value extends string>(value: unknown, name: string, values: readonly Value[]): Value {
+  const found = values.find((one) => one === value);
+  if (found !== undefined) return found;
+  const expected = values.map((one) => `'${one}'`).join(', ');
+  throw new LockConfigError(`expected ${name} to be one of ${expected}, got ${describe(value)}`);
+}
+
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, 1, LEASE_MS_MAX);
 }
@@ -167,6 +181,7 @@ const LOCKS_OPTIONS = new Set([
   'nodeTimeoutMs',
   'restartGuardMs',
   'splitVotesMax',
+  'pubsub',
   'shareConnection',
   'clock',
   'random',
@@ -217,6 +232,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
       0,
       timerMsMax,
     ),
+    pubsub: oneOf(options.pubsub ?? 'auto', 'pubsub', PUBSUBS),
     shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,

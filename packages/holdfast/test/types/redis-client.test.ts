@@ -38,14 +38,17 @@ describe('the type of an accepted client', () => {
     expectTypeOf<Ioredis6[]>().not.toExtend<RedisClient>();
   });
 
-  test('does not take clusters, pools, sentinels and pipelines', () => {
-    expectTypeOf<Ioredis6Cluster>().not.toExtend<RedisClient>();
-    expectTypeOf<Ioredis5Cluster>().not.toExtend<RedisClient>();
+  test('takes a cluster of either', () => {
+    expectTypeOf<Ioredis6Cluster>().toExtend<RedisClient>();
+    expectTypeOf<Ioredis5Cluster>().toExtend<RedisClient>();
+    expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().toExtend<RedisClient>();
+    expectTypeOf<ReturnType<typeof nodeRedis5.createCluster>>().toExtend<RedisClient>();
+  });
+
+  test('does not take pools, sentinels and pipelines', () => {
     expectTypeOf<ReturnType<Ioredis6['pipeline']>>().not.toExtend<RedisClient>();
-    expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createSentinel>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createClientPool>>().not.toExtend<RedisClient>();
-    expectTypeOf<ReturnType<typeof nodeRedis5.createCluster>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis5.createSentinel>>().not.toExtend<RedisClient>();
   });
 });
