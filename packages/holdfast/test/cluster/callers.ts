@@ -7,6 +7,8 @@ import type { RedisClient } from '../../src/index.ts';
 
 export interface ClusterCaller {
   readonly client: RedisClient;
+  /** A command of the application's own. */
+  ping(): Promise<unknown>;
   end(): void | Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export interface ClusterFlavour {
 interface NodeRedisCluster {
   on(event: string, listener: (error: unknown) => void): unknown;
   connect(): Promise<unknown>;
+  sendCommand(firstKey: undefined, isReadonly: boolean, args: string[]): Promise<unknown>;
   destroy(): void;
 }
 
@@ -39,7 +42,7 @@ function ioredis(name: string, Cluster: typeof Ioredis6Cluster): ClusterFlavour 
       const redisOptions = { ...login, disconnectTimeout: 0 };
       const client = new Cluster(nodes, { redisOptions, ...(keyPrefix === undefined ? {} : { keyPrefix }) });
       client.on('error', () => {});
-      return { client, end: () => client.disconnect() };
+      return { client, ping: () => client.ping(), end: () => client.disconnect() };
     },
   };
 }
@@ -58,7 +61,36 @@ function nodeRedis(
       const client = create({ rootNodes, defaults, ...prefix });
       for (const event of ['error', 'node-error']) client.on(event, () => {});
       await client.connect();
-      return { client, end: () => client.destroy() };
+      return {
+        client,
+        ping: () => client.sendCommand(undefined, true, ['PING']),
+        end: () => client.destroy(),
+      };
+    },
+  };
+}
+
+/**
+ * Making a client builds a class of all its commands, which costs version 5 a good part of a second and everything
+ * else in this process too. So those that overlap share one: nothing of a session is left on its caller's client.
+ */
+function shared(flavour: ClusterFlavour): ClusterFlavour {
+  const made = new Map<string, { readonly caller: Promise<ClusterCaller>; users: number }>();
+  return {
+    ...flavour,
+    async make(ports, options = {}) {
+      const key = JSON.stringify([ports, options]);
+      const entry = made.get(key) ?? { caller: flavour.make(ports, options), users: 0 };
+      made.set(key, entry);
+      entry.users += 1;
+      const caller = await entry.caller;
+      const end = async (): Promise<void> => {
+        entry.users -= 1;
+        if (entry.users > 0) return;
+        made.delete(key);
+        await caller.end();
+      };
+      return { ...caller, end };
     },
   };
 }
@@ -68,7 +100,7 @@ export const CLUSTER_FLAVOURS: readonly ClusterFlavour[] = [
   // The types of the two versions differ in ways that do not matter here.
   ioredis('ioredis 5.4', Ioredis5Cluster as unknown as typeof Ioredis6Cluster),
   nodeRedis('node-redis 6', (options) => createNodeRedis6Cluster(options), true),
-  nodeRedis('node-redis 5', (options) => createNodeRedis5Cluster(options), false),
+  shared(nodeRedis('node-redis 5', (options) => createNodeRedis5Cluster(options), false)),
 ];
 
 export const [IOREDIS_6] = CLUSTER_FLAVOURS as [ClusterFlavour];

@@ -1,12 +1,17 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
-import { type Connect, inProcess, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
+import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
+import { type Connect, clusterOf, inProcess, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
 
 export interface Row {
   readonly title: string;
   readonly connect: Connect;
   /** How many independent servers decide. @default 1 */
   readonly servers?: number;
+  /** Whether the servers are a cluster. @default false */
+  readonly isCluster?: boolean;
+  /** Only for the whole matrix, not for every run. @default false */
+  readonly isMatrix?: boolean;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -17,7 +22,14 @@ export interface Row {
   readonly options?: LocksOptions;
 }
 
-export const MATRIX: readonly Row[] = [
+const CLUSTERS: readonly Row[] = CLUSTER_FLAVOURS.map((flavour) => ({
+  title: `a cluster through ${flavour.name}`,
+  connect: clusterOf(flavour),
+  isCluster: true,
+  isMatrix: flavour !== IOREDIS_6,
+}));
+
+const MATRIX: readonly Row[] = [
   { title: 'ioredis 5.4.0', connect: ioredis5 },
   { title: 'ioredis 6', connect: ioredis6 },
   { title: 'node-redis 5.0.0', connect: nodeRedis5 },
@@ -46,6 +58,12 @@ export const MATRIX: readonly Row[] = [
     // The servers have just started, and the machine may stall.
     options: { restartGuardMs: 0, nodeTimeoutMs: 1_500 },
   },
+  ...CLUSTERS,
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true },
 ];
+
+/** The rows of this run: all of them when the whole matrix is asked for. */
+export const ROWS: readonly Row[] = MATRIX.filter(
+  ({ isMatrix = false }) => !isMatrix || process.env['HOLDFAST_MATRIX'] === '1',
+);
