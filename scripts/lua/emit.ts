@@ -6,6 +6,8 @@ export interface CompiledScript {
   readonly name: string;
   readonly header: Header;
   readonly source: string;
+  /** The text that runs it many times, if it may. */
+  readonly bundle: string | undefined;
 }
 
 const PREAMBLE = `// Generated from lua/ by \`npm run lua\`. Do not edit.
@@ -30,19 +32,25 @@ export function emitModule(scripts: readonly CompiledScript[]): string {
 function emitScript(script: CompiledScript): string {
   const name = camelCase(script.name);
   const text = `${name}Text`;
-  const lines = script.source
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => `    ${JSON.stringify(`${line}\n`)}`);
   const body = script.header.isBatch ? emitBatch(script.header, name) : emitSingle(script.header, name);
   return `const ${text}: ScriptText = {
   name: '${script.name}',
-  sha: '${sha1(script.source)}',
-  source:
-${lines.join(' +\n')},
+  ${emitText(script.source)}${emitBundle(script)}
 };
 
 ${body}`;
+}
+
+function emitBundle({ name, bundle }: CompiledScript): string {
+  return bundle === undefined ? '' : `\nbundle: { name: '${name} (bundle)', ${emitText(bundle)} },`;
+}
+
+function emitText(source: string): string {
+  const lines = source
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.stringify(`${line}\n`));
+  return `sha: '${sha1(source)}',\nsource:\n${lines.join(' +\n')},`;
 }
 
 function emitSingle(header: Header, name: string): string {

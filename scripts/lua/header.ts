@@ -44,6 +44,8 @@ export interface Header {
   readonly args: readonly Argument[];
   readonly outcomes: readonly Outcome[];
   readonly bare: Bare | undefined;
+  /** Whether many calls of it may travel as one. */
+  readonly canBundle: boolean;
   readonly includes: readonly string[];
   /** How many lines the header takes; the body begins on the next one. */
   readonly lines: number;
@@ -72,6 +74,7 @@ export function readHeader(file: string, text: string): Header {
   const forms = new Set<'one' | 'each'>();
   let bare: Bare | undefined;
   let hasRepeat = false;
+  let canBundle = false;
   let count = 2;
   for (; lines[count]?.startsWith('--'); count++) {
     const tag = /^-- @(each )?([a-z]+) ?(.*)$/.exec(lines[count] ?? '');
@@ -86,23 +89,25 @@ export function readHeader(file: string, text: string): Header {
       outcomes.push(...rest.split(/ +/).map((name) => readOutcome(at, name)));
     else if (word === 'outcome') outcomes.push(readOutcome(at, rest));
     else if (word === 'bare' && bare === undefined) bare = readBare(at, rest, outcomes);
+    else if (word === 'bundle' && rest === '') canBundle = true;
     else if (word === 'include') includes.push(rest);
     else if (word === 'repeat' && /^harmless: \S/.test(rest)) hasRepeat = true;
     else if (word === 'repeat') refuse(at.line, '`@repeat harmless: ` and why', `\`@repeat ${rest}\``);
-    else refuse(at.line, '@key, @arg, @outcome, one @bare, @repeat or @include', `@${word}`);
+    else refuse(at.line, '@key, @arg, @outcome, one @bare, @bundle, @repeat or @include', `@${word}`);
   }
 
   if (!hasRepeat) refuse(count, 'a line `-- @repeat harmless: ` and why', 'none in the header');
   if (outcomes.length === 0) refuse(count, 'at least one @outcome', 'none in the header');
   if (forms.size > 1) refuse(count, 'only @each lines in a batch script', 'lines with and without @each');
   const isBatch = forms.has('each');
+  if (isBatch && canBundle) refuse(count, 'no @bundle in a batch script', '@bundle');
   if (isBatch && keys.length !== 1) refuse(count, 'exactly one `@each key`', `${keys.length}`);
   const names = [...keys, ...args].map(({ name }) => name);
   for (const list of [names, outcomes.map(({ name }) => name), includes]) {
     const twice = list.find((name, i) => list.indexOf(name) !== i);
     if (twice !== undefined) refuse(count, 'each name once in the header', `${twice} twice`);
   }
-  return { shebang, flags, sentence, isBatch, keys, args, outcomes, bare, includes, lines: count };
+  return { shebang, flags, sentence, isBatch, keys, args, outcomes, bare, canBundle, includes, lines: count };
 }
 
 type Place = Pick<Complaint, 'file' | 'line'>;

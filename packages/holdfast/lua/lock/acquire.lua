@@ -13,6 +13,7 @@
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string
 -- @outcome LATE now_ms:integer
 -- @outcome CONFLICT now_ms:integer found:string
+-- @bundle
 -- @repeat harmless: the same hold gets the same fences and a full lease
 -- @include now
 -- @include fence

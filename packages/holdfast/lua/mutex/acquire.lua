@@ -8,6 +8,7 @@
 -- @bare GRANTED now_ms
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string
 -- @outcome LATE now_ms:integer
+-- @bundle
 -- @repeat harmless: the same token gets a full lease again
 -- @include now
 local mutex = KEYS[1]

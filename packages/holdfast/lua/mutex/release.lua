@@ -7,6 +7,7 @@
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE
+-- @bundle
 -- @repeat harmless: the second call answers GONE
 -- @include notify
 local mutex = KEYS[1]

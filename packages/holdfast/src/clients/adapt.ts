@@ -28,6 +28,8 @@ export interface AdaptOptions {
   readonly random: Random;
   /** Send scripts over the caller's own connection instead of one of ours. Channels always use one of ours. */
   readonly shareConnection: boolean;
+  /** How many calls may travel as one, over a connection of ours. @default 1 */
+  readonly bundleMax?: number;
 }
 
 class AdaptedClient implements Client {
@@ -37,12 +39,12 @@ class AdaptedClient implements Client {
   readonly #connection: Connection | SharedConnection;
   readonly #subscriptions: Subscriptions;
 
-  constructor(driver: Driver, { agenda, random, shareConnection }: AdaptOptions) {
+  constructor(driver: Driver, { agenda, random, shareConnection, bundleMax = 1 }: AdaptOptions) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
     this.#connection = shareConnection
       ? new SharedConnection(driver.share(), agenda)
-      : new Connection(driver, agenda);
+      : new Connection(driver, agenda, bundleMax);
     this.#subscriptions = new Subscriptions(driver, agenda, random);
   }
 

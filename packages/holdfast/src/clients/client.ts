@@ -16,6 +16,8 @@ export interface ScriptText {
   /** SHA-1 of the source, in lower-case hexadecimal. */
   readonly sha: string;
   readonly source: string;
+  /** The same for many calls at once: keys and arguments laid end to end, one reply each. */
+  readonly bundle?: ScriptText;
 }
 
 /** One call of a script: keys are full Redis keys, arguments are strings. */

@@ -5,24 +5,33 @@ import { CallFailure, type ScriptCall } from './client.ts';
 import { Line } from './line.ts';
 import { Link } from './link.ts';
 import type { Silence } from './silence.ts';
+import { Turn } from './turn.ts';
 import type { Driver, Wire } from './wire.ts';
+
+const CLOSED = new CallFailure('closed', 'the client was closed before the call was sent');
 
 export class Connection {
   readonly #agenda: Agenda;
   readonly #link: Link;
   /** Calls made while the connection comes up, in the order in which they will be written. */
   readonly #waiting = new Set<Call>();
+  readonly #turn: Turn;
   #line: Line | null = null;
   #connections = 0;
   #isClosed = false;
 
-  constructor(driver: Driver, agenda: Agenda) {
+  constructor(driver: Driver, agenda: Agenda, bundleMax = 1) {
     this.#agenda = agenda;
     this.#link = new Link(driver, agenda, {
       up: (wire, silence) => this.#up(wire, silence),
       down: (reason, cause) => this.#down(reason, cause),
       message: () => {},
     });
+    const target = {
+      inFlight: (): number => this.#line?.size ?? 0,
+      write: (calls: readonly Call[]): void => this.#writeTurn(calls),
+    };
+    this.#turn = new Turn(target, bundleMax);
     // A call holds the process by its deadline, so the socket never has to: no system call for each lone call.
     this.#link.hold(false);
   }
@@ -39,8 +48,8 @@ export class Connection {
     const refused = refusal(this.#isClosed, timeoutMs);
     if (refused !== null) return Promise.resolve(refused);
     const call = new Call(request, timeoutMs, this.#agenda);
-    if (this.#line !== null) this.#line.write(call, call.startedMs);
-    else this.#wait(call);
+    if (this.#line === null) this.#wait(call);
+    else if (!this.#turn.take(call)) this.#line.write([call], call.startedMs);
     call.arm();
     return call.result;
   }
@@ -51,7 +60,19 @@ export class Connection {
     this.#link.close();
     this.#line?.cut('the client was closed before the answer came');
     this.#line = null;
-    this.#endWaiting(new CallFailure('closed', 'the client was closed before the call was sent'));
+    this.#endWaiting(CLOSED);
+  }
+
+  #writeTurn(calls: readonly Call[]): void {
+    if (this.#line !== null) {
+      this.#line.write(calls, this.#agenda.clock.monotonicMs());
+      return;
+    }
+    // Lost since the turn began. Not kept for the next one: whoever asked knew this server, and it may have restarted.
+    const failure = this.#isClosed
+      ? CLOSED
+      : new CallFailure('unreachable', 'the connection was lost just now');
+    for (const call of calls) call.end(failure);
   }
 
   #wait(call: Call): void {
@@ -68,7 +89,7 @@ export class Connection {
     this.#connections += 1;
     this.#line = new Line(wire, silence);
     const nowMs = this.#agenda.clock.monotonicMs();
-    for (const call of this.#waiting) this.#line.write(call, nowMs);
+    for (const call of this.#waiting) this.#line.write([call], nowMs);
     this.#waiting.clear();
   }
 

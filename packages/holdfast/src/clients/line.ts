@@ -1,6 +1,7 @@
 /** A connection that is up, as calls see it: it writes them in order and ends them with what comes back. */
-import type { Call } from './call.ts';
-import { CallFailure, type Reply } from './client.ts';
+import { answersOf, requestOf } from './bundle.ts';
+import type { Call, CallResult } from './call.ts';
+import { CallFailure } from './client.ts';
 import { reasonOf, replyFailure, replyWord } from './reason.ts';
 import type { Silence } from './silence.ts';
 import type { Sender } from './wire.ts';
@@ -18,11 +19,21 @@ export class Line {
     this.#silence = silence;
   }
 
-  write(call: Call, nowMs: number): void {
-    call.markWritten();
-    call.lineIndex = this.#calls.push(call) - 1;
+  /** How many calls wait for an answer. */
+  get size(): number {
+    return this.#calls.length;
+  }
+
+  /** As one request: a call by itself, or several of one script as a bundle. Those that have ended stay behind. */
+  write(calls: readonly Call[], nowMs: number): void {
+    const open = calls.every(isOpen) ? calls : calls.filter(isOpen);
+    if (open.length === 0) return;
+    for (const call of open) {
+      call.markWritten();
+      call.lineIndex = this.#calls.push(call) - 1;
+    }
     this.#silence?.sent(nowMs);
-    this.#send(call, false);
+    this.#send(open, false);
   }
 
   /** The connection is gone. Every call on it ends as unknown, now rather than when its client gets round to it. */
@@ -35,39 +46,58 @@ export class Line {
     }
   }
 
-  #send(call: Call, isByText: boolean): void {
+  #send(calls: readonly Call[], isByText: boolean): void {
     let answer: Promise<unknown>;
     try {
-      answer = this.#sender.send(call.request, isByText, this.#calls.length > 1);
+      answer = this.#sender.send(requestOf(calls), isByText, this.#calls.length > 1);
     } catch (error) {
-      this.#fail(call, error, isByText);
+      this.#fail(calls, error, isByText);
       return;
     }
     answer.then(
       (reply) => {
         this.#silence?.answered();
-        this.#remove(call);
-        // The scripts are ours, and answer in these shapes only.
-        call.end(reply as Reply);
+        this.#end(calls, answersOf(calls, reply));
       },
-      (error: unknown) => this.#fail(call, error, isByText),
+      (error: unknown) => this.#fail(calls, error, isByText),
     );
   }
 
-  #fail(call: Call, error: unknown, isByText: boolean): void {
+  #fail(calls: readonly Call[], error: unknown, isByText: boolean): void {
     const word = replyWord(error);
     // An ended call is not sent again: its caller has given up, and may have queued a clean-up behind it.
-    if (word === 'NOSCRIPT' && !isByText && !this.#isCut && !call.hasEnded) {
+    const open = this.#isCut ? [] : calls.filter(isOpen);
+    if (word === 'NOSCRIPT' && !isByText && open.length > 0) {
       this.#silence?.heard();
-      this.#send(call, true);
+      for (const call of calls) if (call.hasEnded) this.#remove(call);
+      this.#send(open, true);
       return;
     }
     this.#silence?.answered();
-    this.#remove(call);
-    if (call.hasEnded) return;
-    call.end(
-      word === null ? new CallFailure('unknown', reasonOf(error), '', error) : replyFailure(error, word),
+    if (word === 'NOPERM' && open.length > 1) {
+      this.#sendSingly(calls, open);
+      return;
+    }
+    const failure =
+      word === null ? new CallFailure('unknown', reasonOf(error), '', error) : replyFailure(error, word);
+    this.#end(
+      calls,
+      calls.map(() => failure),
     );
+  }
+
+  /** One key that our user may not touch has refused the bundle, before any of it was run: each is asked by itself. */
+  #sendSingly(calls: readonly Call[], open: readonly Call[]): void {
+    for (const call of calls) this.#remove(call);
+    for (const call of open) this.write([call], call.startedMs);
+  }
+
+  #end(calls: readonly Call[], results: readonly CallResult[]): void {
+    for (let i = 0; i < calls.length; i += 1) {
+      const call = calls[i] as Call;
+      this.#remove(call);
+      call.end(results[i] as CallResult);
+    }
   }
 
   #remove(call: Call): void {
@@ -79,4 +109,8 @@ export class Line {
     this.#calls[index] = last;
     last.lineIndex = index;
   }
+}
+
+function isOpen(call: Call): boolean {
+  return !call.hasEnded;
 }

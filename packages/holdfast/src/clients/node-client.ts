@@ -3,7 +3,7 @@ import type { Agenda } from '../core/agenda.ts';
 import type { Random } from '../core/random.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
-import { CLIENT, type Client, type ScriptCall, type ScriptText, type Wake } from './client.ts';
+import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
 import { Connection } from './connection.ts';
 import { type SubscriptionEvents, Subscriptions } from './subscriptions.ts';
 import type { Driver, NodeDriver, Wire, WireEvents } from './wire.ts';
@@ -36,7 +36,8 @@ class OneNode implements NodeClient {
   constructor(driver: NodeDriver, agenda: Agenda, random: Random, events: SubscriptionEvents) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
-    this.#connection = new Connection(driver, agenda);
+    // Calls of one moment may be about different slots, so none travels with another.
+    this.#connection = new Connection(driver, agenda, 1);
     this.#plain = new Subscriptions(driver, agenda, random, events);
     this.#shard = new Subscriptions(new ShardDriver(driver), agenda, random, events);
     this.asking = new AskingClient(this);
@@ -51,7 +52,7 @@ class OneNode implements NodeClient {
   }
 
   run(call: ScriptCall, timeoutMs: number): Promise<CallResult> {
-    return this.#connection.run({ ...call, script: alone(call.script) }, timeoutMs);
+    return this.#connection.run(call, timeoutMs);
   }
 
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
@@ -67,19 +68,6 @@ class OneNode implements NodeClient {
     this.#plain.close();
     this.#shard.close();
   }
-}
-
-const lone = new WeakMap<ScriptText, ScriptText>();
-
-/** Without whatever lets it travel with others: calls of one moment may be about different slots. */
-function alone(script: ScriptText): ScriptText {
-  let text = lone.get(script);
-  if (text === undefined) {
-    const { name, sha, source } = script;
-    text = { name, sha, source };
-    lone.set(script, text);
-  }
-  return text;
 }
 
 class AskingClient implements Client {

@@ -30,7 +30,7 @@ export class SharedConnection {
     const { obstacle } = this.#wire;
     if (obstacle !== null) return Promise.resolve(new CallFailure(obstacle.kind, obstacle.text));
     const call = new Call(request, timeoutMs, this.#agenda);
-    this.#line.write(call, call.startedMs);
+    this.#line.write([call], call.startedMs);
     call.arm();
     return call.result;
   }

@@ -27,6 +27,9 @@ export const HANDOVERS_DEFAULT = 64;
 /** A reserved fence is a microsecond of head start; more than this in one block could outrun the clock. */
 export const HANDOVERS_MAX = 10_000;
 
+/** A server needs about half a millisecond for so many. Past this it is busy for long enough to be felt by others. */
+const BUNDLE_MAX_DEFAULT = 128;
+
 /** The other bound on a cohort: long sections are passed on once or twice, short ones up to `handovers` times. */
 export const HANDOVER_MS_DEFAULT = 50;
 
@@ -61,6 +64,11 @@ export interface LocksOptions {
   readonly handoverMs?: number;
   /** Life of a fence counter after its last use; 0 keeps it for ever (needed beside Java's RFencedLock). @default one week */
   readonly fenceTtlMs?: number;
+  /**
+   * How many acquires or releases that are made at the same moment may travel as one script call. 1 sends each by
+   * itself. @default 128
+   */
+  readonly bundleMax?: number;
   /** How long `acquire` sits out a server that cannot be reached, once it has been reached. @default 10_000 */
   readonly outageMs?: number;
   /**
@@ -176,6 +184,7 @@ const LOCKS_OPTIONS = new Set([
   'handovers',
   'handoverMs',
   'fenceTtlMs',
+  'bundleMax',
   'outageMs',
   'application',
   'nodeTimeoutMs',
@@ -215,6 +224,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
       0,
       100 * LEASE_MS_MAX,
     ),
+    bundleMax: integerWithin(options.bundleMax ?? BUNDLE_MAX_DEFAULT, 'bundleMax', 1, BUNDLE_MAX_DEFAULT),
     outageMs: integerWithin(options.outageMs ?? OUTAGE_MS_DEFAULT, 'outageMs', 0, timerMsMax),
     application:
       options.application === undefined ? undefined : checkName(options.application, 'application'),

@@ -13,18 +13,19 @@ export interface Random {
 const FRACTION_STEPS = 2 ** 32;
 const TOKEN_BYTES = 16;
 
-/** Random bytes are drawn for many tokens at once: drawing them singly was a third of an acquire's own work. */
-const POOL_BYTES = 256 * TOKEN_BYTES;
-let pool: Buffer = Buffer.alloc(0);
+/** Drawn and written out for many tokens at once: singly it was a third of an acquire's own work. */
+const POOL_TOKENS = 256;
+const TOKEN_DIGITS = 2 * TOKEN_BYTES;
+let pool = '';
 let poolOffset = 0;
 
 function nextToken(): string {
   if (poolOffset >= pool.length) {
-    pool = randomBytes(POOL_BYTES);
+    pool = randomBytes(POOL_TOKENS * TOKEN_BYTES).toString('hex');
     poolOffset = 0;
   }
-  poolOffset += TOKEN_BYTES;
-  return pool.toString('hex', poolOffset - TOKEN_BYTES, poolOffset);
+  poolOffset += TOKEN_DIGITS;
+  return pool.slice(poolOffset - TOKEN_DIGITS, poolOffset);
 }
 
 export const systemRandom: Random = {

@@ -406,6 +406,91 @@ const lockAcquireText: ScriptText = {
     'end\n' +
     'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
     'return first_fence\n',
+  bundle: {
+    name: 'lock.acquire (bundle)',
+    sha: '311c0c9189f7790358f14989915c41960fdc4f29',
+    source:
+      '#!lua\n' +
+      'local GRANTED = 1\n' +
+      'local HELD = 2\n' +
+      'local LATE = 3\n' +
+      'local CONFLICT = 4\n' +
+      'local function server_now()\n' +
+      "  local time = redis.call('TIME')\n" +
+      '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+      '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+      'end\n' +
+      'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
+      "  local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
+      '  if not stored or stored + count > 9007199254740991 then\n' +
+      "    error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+      '  end\n' +
+      '  local first = math.max(stored + 1, now_us)\n' +
+      "  local last = string.format('%.0f', first + count - 1)\n" +
+      "  if ttl_ms ~= '0' then\n" +
+      "    redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
+      '  else\n' +
+      "    redis.call('SET', fence, last)\n" +
+      '  end\n' +
+      '  return first\n' +
+      'end\n' +
+      'local function is_lock(field, ttl_ms)\n' +
+      "  if not string.match(field[2], '^%d+$') then return false end\n" +
+      "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+      'end\n' +
+      'local bundle_ms, bundle_us = server_now()\n' +
+      'local function server_now() return bundle_ms, bundle_us end\n' +
+      'local function run(KEYS, ARGV)\n' +
+      'local lock = KEYS[1]\n' +
+      'local fence = KEYS[2]\n' +
+      'local holder = ARGV[1]\n' +
+      'local lease_ms = ARGV[2]\n' +
+      'local fences = tonumber(ARGV[3])\n' +
+      'local fence_ttl_ms = ARGV[4]\n' +
+      'local not_after_ms = tonumber(ARGV[5])\n' +
+      'local wants_time = tonumber(ARGV[6])\n' +
+      'local now_ms, now_us = server_now()\n' +
+      'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+      'local first_fence\n' +
+      "local ttl_ms = redis.call('PTTL', lock)\n" +
+      'if ttl_ms ~= -2 then\n' +
+      "  if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
+      "  local field = redis.call('HGETALL', lock)\n" +
+      '  local is_ours = field[1] == holder\n' +
+      "  if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
+      '  if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
+      "  local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
+      '  if last then first_fence = tonumber(last) - fences + 1 end\n' +
+      'end\n' +
+      'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
+      "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
+      'if ttl_ms < tonumber(lease_ms) then\n' +
+      "  local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
+      "  if type(expires) == 'table' then\n" +
+      "    if ttl_ms == -2 then redis.call('DEL', lock) end\n" +
+      '    error(expires)\n' +
+      '  end\n' +
+      'end\n' +
+      'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
+      'return first_fence\n' +
+      'end\n' +
+      'local count = #KEYS / 2\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 6 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 2 do keys[k] = KEYS[i * 2 + k] end\n' +
+      '  for a = 1, 6 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
+      '  local is_well, reply = pcall(run, keys, args)\n' +
+      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
+      '  replies[i + 1] = reply\n' +
+      'end\n' +
+      'return replies\n',
+  },
 };
 
 export interface LockAcquireInput {
@@ -633,6 +718,51 @@ const lockReleaseText: ScriptText = {
     "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
     "redis.call('DEL', lock)\n" +
     "return notify(how, channel, '0')\n",
+  bundle: {
+    name: 'lock.release (bundle)',
+    sha: 'dc0dc9d4da622956f4780d5be00926490d71e1ec',
+    source:
+      '#!lua flags=allow-oom\n' +
+      'local RELEASED = 5\n' +
+      'local GONE = 6\n' +
+      'local function notify(how, channel, message)\n' +
+      '  local receivers = 0\n' +
+      "  if how == 'plain' or how == 'both' then\n" +
+      "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' then receivers = heard end\n" +
+      '  end\n' +
+      "  if how == 'sharded' or how == 'both' then\n" +
+      "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+      '  end\n' +
+      '  return receivers\n' +
+      'end\n' +
+      'local function run(KEYS, ARGV)\n' +
+      'local lock = KEYS[1]\n' +
+      'local holder = ARGV[1]\n' +
+      'local channel = ARGV[2]\n' +
+      'local how = ARGV[3]\n' +
+      "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+      "redis.call('DEL', lock)\n" +
+      "return notify(how, channel, '0')\n" +
+      'end\n' +
+      'local count = #KEYS / 1\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 3 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
+      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
+      '  local is_well, reply = pcall(run, keys, args)\n' +
+      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
+      '  replies[i + 1] = reply\n' +
+      'end\n' +
+      'return replies\n',
+  },
 };
 
 export interface LockReleaseInput {
@@ -770,6 +900,51 @@ const mutexAcquireText: ScriptText = {
     "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
     "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
     'return now_ms\n',
+  bundle: {
+    name: 'mutex.acquire (bundle)',
+    sha: '1966f4af2bb62577fad937c5926be4753b660067',
+    source:
+      '#!lua\n' +
+      'local GRANTED = 1\n' +
+      'local HELD = 2\n' +
+      'local LATE = 3\n' +
+      'local function server_now()\n' +
+      "  local time = redis.call('TIME')\n" +
+      '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+      '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+      'end\n' +
+      'local bundle_ms, bundle_us = server_now()\n' +
+      'local function server_now() return bundle_ms, bundle_us end\n' +
+      'local function run(KEYS, ARGV)\n' +
+      'local mutex = KEYS[1]\n' +
+      'local token = ARGV[1]\n' +
+      'local lease_ms = ARGV[2]\n' +
+      'local not_after_ms = tonumber(ARGV[3])\n' +
+      'local now_ms = server_now()\n' +
+      'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+      "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
+      "local owner = redis.call('GET', mutex)\n" +
+      "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
+      "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
+      'return now_ms\n' +
+      'end\n' +
+      'local count = #KEYS / 1\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 3 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
+      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
+      '  local is_well, reply = pcall(run, keys, args)\n' +
+      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
+      '  replies[i + 1] = reply\n' +
+      'end\n' +
+      'return replies\n',
+  },
 };
 
 export interface MutexAcquireInput {
@@ -848,6 +1023,51 @@ const mutexReleaseText: ScriptText = {
     "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
     "redis.call('DEL', mutex)\n" +
     "return notify(how, channel, '0')\n",
+  bundle: {
+    name: 'mutex.release (bundle)',
+    sha: '703b2abb60a4d093e496614fdeb15924d904a893',
+    source:
+      '#!lua flags=allow-oom\n' +
+      'local RELEASED = 5\n' +
+      'local GONE = 6\n' +
+      'local function notify(how, channel, message)\n' +
+      '  local receivers = 0\n' +
+      "  if how == 'plain' or how == 'both' then\n" +
+      "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' then receivers = heard end\n" +
+      '  end\n' +
+      "  if how == 'sharded' or how == 'both' then\n" +
+      "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+      '  end\n' +
+      '  return receivers\n' +
+      'end\n' +
+      'local function run(KEYS, ARGV)\n' +
+      'local mutex = KEYS[1]\n' +
+      'local token = ARGV[1]\n' +
+      'local channel = ARGV[2]\n' +
+      'local how = ARGV[3]\n' +
+      "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
+      "redis.call('DEL', mutex)\n" +
+      "return notify(how, channel, '0')\n" +
+      'end\n' +
+      'local count = #KEYS / 1\n' +
+      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
+      'local from = 2\n' +
+      'for a = 1, 3 do\n' +
+      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
+      '  first[a] = from\n' +
+      '  from = from + (step[a] == 0 and 1 or count)\n' +
+      'end\n' +
+      'for i = 0, count - 1 do\n' +
+      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
+      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
+      '  local is_well, reply = pcall(run, keys, args)\n' +
+      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
+      '  replies[i + 1] = reply\n' +
+      'end\n' +
+      'return replies\n',
+  },
 };
 
 export interface MutexReleaseInput {

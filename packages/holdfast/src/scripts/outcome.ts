@@ -17,4 +17,7 @@ export const OUTCOMES = {
   RAISED: 15,
 } as const;
 
+/** The first item of a reply within a bundle that stands for an error; its words follow. No outcome is negative. */
+export const BUNDLE_FAILED = -1;
+
 export type OutcomeName = keyof typeof OUTCOMES;

@@ -25,10 +25,14 @@ export function count<Answer extends { readonly is: string }>(
   answers: readonly (Answer | undefined)[],
   is: Answer['is'],
 ): number {
-  return answers.reduce((sum, answer) => sum + (answer?.is === is ? 1 : 0), 0);
+  let sum = 0;
+  for (const answer of answers) if (answer?.is === is) sum += 1;
+  return sum;
 }
 
 /** How many have not answered yet. */
 export function countPending(answers: readonly unknown[]): number {
-  return answers.reduce<number>((sum, answer) => sum + (answer === undefined ? 1 : 0), 0);
+  let sum = 0;
+  for (const answer of answers) if (answer === undefined) sum += 1;
+  return sum;
 }

@@ -14,18 +14,19 @@ export function topologyOf(
   agenda: Agenda,
   options: ResolvedLocksOptions,
 ): Topology {
-  const { random, shareConnection } = options;
+  const { random, shareConnection, bundleMax } = options;
   const cluster = adaptCluster(clients);
   if (cluster !== null) {
     checkCluster(shareConnection);
     return new ClusterTopology(new ClusterNodes(cluster, agenda, options), agenda, options);
   }
   checkPubSub(options);
+  const terms = { agenda, random, shareConnection, bundleMax };
   if (!isSeveral(clients)) {
-    return new SingleTopology(adaptClient(clients, { agenda, random, shareConnection }), agenda, options);
+    return new SingleTopology(adaptClient(clients, terms), agenda, options);
   }
   checkSeveral(clients, shareConnection);
-  const adapted = clients.map((client) => adaptClient(client, { agenda, random, shareConnection }));
+  const adapted = clients.map((client) => adaptClient(client, terms));
   const prefixes = [...new Set(adapted.map(({ keyPrefix }) => JSON.stringify(keyPrefix)))];
   if (prefixes.length > 1) {
     throw new LockConfigError(`expected clients with one keyPrefix, got ${prefixes.join(' and ')}`);

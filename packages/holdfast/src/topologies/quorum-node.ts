@@ -1,13 +1,6 @@
 /**
  * One of several independent servers: what it is asked, for how long, and whether its vote counts.
  *
- * - `new`: never asked. Out: `joining`.
- * - `joining`: asked who it is and how long it runs; its vote does not count before that. Out: `up`, `down`.
- * - `up`: may vote, unless it has restarted too recently (the guard). Out: `joining` when its connection is another
- *   than the one it was asked on, because it may have restarted in between; `down` when a call gets no answer.
- * - `down`: skipped, so that it costs its callers nothing. Asked again, in the background, by whoever uses the lock
- *   next, at a growing pace. Out: `joining`.
- *
  * There is no timer here: a session that is not used asks nobody anything.
  */
 import { CallFailure, type Client, type StopListening, type Wake } from '../clients/client.ts';
@@ -17,6 +10,7 @@ import { driftMs } from '../core/instant.ts';
 import type { Random } from '../core/random.ts';
 import type { ServerFailure } from '../errors.ts';
 import { NodePace } from './node-pace.ts';
+import type { Joining, Standing } from './node-standing.ts';
 import { SingleTopology } from './single.ts';
 import {
   type AcquireResult,
@@ -47,19 +41,6 @@ const UPTIME_ERROR_MS = 1_000;
 
 /** A deadline that we notice this much too late has passed while this process stood still. */
 const STALL_MS = 5;
-
-/** `failure` is why it was down; without one, its callers wait for it. */
-export interface Joining {
-  readonly is: 'joining';
-  readonly joined: Promise<void>;
-  readonly failure: ServerFailure | null;
-}
-
-type Standing =
-  | { readonly is: 'new' }
-  | Joining
-  | { readonly is: 'up'; readonly connections: number; readonly startedMs: number; readonly runId: string }
-  | { readonly is: 'down'; readonly failure: ServerFailure; readonly askAtMs: number };
 
 export class QuorumNode {
   readonly lateReleases: SingleTopology['lateReleases'];
@@ -135,7 +116,7 @@ export class QuorumNode {
 
   async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
-    this.#holders.set(terms.holder, this.#holders.get(terms.holder) ?? NO_STRAYS);
+    if (!this.#holders.has(terms.holder)) this.#holders.set(terms.holder, NO_STRAYS);
     // What has been given up meanwhile must not be asked for again: its release has been sent.
     const isWanted = (): boolean => this.#holders.has(terms.holder);
     const ask = (): Promise<AcquireResult> => this.#single.acquire(protocol, terms, limitMs, isWanted);
@@ -242,6 +223,10 @@ export class QuorumNode {
     const { connections } = this.#client;
     let sentMs = clock.monotonicMs();
     let result = await ask();
+    if (failuresOf(result).length === 0) {
+      this.#pace.note(clock.monotonicMs() - sentMs);
+      return result;
+    }
     // The answer may have come while nobody could read it. Every request states its target, so it may be repeated.
     const hasStalled = clock.monotonicMs() - sentMs > limitMs + STALL_MS;
     const isLost = hasStalled && failuresOf(result).some(({ kind }) => kind !== 'reply');
@@ -291,10 +276,12 @@ export class QuorumNode {
   }
 }
 
+const NO_FAILURES: readonly ServerFailure[] = [];
+
 function failuresOfAcquire(result: AcquireResult): readonly ServerFailure[] {
-  return result.is === 'refused' || result.is === 'unknown' ? result.servers : [];
+  return result.is === 'refused' || result.is === 'unknown' ? result.servers : NO_FAILURES;
 }
 
 function failuresOfKeep(result: KeepResult | ReleaseResult): readonly ServerFailure[] {
-  return result.is === 'failed' ? result.servers : [];
+  return result.is === 'failed' ? result.servers : NO_FAILURES;
 }

@@ -7,8 +7,10 @@ import { type Agenda, Alarm } from '../core/agenda.ts';
 import { LockConfigError, type ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import { Election } from './election.ts';
+import type { Joining } from './node-standing.ts';
 import { QuorumChannel } from './quorum-channel.ts';
-import { type Joining, QuorumNode, type QuorumOptions } from './quorum-node.ts';
+import { QuorumCleanUp } from './quorum-clean-up.ts';
+import { QuorumNode, type QuorumOptions } from './quorum-node.ts';
 import type {
   AcquireResult,
   CleanUp,
@@ -39,6 +41,8 @@ export class QuorumTopology implements Topology {
   readonly #awaited = new WeakSet<Joining>();
   #longestLeaseMs: number;
   #hasAnswered = false;
+  /** Whether the servers that are up are known to be different ones. */
+  #areDistinct = false;
 
   constructor(clients: readonly Client[], agenda: Agenda, options: QuorumOptions) {
     this.#nodes = clients.map((client) => new QuorumNode(client, agenda, options));
@@ -51,6 +55,7 @@ export class QuorumTopology implements Topology {
     this.lateReleases = new QuorumCleanUp(this.#nodes);
     for (const node of this.#nodes) {
       node.onUp = () => {
+        this.#areDistinct = false;
         for (const channel of this.#channels) void channel.join(node);
       };
     }
@@ -76,21 +81,19 @@ export class QuorumTopology implements Topology {
 
   async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     this.#noteLease(terms.leaseMs);
-    await this.#muster(timeoutMs);
-    this.#assertDistinct();
+    if (!this.#isComplete) await this.#muster(timeoutMs);
+    if (!this.#areDistinct) this.#assertDistinct();
     const { clock } = this.#agenda;
     return new Election(this.#nodes, this.majority, clock, protocol, terms, timeoutMs).run(this.#guardMs);
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    await this.#muster(timeoutMs);
+    if (!this.#isComplete) await this.#muster(timeoutMs);
     const releases = this.#nodes.map((node) => node.release(protocol, terms, timeoutMs));
     return decide<ReleaseResult, ReleaseResult>(releases, (answers) => {
-      const released = answers.filter((answer) => answer?.is === 'released');
-      if (released.length >= this.majority) {
-        return { is: 'released', receivers: Math.max(...released.map(({ receivers }) => receivers)) };
-      }
-      if (released.length + countPending(answers) >= this.majority) return undefined;
+      const released = count(answers, 'released');
+      if (released >= this.majority) return { is: 'released', receivers: mostReceivers(answers) };
+      if (released + countPending(answers) >= this.majority) return undefined;
       if (count(answers, 'gone') > this.size - this.majority) return { is: 'gone' };
       if (countPending(answers) > 0) return undefined;
       return { is: 'failed', servers: failuresOf(answers) };
@@ -160,6 +163,11 @@ export class QuorumTopology implements Topology {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
   }
 
+  /** All are up, as nearly always: nobody is waited for, and nothing is built to find that out. */
+  get #isComplete(): boolean {
+    return this.#hasAnswered && this.#nodes.every(isUp);
+  }
+
   /**
    * Lets those come up that nobody has asked yet, or whose connection was lost. Those that are down are asked again
    * too, but are waited for only when there is no majority without them, and not for long.
@@ -180,7 +188,7 @@ export class QuorumTopology implements Topology {
   }
 
   get #isEnough(): boolean {
-    return this.#nodes.filter((node) => node.isUp).length >= this.majority;
+    return this.#nodes.filter(isUp).length >= this.majority;
   }
 
   /** Resolves when a majority is up, or when nobody is left to hope for. */
@@ -217,6 +225,7 @@ export class QuorumTopology implements Topology {
       }
       known.set(runId, node);
     }
+    this.#areDistinct = true;
   }
 
   async #renewOn(
@@ -266,31 +275,17 @@ async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number): 
   }
 }
 
-function failuresOf(answers: readonly (KeepResult | ReleaseResult | undefined)[]): ServerFailure[] {
-  return answers.flatMap((answer) => (answer?.is === 'failed' ? answer.servers : []));
+function isUp(node: QuorumNode): boolean {
+  return node.isUp;
 }
 
-class QuorumCleanUp implements CleanUp {
-  readonly #nodes: readonly QuorumNode[];
+function mostReceivers(answers: readonly (ReleaseResult | undefined)[]): number {
+  return answers.reduce(
+    (most, answer) => (answer?.is === 'released' ? Math.max(most, answer.receivers) : most),
+    0,
+  );
+}
 
-  constructor(nodes: readonly QuorumNode[]) {
-    this.#nodes = nodes;
-  }
-
-  get size(): number {
-    return Math.max(...this.#nodes.map(({ lateReleases }) => lateReleases.size));
-  }
-
-  /** Each server knows its own unanswered requests. */
-  add(protocol: Protocol, terms: ReleaseTerms): void {
-    for (const node of this.#nodes) node.abandon(protocol, terms);
-  }
-
-  async flush(): Promise<void> {
-    await Promise.all(this.#nodes.map(({ lateReleases }) => lateReleases.flush()));
-  }
-
-  stop(): void {
-    for (const { lateReleases } of this.#nodes) lateReleases.stop();
-  }
+function failuresOf(answers: readonly (KeepResult | ReleaseResult | undefined)[]): ServerFailure[] {
+  return answers.flatMap((answer) => (answer?.is === 'failed' ? answer.servers : []));
 }

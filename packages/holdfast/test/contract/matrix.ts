@@ -51,6 +51,7 @@ const MATRIX: readonly Row[] = [
   { title: 'ioredis 6 on a shared connection', connect: ioredis6, options: { shareConnection: true } },
   { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
   { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 } },
+  { title: 'ioredis 6 without bundles', connect: ioredis6, options: { bundleMax: 1 } },
   {
     title: 'ioredis 6 by a quorum of three',
     connect: ioredis6,

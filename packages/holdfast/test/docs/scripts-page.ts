@@ -17,6 +17,8 @@ should change. Time is always the server's.
 
 A script answers with a list: the number of its outcome, then what belongs to it. Errors of Redis stay errors. Some outcomes are
 answered as **one integer alone**, because clients read that several times faster: see [bare replies](../design/002-bare-replies.md).
+
+Calls that are made at the same moment may travel as one: see [bundles](../design/007-bundles.md).
 `;
 
 /** The files of the scripts, as \`lock/acquire.lua\`, without those that others include. */

@@ -69,7 +69,7 @@ test('the rest of a reply comes last in its payload', () => {
 
 test('a tag is one that we know', () => {
   expect(complaintsWith('thing/take.lua', '@arg owner', '@param owner')).toEqual([
-    'thing/take.lua:5: expected @key, @arg, @outcome, one @bare, @repeat or @include, found @param',
+    'thing/take.lua:5: expected @key, @arg, @outcome, one @bare, @bundle, @repeat or @include, found @param',
   ]);
 });
 
@@ -134,3 +134,10 @@ test.each(['HELD', 'HELD owner', 'GONE ttl_ms', 'HELD ttl_ms more'])(
     ]);
   },
 );
+
+test('a batch script, which is many already, cannot be bundled', () => {
+  const line = '-- @repeat';
+  expect(complaintsWith('thing/sweep.lua', line, `-- @bundle\n${line}`)).toEqual([
+    'thing/sweep.lua:8: expected no @bundle in a batch script, found @bundle',
+  ]);
+});

@@ -156,12 +156,16 @@ export class Link {
     answered: (answer: Answer) => void,
   ): void {
     if (!this.node.isUp) return;
-    // A request that comes behind the end of its connection is served all the same: some proxy had it.
-    const connection =
-      this.#connection ?? this.node.connect({ address: 'gone', deliver: () => {}, close: () => {} });
-    const answer = serve(connection);
-    if (connection !== this.#connection) this.node.state.disconnect(connection);
-    if (generation === this.#generation) this.#reply(generation, () => answered(answer));
+    if (generation === this.#generation && this.#connection !== null) {
+      const answer = serve(this.#connection);
+      this.#reply(generation, () => answered(answer));
+      return;
+    }
+    // A request that comes behind the end of its connection is served all the same, because some proxy had it; but not
+    // on the connection that came after: what it subscribes to goes with its own.
+    const gone = this.node.connect({ address: 'gone', deliver: () => {}, close: () => {} });
+    serve(gone);
+    this.node.state.disconnect(gone);
   }
 
   #reply(generation: number, take: () => void): void {

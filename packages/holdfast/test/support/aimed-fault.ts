@@ -5,11 +5,20 @@ export type Args = readonly string[];
 /** Says whether a request is the one a fault is aimed at. */
 export type Match = (args: Args) => boolean;
 
-/** Requests that run this script, by its hash or by its text. */
-export function script({ sha, source }: { readonly sha: string; readonly source: string }): Match {
-  return ([verb = '', text = '']) => {
-    if (/^evalsha(_ro)?$/i.test(verb)) return text.toLowerCase() === sha;
-    return /^eval(_ro)?$/i.test(verb) && text === source;
+interface Text {
+  readonly sha: string;
+  readonly source: string;
+  /** The text that runs it for many at once, if there is one. */
+  readonly bundle?: Text;
+}
+
+/** Requests that run this script, by its hash or by its text, for one or for many at once. */
+export function script({ sha, source, bundle }: Text): Match {
+  const runsMany = bundle === undefined ? () => false : script(bundle);
+  return (args) => {
+    const [verb = '', text = ''] = args;
+    if (/^evalsha(_ro)?$/i.test(verb) && text.toLowerCase() === sha) return true;
+    return (/^eval(_ro)?$/i.test(verb) && text === source) || runsMany(args);
   };
 }
 

@@ -22,6 +22,7 @@ const INTEGERS: readonly (readonly [keyof LocksOptions, number, number])[] = [
   ['handovers', 0, 10_000],
   ['handoverMs', 0, TIMER_MS_MAX],
   ['fenceTtlMs', 0, 100 * LEASE_MS_MAX],
+  ['bundleMax', 1, 128],
   ['outageMs', 0, TIMER_MS_MAX],
 ];
 
@@ -53,6 +54,7 @@ describe('the options of Locks', () => {
       handovers: 64,
       handoverMs: 50,
       fenceTtlMs: 604_800_000,
+      bundleMax: 128,
       outageMs: 10_000,
       nodeTimeoutMs: null,
       restartGuardMs: null,
