@@ -24,6 +24,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['PUBSUB', { keys: 'none', writes: false, reply: 'array' }],
   ['SCAN', { keys: 'none', writes: false, reply: 'array' }],
   ['SET', { keys: 'first', writes: true, reply: 'status' }],
+  ['SPUBLISH', { keys: 'none', writes: true, reply: 'integer' }],
   ['TIME', { keys: 'none', writes: false, reply: 'array' }],
   ['TYPE', { keys: 'first', writes: false, reply: 'status' }],
 ]);

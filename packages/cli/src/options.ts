@@ -38,7 +38,10 @@ export function withServers(command: Command): Command {
       ),
     )
     .option('--sentinel-name <name>', 'the name of the primary among the sentinels')
-    .option('--cluster', 'the server is part of a Redis Cluster: not supported by the library yet')
+    .option(
+      '--cluster',
+      'the servers are nodes of a Redis Cluster; one is enough (default: $HOLDFAST_REDIS_CLUSTER)',
+    )
     .option('--prefix <text>', 'put before every name to make its key');
 }
 

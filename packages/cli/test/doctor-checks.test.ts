@@ -1,6 +1,6 @@
 /** What the doctor makes of facts that a test cannot easily bring about on a real server. */
 import { expect, test } from 'vitest';
-import { checkFleet } from '../src/doctor/fleet-checks.ts';
+import { checkCluster, checkFleet } from '../src/doctor/fleet-checks.ts';
 import { checkServer, type Plan } from '../src/doctor/server-checks.ts';
 import { parseSettings, type ServerFacts } from '../src/doctor/server-facts.ts';
 
@@ -20,7 +20,7 @@ const INFO = [
   'rdb_last_bgsave_status:ok',
 ];
 
-const PLAN: Plan = { isQuorum: false, leaseMs: 30_000 };
+const PLAN: Plan = { isQuorum: false, isCluster: false, leaseMs: 30_000 };
 
 function factsWith(
   changes: Partial<ServerFacts>,
@@ -43,7 +43,7 @@ test.each([
   ['an old Redis', factsWith({}, ['redis_version:6.2.14']), ['problem version']],
   ['Valkey, which calls itself Redis 7.2 too', factsWith({}, ['valkey_version:8.1.0']), []],
   ['something like Redis', factsWith({}, ['dragonfly_version:df-v1.2']), ['warning version']],
-  ['a part of a cluster', factsWith({}, ['cluster_enabled:1']), ['problem role']],
+  ['a part of a cluster that is taken for a server', factsWith({}, ['cluster_enabled:1']), ['problem role']],
   [
     'an append-only file written each second',
     factsWith({}, [], { fsync: 'everysec' }),
@@ -89,4 +89,17 @@ test('clocks of a quorum that are apart are told, also when each is near ours', 
   );
   const verdicts = checkFleet(fleet, 3).map(({ check, level }) => `${level} ${check}`);
   expect(verdicts).toEqual(['ok quorum', 'warning clock']);
+});
+
+test('a part of a cluster is well where a cluster is asked for', () => {
+  expect(troubles(factsWith({}, ['cluster_enabled:1']), { ...PLAN, isCluster: true })).toEqual([]);
+});
+
+test('a cluster whose slots are not all served, or whose clocks are apart, is told', () => {
+  const fleet = [-600, 600].map((clockOffsetMs) => factsWith({ clockOffsetMs }));
+  const levels = (served: number | null): string[] =>
+    checkCluster(fleet, served).map(({ check, level }) => `${level} ${check}`);
+  expect(levels(16_384)).toEqual(['ok cluster', 'warning clock']);
+  expect(levels(16_000)).toEqual(['problem cluster', 'warning clock']);
+  expect(levels(null)).toEqual(['warning clock']);
 });

@@ -34,7 +34,11 @@ describe.concurrent('a command line', () => {
       ['run', 'x'.repeat(1025), '--', 'true'],
       /expected a lock name of at most 1024 bytes/,
     ],
-    ['with --cluster', ['run', '--cluster', ...JOB], /--cluster: .* not supported by the library yet/],
+    [
+      'with --cluster and a name whose keys would live apart',
+      ['run', '--cluster', 'a{b', '--', 'true'],
+      /expected a lock name for a cluster without braces/,
+    ],
     ['with a URL that is none', ['ls', '--redis', 'localhost'], /expected a URL such as .*, got "localhost"/],
     ['with one shop and chaos', ['demo', '--instances', '1'], /expected at least 2, so that one may fail/],
   ])('%s exits with 64 and says what was expected', async (_what, args, said) => {

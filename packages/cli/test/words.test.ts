@@ -100,7 +100,12 @@ describe('an address', () => {
       { sentinel: ['a'], sentinelName: 'a', redis: ['redis://a'] },
       /expected --redis or --sentinel, got both/,
     ],
-    [{ cluster: true }, /not supported by the library yet/],
+    [{ cluster: true, sentinel: ['a'], sentinelName: 'a' }, /expected --cluster or --sentinel, got both/],
+    [
+      { cluster: true, redis: ['redis://a/3'] },
+      /expected a host and a port, and database 0, got redis:\/\/a:6379\/3/,
+    ],
+    [{ cluster: true, redis: ['unix:///run/redis.sock'] }, /expected a host and a port/],
   ])('%j is refused', (flags: ServerFlags, said) => {
     expect(() => resolve(flags)).toThrow(said);
   });

@@ -3,7 +3,7 @@ import type { RedisClient } from './clients/adapt.ts';
 import { Agenda } from './core/agenda.ts';
 import { describe } from './core/describe.ts';
 import { type Finding, type Inspection, Inspector } from './core/inspection.ts';
-import { checkName } from './core/name.ts';
+import { checkName, checkSlots } from './core/name.ts';
 import { type LocksOptions, resolveLocksOptions } from './core/options.ts';
 import { Session } from './core/session.ts';
 import { LockConfigError } from './errors.ts';
@@ -27,6 +27,7 @@ export class Locks {
   readonly #session: Session;
   readonly #inspector: Inspector;
   readonly #keyPrefix: string;
+  readonly #hasShards: boolean;
 
   /** One client: its server decides. Several, of independent servers: a majority of them does. */
   constructor(clients: RedisClient | readonly RedisClient[], options: LocksOptions = {}) {
@@ -34,6 +35,7 @@ export class Locks {
     const agenda = new Agenda(resolved.clock);
     const topology = topologyOf(clients, agenda, resolved);
     this.#session = new Session(topology, agenda, resolved);
+    this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#inspector = new Inspector(this.#session, this.#keyPrefix);
   }
@@ -45,20 +47,21 @@ export class Locks {
 
   /** A re-entrant lock with fences, Redisson's `RLock` and `RFencedLock`. Costs nothing until it is acquired. */
   lock(name: string): Lock {
-    const key = this.#keyPrefix + checkName(name);
+    const key = this.#keyOf(name);
     return new Lock(this.#session, new LockProtocol(name, key, this.#session.options.fenceTtlMs));
   }
 
   /** A plain mutex: a string key with a random token, as node-redlock and the Redis documentation have it. */
   mutex(name: string): Mutex {
-    const key = this.#keyPrefix + checkName(name);
+    const key = this.#keyOf(name);
     return new Mutex(this.#session, new MutexProtocol(name, key));
   }
 
   /** Who holds that name, for how long; `null` when nobody does. */
   async inspect(name: string): Promise<Inspection | null> {
     this.#session.assertOpen(name);
-    return this.#inspector.inspect(checkName(name));
+    this.#keyOf(name);
+    return this.#inspector.inspect(name);
   }
 
   /** Walks over the locks and mutexes that are held, in no order. What changes meanwhile may be missed. */
@@ -77,7 +80,8 @@ export class Locks {
    */
   async forceRelease(name: string): Promise<string | null> {
     this.#session.assertOpen(name);
-    return this.#inspector.forceRelease(checkName(name));
+    this.#keyOf(name);
+    return this.#inspector.forceRelease(name);
   }
 
   /** Looks for settings of the server that can break a promise of ours. For start-up; an empty list is good. */
@@ -101,6 +105,13 @@ export class Locks {
   /** Drops everything now and lets leases on the server run out. The caller's client stays open. */
   async destroy(): Promise<void> {
     return this.#session.destroy();
+  }
+
+  /** Throws when no lock can have that name here. */
+  #keyOf(name: string): string {
+    const key = this.#keyPrefix + checkName(name);
+    if (this.#hasShards) checkSlots(name, key);
+    return key;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,9 @@
 /** `holdfast doctor`: connects to what you run, and looks for what can break locks there. */
 import { type Finding, type Level, type Verdict, worstOf } from '../doctor/finding.ts';
-import { checkFleet } from '../doctor/fleet-checks.ts';
+import { checkCluster, checkFleet } from '../doctor/fleet-checks.ts';
 import { checkServer, type Plan } from '../doctor/server-checks.ts';
-import { collectFacts } from '../doctor/server-facts.ts';
-import { tryLocking } from '../doctor/trial.ts';
+import { collectFacts, readServedSlots } from '../doctor/server-facts.ts';
+import { tryCluster, tryLocking } from '../doctor/trial.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Paint, paintFor, printable, printJson, printLines } from '../output.ts';
 import type { ServerFlags } from '../servers/address.ts';
@@ -21,18 +21,28 @@ export async function doctor(flags: DoctorFlags): Promise<number> {
   const servers = await reachServers(flags);
   if (servers.up.length === 0) throw refuseAll(servers);
   const asked = servers.clients.length;
-  const plan: Plan = { isQuorum: asked > 1, leaseMs: flags.lease };
+  const { cluster } = servers;
+  const plan: Plan = {
+    isQuorum: cluster === null && asked > 1,
+    isCluster: cluster !== null,
+    leaseMs: flags.lease,
+  };
   try {
     const facts = await Promise.all(servers.up.map(collectFacts));
-    const trials = await Promise.all(servers.up.map((server) => tryLocking(server, flags.prefix ?? '')));
+    const prefix = flags.prefix ?? '';
+    const trials =
+      cluster === null ? await Promise.all(servers.up.map((server) => tryLocking(server, prefix))) : [];
+    const whole =
+      cluster === null
+        ? checkFleet(facts, asked)
+        : [
+            ...checkCluster(facts, await readServedSlots(servers.up)),
+            ...(await tryCluster(cluster.client, prefix)),
+          ];
     const perServer = facts.flatMap((one, at) =>
       assign(one.label, [...checkServer(one, plan), ...(trials[at] ?? [])]),
     );
-    const findings = [
-      ...perServer,
-      ...servers.down.map(unreached),
-      ...assign(null, checkFleet(facts, asked)),
-    ];
+    const findings = [...perServer, ...servers.down.map(unreached), ...assign(null, whole)];
     const worst = worstOf(findings);
     if (flags.json) printJson({ worst, findings });
     else printLines(describe(findings, paintFor(process.stdout)));

@@ -14,7 +14,7 @@ import { paintFor, printable, printJson, printLines } from '../output.ts';
 import { checkName } from '../servers/locks.ts';
 
 export async function inspect(name: string, flags: ReaderFlags): Promise<number> {
-  checkName(name);
+  checkName(name, flags);
   const reader = await LockReader.open(flags);
   try {
     const found = await reader.inspect(name);

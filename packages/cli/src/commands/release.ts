@@ -16,7 +16,7 @@ export interface ReleaseFlags extends ReaderFlags {
 }
 
 export async function release(name: string, flags: ReleaseFlags): Promise<number> {
-  checkName(name);
+  checkName(name, flags);
   const reason = checkIntent(flags);
   const reader = await LockReader.open(flags);
   try {

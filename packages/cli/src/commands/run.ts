@@ -41,7 +41,7 @@ interface Terms {
 export async function run(name: string, command: readonly string[], flags: RunFlags): Promise<number> {
   refuseMissing(flags);
   if (command.length === 0) throw new Failure('usage', 'expected a command after --, got none');
-  checkName(name);
+  checkName(name, flags);
   checkExecutable(command[0] ?? '');
   const terms = resolveTerms(flags);
   using post = new SignalPost();

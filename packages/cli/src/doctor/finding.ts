@@ -14,7 +14,8 @@ export type CheckName =
   | 'messages'
   | 'latency'
   | 'uptime'
-  | 'quorum';
+  | 'quorum'
+  | 'cluster';
 
 export interface Finding {
   readonly check: CheckName;

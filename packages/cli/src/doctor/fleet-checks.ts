@@ -4,6 +4,25 @@ import type { ServerFacts } from './server-facts.ts';
 
 const CLOCKS_MS_MAX = 1_000;
 
+/** Of a cluster: whether it serves every name, and whether fences can be compared after a failover. */
+export function checkCluster(facts: readonly ServerFacts[], slotsServed: number | null): Verdict[] {
+  return [...checkSlots(slotsServed), ...checkClocks(facts)];
+}
+
+const SLOTS = 16_384;
+
+function checkSlots(served: number | null): Verdict[] {
+  if (served === null) return [];
+  if (served === SLOTS) return [ok('cluster', 'every slot has a primary that is up')];
+  return [
+    problem(
+      'cluster',
+      `${SLOTS - served} of ${SLOTS} slots have no primary that is up: the locks in them cannot be taken`,
+      'look at the nodes with redis-cli --cluster check',
+    ),
+  ];
+}
+
 /** Nothing to say about one server alone. */
 export function checkFleet(facts: readonly ServerFacts[], asked: number): Verdict[] {
   if (asked < 2) return [];

@@ -6,6 +6,7 @@ import type { ServerFacts, ServerSettings } from './server-facts.ts';
 /** What the servers are used for. */
 export interface Plan {
   readonly isQuorum: boolean;
+  readonly isCluster: boolean;
   readonly leaseMs: number;
 }
 
@@ -34,7 +35,7 @@ function blind(): Verdict {
 function checkSettings(settings: ServerSettings, plan: Plan): Verdict[] {
   return [
     checkVersion(settings),
-    checkRole(settings),
+    checkRole(settings, plan),
     ...checkPersistence(settings, plan),
     checkEviction(settings),
     ...checkReplicas(settings),
@@ -58,12 +59,12 @@ function checkVersion({ product, major }: ServerSettings): Verdict {
   );
 }
 
-function checkRole({ role, isCluster }: ServerSettings): Verdict {
-  if (isCluster) {
+function checkRole({ role, isCluster }: ServerSettings, plan: Plan): Verdict {
+  if (isCluster && !plan.isCluster) {
     return problem(
       'role',
-      'the server is part of a Redis Cluster, which holdfast does not support yet',
-      'use a server that stands alone',
+      'the server is part of a Redis Cluster: it has the names of its own slots only',
+      'use --cluster, and hand your program a cluster client',
     );
   }
   if (role === 'master') return ok('role', 'it is a primary');

@@ -41,6 +41,16 @@ export interface ServerFacts {
 
 const ROUND_TRIPS = 20;
 
+/** How many slots of a cluster have a node that is up, as the first that tells sees it; null when none does. */
+export async function readServedSlots(servers: readonly Server[]): Promise<number | null> {
+  for (const { redis } of servers) {
+    const info = await redis.call('CLUSTER', 'INFO').catch(() => '');
+    const served = /^cluster_slots_ok:(\d+)/m.exec(String(info))?.[1];
+    if (served !== undefined) return Number(served);
+  }
+  return null;
+}
+
 export async function collectFacts({ label, redis }: Server): Promise<ServerFacts> {
   const latencies = await measureLatencies(redis);
   return {

@@ -1,7 +1,8 @@
 /** Takes a lock and lets it go, on one server, as a program would; and listens and speaks on its channel. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Locks } from 'holdfast';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { oneLine } from '../failure.ts';
 import type { Server } from '../servers/connection.ts';
 import { ok, problem, type Verdict, warning } from './finding.ts';
@@ -9,13 +10,57 @@ import { ok, problem, type Verdict, warning } from './finding.ts';
 /** The counter of the trial's fences need not outlive it. */
 const FENCE_TTL_MS = 60_000;
 const LEASE_MS = 10_000;
+/** A waiter subscribes within a few round trips, and is woken within one. Without a message it looks after seconds. */
+const LOOKS_MAX = 40;
+const LOOK_EVERY_MS = 25;
+const WOKEN_MS_MAX = 1_500;
 
 export async function tryLocking({ redis }: Server, prefix: string): Promise<Verdict[]> {
   const name = `holdfast-doctor-${randomUUID()}`;
   return [await tryScripts(redis, prefix, name), await tryMessages(redis, prefix + name)];
 }
 
-async function tryScripts(redis: Redis, prefix: string, name: string): Promise<Verdict> {
+/** As `tryLocking`, on a cluster: a second session waits, and is to be woken. */
+export async function tryCluster(cluster: Cluster, prefix: string): Promise<Verdict[]> {
+  const name = `holdfast-doctor-${randomUUID()}`;
+  const scripts = await tryScripts(cluster, prefix, name);
+  return scripts.level === 'ok' ? [scripts, await tryWaking(cluster, prefix, name)] : [scripts];
+}
+
+async function tryWaking(cluster: Cluster, prefix: string, name: string): Promise<Verdict> {
+  const options = { prefix, fenceTtlMs: FENCE_TTL_MS };
+  const [owner, waiter] = [new Locks(cluster, options), new Locks(cluster, options)];
+  try {
+    const lease = await owner.lock(name).acquire({ leaseMs: LEASE_MS, waitMs: 0 });
+    const waiting = waiter.lock(name).acquire({ waitMs: LEASE_MS });
+    const isListening = async (): Promise<boolean> => {
+      const found = await owner.inspect(name);
+      return found !== null && found.kind !== 'other' && found.waiters > 0;
+    };
+    for (let look = 0; look < LOOKS_MAX && !(await isListening()); look += 1) await sleep(LOOK_EVERY_MS);
+    const releasedMs = performance.now();
+    await lease.release();
+    await waiting;
+    if (performance.now() - releasedMs < WOKEN_MS_MAX)
+      return ok('messages', 'waiters can be woken by messages');
+    return warning(
+      'messages',
+      'a waiter was not woken by a message: it waited for its timer',
+      'give the user the third list of rights on the keys page of the documentation',
+    );
+  } catch (error) {
+    const said = oneLine(error instanceof Error ? error.message : String(error));
+    return warning(
+      'messages',
+      `whether waiters are woken could not be seen: ${said}`,
+      'run the doctor again',
+    );
+  } finally {
+    await Promise.all([owner.close(), waiter.close()]);
+  }
+}
+
+async function tryScripts(redis: Redis | Cluster, prefix: string, name: string): Promise<Verdict> {
   const locks = new Locks(redis, { prefix, fenceTtlMs: FENCE_TTL_MS });
   try {
     const lease = await locks.lock(name).acquire({ leaseMs: LEASE_MS, waitMs: 0 });

@@ -84,7 +84,9 @@ export class LockReader {
 
   /** Whoever has it: with a quorum the record is where a session could write it. */
   async #record(session: string): Promise<SessionRecord | null> {
-    for (const { redis } of this.#servers.up) {
+    const { cluster, up } = this.#servers;
+    // In a cluster it is where its slot is, which may have moved since.
+    for (const redis of cluster === null ? up.map((server) => server.redis) : [cluster.client]) {
       // Not everybody who may look at locks may look at records.
       const record = await redis
         .hgetall(`holdfast_session:${session}`)

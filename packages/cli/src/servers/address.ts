@@ -38,10 +38,21 @@ const SCHEMES = ['redis:', 'rediss:', 'valkey:', 'valkeys:', 'unix:'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One address: a server, or a primary that sentinels find. Several: a quorum. */
+/** Whether the servers are nodes of one cluster. */
+export function isCluster(flags: ServerFlags, environment: Environment): boolean {
+  if (flags.cluster === true) return true;
+  const said = environment['HOLDFAST_REDIS_CLUSTER'] ?? '';
+  // Sentinels that were named on the command line are not overruled by what stands in the environment.
+  if (flags.sentinel !== undefined) return false;
+  if (['', '0', 'false', 'no'].includes(said.toLowerCase())) return false;
+  if (['1', 'true', 'yes'].includes(said.toLowerCase())) return true;
+  throw new Failure('usage', `HOLDFAST_REDIS_CLUSTER: expected 1 or 0, got ${JSON.stringify(said)}`);
+}
+
+/** One address: a server, or a primary that sentinels find. Several: a quorum, or nodes of a cluster. */
 export function resolveAddresses(flags: ServerFlags, environment: Environment): Address[] {
-  if (flags.cluster === true) {
-    throw new Failure('usage', '--cluster: a Redis Cluster is not supported by the library yet');
+  if (flags.cluster === true && flags.sentinel !== undefined) {
+    throw new Failure('usage', 'expected --cluster or --sentinel, got both');
   }
   if (flags.sentinel !== undefined) return [sentinelAddress(flags, environment)];
   if (flags.sentinelName !== undefined) {
@@ -53,7 +64,15 @@ export function resolveAddresses(flags: ServerFlags, environment: Environment): 
   if (twice !== undefined) {
     throw new Failure('usage', `expected servers that differ, got ${twice.label} twice`);
   }
+  const unfit = isCluster(flags, environment) ? addresses.find(isNoNode) : undefined;
+  if (unfit !== undefined) {
+    throw new Failure('usage', `--cluster: expected a host and a port, and database 0, got ${unfit.label}`);
+  }
   return addresses;
+}
+
+function isNoNode({ options: { path, db = 0 } }: Address): boolean {
+  return path !== undefined || db !== 0;
 }
 
 function listOf(text: string | undefined): string[] {

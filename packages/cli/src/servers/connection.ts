@@ -5,7 +5,8 @@
 import { Redis } from 'ioredis';
 import type { ExitName } from '../exit-codes.ts';
 import { Failure, oneLine } from '../failure.ts';
-import { type Address, resolveAddresses, type ServerFlags } from './address.ts';
+import { type Address, isCluster, resolveAddresses, type ServerFlags } from './address.ts';
+import { type ClusterWay, findCluster } from './cluster.ts';
 import { speaksSomethingElse } from './sniff.ts';
 
 /**
@@ -32,26 +33,45 @@ export interface Servers {
   readonly down: readonly Refusal[];
   /** All of them, for a quorum that works while a minority is down. */
   readonly clients: readonly Redis[];
+  /** The way to the cluster that the servers are the primaries of; null when they are none. */
+  readonly cluster: ClusterWay | null;
   close(): void;
 }
 
 /** Tries every server, and says of each whether it answers. */
 export async function reachServers(flags: ServerFlags): Promise<Servers> {
   const addresses = resolveAddresses(flags, process.env);
-  const attempts = await Promise.all(addresses.map(connect));
+  if (isCluster(flags, process.env)) return reachCluster(addresses);
+  return gather(await Promise.all(addresses.map(connect)), null);
+}
+
+/** Those that were named lead to the primaries, which are then tried like any servers. */
+async function reachCluster(named: readonly Address[]): Promise<Servers> {
+  const guides = gather(await Promise.all(named.map(connect)), null);
+  if (guides.up.length === 0) return guides;
+  try {
+    const found = await findCluster(named, guides.up);
+    return gather(await Promise.all(found.primaries.map(connect)), found);
+  } finally {
+    guides.close();
+  }
+}
+
+function gather(attempts: readonly Attempt[], cluster: ClusterWay | null): Servers {
   const up = attempts.flatMap(({ redis, refusal, label }) => (refusal === null ? [{ label, redis }] : []));
   const down = attempts.flatMap(({ refusal }) => (refusal === null ? [] : [refusal]));
   const clients = attempts.map(({ redis }) => redis);
   const close = (): void => {
     for (const redis of clients) redis.disconnect();
+    cluster?.client.disconnect();
   };
-  return { up, down, clients, close };
+  return { up, down, clients, cluster, close };
 }
 
-/** As `reachServers`; fails unless a majority answers. */
+/** As `reachServers`; fails unless a majority answers, or one primary of a cluster. */
 export async function openServers(flags: ServerFlags): Promise<Servers> {
   const servers = await reachServers(flags);
-  const needed = Math.floor(servers.clients.length / 2) + 1;
+  const needed = servers.cluster === null ? Math.floor(servers.clients.length / 2) + 1 : 1;
   if (servers.up.length >= needed) return servers;
   throw refuseAll(servers);
 }

@@ -21,7 +21,9 @@ with \`NO_COLOR\`. What \`--json\` prints follows the schemas in
 should stay out of URLs goes to \`HOLDFAST_REDIS_PASSWORD\`, its user to \`HOLDFAST_REDIS_USERNAME\`.
 
 With Sentinel: \`--sentinel host:26379 --sentinel-name mymaster\`, the first as often as there are sentinels. The login for the primary
-is in the two variables. A Redis Cluster is not supported by the library yet.`;
+is in the two variables.
+
+With a Redis Cluster: \`--cluster\`, and \`--redis\` for one of its nodes or several; or \`HOLDFAST_REDIS_CLUSTER=1\` beside the variables above.`;
 
 /** What deserves more words than \`--help\` has room for. */
 const NOTES: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@
 -- @key name any type: what stands under the name
 -- @arg lock_channel string: where waiters of a lock listen
 -- @arg mutex_channel string: where waiters of a mutex listen
+-- @arg how string: whom to wake: plain, sharded or both
 -- @outcome RELEASED owner:string receivers:integer
 -- @outcome GONE
 -- @outcome CONFLICT found:string
@@ -12,6 +13,7 @@
 local name = KEYS[1]
 local lock_channel = ARGV[1]
 local mutex_channel = ARGV[2]
+local how = ARGV[3]
 
 local found = redis.call('TYPE', name)['ok']
 if found == 'none' then return { GONE } end
@@ -31,4 +33,4 @@ else
   return { CONFLICT, found }
 end
 redis.call('DEL', name)
-return { RELEASED, owner, notify(channel, '0') }
+return { RELEASED, owner, notify(how, channel, '0') }

@@ -4,6 +4,7 @@
 -- @key fence string: the last fence given out
 -- @arg lock_channel string: where waiters of a lock listen
 -- @arg mutex_channel string: where waiters of a mutex listen
+-- @arg how string: how they listen: plain, sharded or both
 -- @outcome ABSENT
 -- @outcome LOCK owner:string count:string ttl_ms:integer fence:string waiters:integer
 -- @outcome MUTEX owner:string ttl_ms:integer waiters:integer
@@ -14,10 +15,17 @@ local name = KEYS[1]
 local fence = KEYS[2]
 local lock_channel = ARGV[1]
 local mutex_channel = ARGV[2]
+local how = ARGV[3]
 
+-- Who listens both ways is counted once.
 local function listeners(channel)
-  local numsub = redis.pcall('PUBSUB', 'NUMSUB', channel)
-  return numsub[2] or 0
+  local count = 0
+  if how ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end
+  if how ~= 'plain' then
+    local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0
+    if sharded > count then count = sharded end
+  end
+  return count
 end
 
 local found = redis.call('TYPE', name)['ok']

@@ -1,8 +1,15 @@
--- Wakes the waiters on a channel, if one is named, and returns how many connections heard it. A refused PUBLISH (an ACL without
--- the channel) must not undo a release: waiters then fall back to their own timers.
-local function notify(channel, message)
-  if channel == '' then return 0 end
-  local receivers = redis.pcall('PUBLISH', channel, message)
-  if type(receivers) ~= 'number' then return 0 end
+-- Wakes the waiters on a channel: `how` is nobody, plain, sharded or both. Returns how many connections heard it;
+-- who listens both ways is counted once. A refused message (an ACL without the channel, a server without sharded
+-- channels) must not undo a release: waiters then fall back to their own timers.
+local function notify(how, channel, message)
+  local receivers = 0
+  if how == 'plain' or how == 'both' then
+    local heard = redis.pcall('PUBLISH', channel, message)
+    if type(heard) == 'number' then receivers = heard end
+  end
+  if how == 'sharded' or how == 'both' then
+    local heard = redis.pcall('SPUBLISH', channel, message)
+    if type(heard) == 'number' and heard > receivers then receivers = heard end
+  end
   return receivers
 end

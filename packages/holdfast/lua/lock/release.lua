@@ -2,7 +2,8 @@
 --- Ends a hold, whatever its count, and wakes the waiters.
 -- @key lock hash: one field, holder -> hold count
 -- @arg holder string: <session>:<hold number>
--- @arg channel string: where waiters listen, empty to wake nobody
+-- @arg channel string: where waiters listen
+-- @arg how string: whom to wake: nobody, plain, sharded or both
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE
@@ -12,7 +13,8 @@
 local lock = KEYS[1]
 local holder = ARGV[1]
 local channel = ARGV[2]
+local how = ARGV[3]
 
 if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end
 redis.call('DEL', lock)
-return notify(channel, '0')
+return notify(how, channel, '0')

@@ -2,7 +2,8 @@
 --- Deletes the mutex if the token is still its owner's, and wakes the waiters.
 -- @key mutex string: the owner's token
 -- @arg token string: random, one per hold
--- @arg channel string: where waiters listen, empty to wake nobody
+-- @arg channel string: where waiters listen
+-- @arg how string: whom to wake: nobody, plain, sharded or both
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE
@@ -12,7 +13,8 @@
 local mutex = KEYS[1]
 local token = ARGV[1]
 local channel = ARGV[2]
+local how = ARGV[3]
 
 if redis.call('GET', mutex) ~= token then return { GONE } end
 redis.call('DEL', mutex)
-return notify(channel, '0')
+return notify(how, channel, '0')

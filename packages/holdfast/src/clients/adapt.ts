@@ -6,21 +6,31 @@ import { Acknowledgements } from './acknowledgements.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
 import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import type { ClusterDriver } from './cluster-driver.ts';
 import { Connection } from './connection.ts';
 import { driveGlide, type GlideClient } from './glide.ts';
 import type { IoredisClient } from './ioredis.ts';
+import { driveIoredisCluster, type IoredisClusterClient } from './ioredis-cluster.ts';
 import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
+import { driveNodeRedisCluster, type NodeRedisClusterClient } from './node-redis-cluster.ts';
 import { driveNodeRedisSentinel, type NodeRedisSentinel } from './node-redis-sentinels.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
 /**
- * What `new Locks(...)` takes: a `Redis` of ioredis or iovalkey, a client or sentinel of node-redis, a `GlideClient` of
- * GLIDE, or a client of your own making.
+ * What `new Locks(...)` takes: a `Redis` or `Cluster` of ioredis or iovalkey, a client, sentinel or cluster of node-redis,
+ * a `GlideClient` of GLIDE, or a client of your own making.
  */
-export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel | GlideClient | Client;
+export type RedisClient =
+  | IoredisClient
+  | IoredisClusterClient
+  | NodeRedisClient
+  | NodeRedisClusterClient
+  | NodeRedisSentinel
+  | GlideClient
+  | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
@@ -88,6 +98,16 @@ export function adaptClient(client: unknown, options: AdaptOptions): Client {
   return isClient(client) ? client : new AdaptedClient(driverOf(client, options.agenda), options);
 }
 
+/** The way to the nodes of a cluster, or null when it is no cluster. Nothing is connected yet. */
+export function adaptCluster(client: unknown): ClusterDriver | null {
+  if (typeof client !== 'object' || client === null) return null;
+  if (Reflect.get(client, 'isCluster') === true && hasMethods(client, ['nodes', 'duplicate'])) {
+    return driveIoredisCluster(client);
+  }
+  if ('nodeByAddress' in client && hasMethods(client, ['nodeClient'])) return driveNodeRedisCluster(client);
+  return null;
+}
+
 function isClient(client: unknown): client is Client {
   return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
 }
@@ -115,11 +135,11 @@ function driverOf(client: unknown, agenda: Agenda): Driver {
 function whyNot(client: object): string | null {
   const kind = (member: string, value?: unknown): boolean =>
     member in client && (value === undefined || Reflect.get(client, member) === value);
-  if (kind('isCluster', true)) return 'an ioredis Cluster; a cluster is not supported';
+  if (kind('isCluster', true)) return 'an ioredis Cluster; expected clients of single servers here';
   if (kind('isPipeline', true)) return 'an ioredis pipeline';
   if (kind('execAsPipeline')) return 'a node-redis multi';
   if (kind('idleClients')) return 'a node-redis pool';
-  if (kind('nodeByAddress')) return 'a node-redis cluster; a cluster is not supported';
+  if (kind('nodeByAddress')) return 'a node-redis cluster; expected clients of single servers here';
   if (kind('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
     return 'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6';
   if (kind('ssubscribeLazy')) return 'a GLIDE cluster client; a cluster is not supported';

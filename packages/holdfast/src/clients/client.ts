@@ -25,6 +25,8 @@ export interface ScriptCall {
   readonly script: ScriptText;
   readonly keys: readonly string[];
   readonly args: readonly string[];
+  /** For a node that is taking over the slot, which serves it only to those who say that they were sent there. */
+  readonly isAsking?: true;
 }
 
 /**

@@ -5,11 +5,11 @@ import { ignoreRefusal } from './reason.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
-  type Driver,
   KEEP_ALIVE_MS,
+  type NodeDriver,
+  type NodeWire,
   type Obstacle,
   type SharedWire,
-  type Wire,
   type WireEvents,
 } from './wire.ts';
 
@@ -32,11 +32,13 @@ interface Stream {
   uncork(): void;
 }
 
+type Subscribed = false | { channels(verb: 'ssubscribe'): readonly string[] };
+
 /** What we use of it. */
 export interface Ioredis {
   readonly status: string;
   readonly options: Readonly<Record<string, unknown>>;
-  readonly condition?: { readonly select?: unknown } | null;
+  readonly condition?: { readonly select?: unknown; readonly subscriber?: Subscribed } | null;
   readonly prevCondition?: { readonly select?: unknown } | null;
   readonly stream?: Stream;
   duplicate(override: object): Ioredis;
@@ -44,14 +46,18 @@ export interface Ioredis {
   disconnect(): void;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'close', listener: () => void): unknown;
-  on(event: 'message', listener: (channel: string, text: string) => void): unknown;
+  on(event: 'message' | 'smessage', listener: (channel: string, text: string) => void): unknown;
+  on(event: 'moved', listener: () => void): unknown;
+  call(verb: string, args: readonly string[]): Promise<unknown>;
+  asking(): Promise<unknown>;
   evalsha(args: readonly string[]): Promise<unknown>;
   eval(args: readonly string[]): Promise<unknown>;
-  call(verb: string, args: readonly string[]): Promise<unknown>;
   select(db: number): Promise<unknown>;
   client(verb: string, value: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
+  ssubscribe(channel: string): Promise<unknown>;
+  sunsubscribe(channel: string): Promise<unknown>;
 }
 
 /**
@@ -98,11 +104,12 @@ export function asIoredis(client: object): Ioredis {
   return client as Ioredis;
 }
 
-export class IoredisWire implements Wire {
+export class IoredisWire implements NodeWire {
   readonly #client: Ioredis;
   readonly #db: number;
   #isHeld = true;
   #isCorked = false;
+  readonly #shardChannels = new Set<string>();
 
   constructor(caller: Ioredis, db: number, events: WireEvents, address: object) {
     this.#client = caller.duplicate({ ...OPTIONS, ...address });
@@ -110,6 +117,8 @@ export class IoredisWire implements Wire {
     this.#client.on('error', events.lost);
     this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
     this.#client.on('message', events.message);
+    this.#client.on('smessage', events.message);
+    this.#client.on('moved', () => this.#tellDropped(events));
   }
 
   /**
@@ -128,6 +137,8 @@ export class IoredisWire implements Wire {
 
   send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown> {
     if (isBusy && !this.#isCorked) this.#cork();
+    // Right before it: the permission is good for the next command only. Without it the script is refused.
+    if (call.isAsking === true) this.#client.asking().catch(() => {});
     return send(this.#client, call, isByText);
   }
 
@@ -141,6 +152,30 @@ export class IoredisWire implements Wire {
 
   async unsubscribe(channel: string): Promise<void> {
     await this.#client.unsubscribe(channel);
+  }
+
+  async subscribeShard(channel: string): Promise<void> {
+    await this.#client.ssubscribe(channel);
+    this.#shardChannels.add(channel);
+  }
+
+  async unsubscribeShard(channel: string): Promise<void> {
+    this.#shardChannels.delete(channel);
+    await this.#client.sunsubscribe(channel);
+  }
+
+  /**
+   * Version 6 says that some channel has moved, but not which: those that it has struck off its list by itself.
+   * Version 5 takes the server's word for an answer to nothing, which ends the connection.
+   */
+  #tellDropped(events: WireEvents): void {
+    const subscriber = this.#client.condition?.subscriber;
+    const left = new Set(subscriber ? subscriber.channels('ssubscribe') : []);
+    for (const channel of [...this.#shardChannels]) {
+      if (left.has(channel)) continue;
+      this.#shardChannels.delete(channel);
+      events.dropped?.(channel);
+    }
   }
 
   hold(isHeld: boolean): void {
@@ -197,7 +232,7 @@ class SharedIoredis implements SharedWire {
 }
 
 /** What both ways of finding the server have in common: the caller's client, its database and its prefix. */
-export class IoredisDriver implements Driver {
+export class IoredisDriver implements NodeDriver {
   readonly #client: Ioredis;
   readonly description: string;
   readonly keyPrefix: string;
@@ -210,7 +245,7 @@ export class IoredisDriver implements Driver {
   }
 
   /** `address` are the options that say where, when it is not where the caller's client is. */
-  dial(events: WireEvents, address: object = {}): Wire {
+  dial(events: WireEvents, address: object = {}): NodeWire {
     // Once for all connections: locks must not move when the caller selects another database later on.
     this.#db ??= selectedDb(this.#client);
     return new IoredisWire(this.#client, this.#db, events, address);
@@ -246,7 +281,7 @@ function selectedDb({ condition, prevCondition, options }: Ioredis): number {
   return Number.isInteger(db) ? db : 0;
 }
 
-function keyPrefixOf(options: Readonly<Record<string, unknown>>): string {
+export function keyPrefixOf(options: Readonly<Record<string, unknown>>): string {
   const keyPrefix = options['keyPrefix'] ?? '';
   if (typeof keyPrefix === 'string') return keyPrefix;
   throw new LockConfigError(

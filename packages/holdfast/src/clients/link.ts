@@ -24,6 +24,7 @@ export interface LinkEvents {
   /** The connection could not be made, or was lost. Its state is idle again. */
   down(reason: string, cause: unknown): void;
   message(channel: string, text: string): void;
+  dropped?(channel: string): void;
 }
 
 export class Link {
@@ -103,6 +104,9 @@ export class Link {
       },
       message: (channel, text) => {
         if (this.#wire === wire) this.#events.message(channel, text);
+      },
+      dropped: (channel) => {
+        if (this.#wire === wire) this.#events.dropped?.(channel);
       },
     });
     return wire;

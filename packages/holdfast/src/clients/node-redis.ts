@@ -1,16 +1,17 @@
 /** node-redis 5 to 6. */
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
+import type { NodeAddress } from './node-address.ts';
 import { ignoreRefusal } from './reason.ts';
 import { scriptCommand } from './script-command.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
-  type Driver,
   KEEP_ALIVE_MS,
+  type NodeDriver,
+  type NodeWire,
   type Obstacle,
   type SharedWire,
-  type Wire,
   type WireEvents,
 } from './wire.ts';
 
@@ -37,9 +38,12 @@ export interface NodeRedis {
   connect(): Promise<unknown>;
   destroy(): void;
   on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'sharded-channel-moved', listener: (channel: string) => void): unknown;
   sendCommand(args: readonly string[], options?: object): Promise<unknown>;
   subscribe(channel: string, listener: MessageListener): Promise<unknown>;
   unsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
+  sSubscribe(channel: string, listener: MessageListener): Promise<unknown>;
+  sUnsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
   ref(): void;
   unref(): void;
 }
@@ -85,7 +89,7 @@ const COMMAND_OPTIONS = {
   typeMapping: undefined,
 };
 
-export class NodeRedisWire implements Wire {
+export class NodeRedisWire implements NodeWire {
   readonly #client: NodeRedis;
   readonly #abort = new AbortController();
   readonly #onMessage: MessageListener;
@@ -102,6 +106,7 @@ export class NodeRedisWire implements Wire {
     });
     this.#onMessage = (text, channel) => events.message(channel, text);
     this.#client.on('error', events.lost);
+    this.#client.on('sharded-channel-moved', (channel) => events.dropped?.(channel));
   }
 
   /**
@@ -115,11 +120,9 @@ export class NodeRedisWire implements Wire {
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
+    // Right before it: the permission is good for the next command only. Without it the script is refused.
+    if (call.isAsking === true) this.#client.sendCommand(['ASKING']).catch(() => {});
     return this.#client.sendCommand(scriptCommand(call, isByText));
-  }
-
-  command(args: readonly string[]): Promise<unknown> {
-    return this.#client.sendCommand(args);
   }
 
   async subscribe(channel: string): Promise<void> {
@@ -128,6 +131,18 @@ export class NodeRedisWire implements Wire {
 
   async unsubscribe(channel: string): Promise<void> {
     await this.#client.unsubscribe(channel, this.#onMessage);
+  }
+
+  command(args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(args);
+  }
+
+  async subscribeShard(channel: string): Promise<void> {
+    await this.#client.sSubscribe(channel, this.#onMessage);
+  }
+
+  async unsubscribeShard(channel: string): Promise<void> {
+    await this.#client.sUnsubscribe(channel, this.#onMessage);
   }
 
   hold(isHeld: boolean): void {
@@ -163,20 +178,22 @@ class SharedNodeRedis implements SharedWire {
   }
 }
 
-class NodeRedisDriver implements Driver {
+class NodeRedisDriver implements NodeDriver {
   readonly #client: NodeRedis;
+  readonly #socket: Options;
   readonly description: string;
   readonly keyPrefix: string;
 
-  constructor(client: NodeRedis) {
+  constructor(client: NodeRedis, socket: Options) {
     this.#client = client;
-    this.description = `node-redis ${addressOf(client.options)}`;
+    this.#socket = socket;
+    this.description = `node-redis ${addressOf(socket)}`;
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
   /** In the database of its options: the client does not tell which one its owner has selected since. */
-  dial(events: WireEvents): Wire {
-    return new NodeRedisWire(this.#client, events);
+  dial(events: WireEvents): NodeWire {
+    return new NodeRedisWire(this.#client, events, { socket: this.#socket });
   }
 
   /** A key prefix is no obstacle here: it is put on typed commands only, and we send raw ones. */
@@ -186,9 +203,15 @@ class NodeRedisDriver implements Driver {
 }
 
 /** The caller must have made sure that it is one: see `adapt.ts`. */
-export function driveNodeRedis(client: object): Driver {
+export function driveNodeRedis(client: object): NodeDriver {
   // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
-  return new NodeRedisDriver(client as NodeRedis);
+  const nodeRedis = client as NodeRedis;
+  return new NodeRedisDriver(nodeRedis, socketOptionsOf(nodeRedis.options));
+}
+
+/** A connection like that of a client, to another address. */
+export function driveNodeRedisTo(client: NodeRedis, { host, port }: NodeAddress): NodeDriver {
+  return new NodeRedisDriver(client, { ...socketOptionsOf(client.options), host, port });
 }
 
 export function socketOptionsOf(options: Options | undefined): Options {
@@ -205,7 +228,6 @@ export function keyPrefixOf(options: Options | undefined): string {
   );
 }
 
-function addressOf(options: Options | undefined): string {
-  const { path, host, port } = socketOptionsOf(options);
+function addressOf({ path, host, port }: Options): string {
   return typeof path === 'string' ? path : `${String(host ?? 'localhost')}:${String(port ?? 6379)}`;
 }

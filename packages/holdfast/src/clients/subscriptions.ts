@@ -28,10 +28,19 @@ interface Line {
   readonly silence: Silence;
 }
 
+/** For whoever knows where else a channel may be. */
+export interface SubscriptionEvents {
+  /** The connection was lost, or could not be made. */
+  down?(): void;
+  /** A channel that was confirmed on an earlier connection, and is still listened to, is refused now. */
+  refused?(channel: string, failure: CallFailure): void;
+}
+
 export class Subscriptions {
   readonly #agenda: Agenda;
   readonly #random: Random;
   readonly #link: Link;
+  readonly #events: SubscriptionEvents;
   readonly #channels = new Map<string, Channel>();
   readonly #reconnectAlarm: Alarm;
   #line: Line | null = null;
@@ -39,7 +48,8 @@ export class Subscriptions {
   #attempts = 0;
   #isClosed = false;
 
-  constructor(driver: Driver, agenda: Agenda, random: Random) {
+  constructor(driver: Driver, agenda: Agenda, random: Random, events: SubscriptionEvents = {}) {
+    this.#events = events;
     this.#agenda = agenda;
     this.#random = random;
     this.#reconnectAlarm = new Alarm(() => this.#link.open(), true);
@@ -47,6 +57,7 @@ export class Subscriptions {
       up: (wire, silence) => this.#up({ wire, silence }),
       down: (reason, cause) => this.#down(reason, cause),
       message: (name, text) => this.#channels.get(name)?.deliver(text),
+      dropped: (name) => this.#dropped(name),
     });
   }
 
@@ -129,8 +140,9 @@ export class Subscriptions {
         // Not tried again for those who were confirmed on an earlier connection: the refusal would repeat. They
         // have their timers, and the next `listen` to this channel asks anew.
         channel.state = 'absent';
-        this.#count(-channel.failPending(listenFailure(error)));
-        if (channel.isWanted) return;
+        const failure = listenFailure(error);
+        this.#count(-channel.failPending(failure));
+        if (channel.isWanted) return this.#events.refused?.(channel.name, failure);
       }
       this.#reconcile(channel);
     });
@@ -142,6 +154,14 @@ export class Subscriptions {
       channel.state = 'absent';
       this.#reconcile(channel);
     });
+  }
+
+  /** Asked for once more: the server says where it is, if it is not here any longer. */
+  #dropped(name: string): void {
+    const channel = this.#channels.get(name);
+    if (channel?.state !== 'present') return;
+    channel.lose();
+    this.#reconcile(channel);
   }
 
   /** Waits for the answer, unless the connection is lost first: `#down` has then settled everything. */
@@ -166,6 +186,7 @@ export class Subscriptions {
     // A subscription dies with its connection, so even one that was asked for has not happened.
     this.#failPending(new CallFailure('unreachable', reason, '', cause));
     if (this.#listenerCount === 0) return;
+    this.#events.down?.();
     const capMs = Math.min(RECONNECT_MS_MAX, 2 * RECONNECT_MS_MIN * 2 ** this.#attempts);
     this.#attempts += 1;
     this.#agenda.setIn(this.#reconnectAlarm, (capMs / 2) * (1 + this.#random.fraction()));

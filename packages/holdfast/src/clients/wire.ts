@@ -17,7 +17,7 @@ export interface Sender {
 export interface Wire extends Sender {
   /** Resolves when the server has let us in, in the right database. Rejects with why not. */
   connect(): Promise<void>;
-  /** Any command, as it is. */
+  /** Any command, answered in whatever shape the client gives. */
   command(args: readonly string[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -31,6 +31,14 @@ export interface WireEvents {
   /** The connection is of no more use. May come more than once, and after `connect` has rejected. */
   lost(cause: unknown): void;
   message(channel: string, text: string): void;
+  /** The server has ended a subscription by itself: the slot of that channel is elsewhere now. */
+  dropped?(channel: string): void;
+}
+
+/** One connection to a node of a cluster: it can be asked about the cluster, and hears the channels of its shard. */
+export interface NodeWire extends Wire {
+  subscribeShard(channel: string): Promise<unknown>;
+  unsubscribeShard(channel: string): Promise<unknown>;
 }
 
 /** The caller's own connection, lent to us. */
@@ -55,6 +63,10 @@ export interface Driver {
   dial(events: WireEvents): Wire;
   /** The caller's own connection. Throws a `LockConfigError` when it cannot be shared safely. */
   share(): SharedWire;
+}
+
+export interface NodeDriver extends Driver {
+  dial(events: WireEvents): NodeWire;
 }
 
 /** What our connections are called in `CLIENT LIST`. */

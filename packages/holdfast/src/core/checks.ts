@@ -21,6 +21,13 @@ export function ofType<Type extends 'boolean' | 'string'>(
   throw new LockConfigError(`expected ${name} to be a ${type}, got ${describe(value)}`);
 }
 
+export function oneOf<Value extends string>(value: unknown, name: string, values: readonly Value[]): Value {
+  const found = values.find((one) => one === value);
+  if (found !== undefined) return found;
+  const expected = values.map((one) => `'${one}'`).join(', ');
+  throw new LockConfigError(`expected ${name} to be one of ${expected}, got ${describe(value)}`);
+}
+
 export function checkObject(options: unknown, what: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LockConfigError(`expected ${what} to be an object, got ${describe(options)}`);

@@ -255,7 +255,7 @@ export class Contender {
 
   /** What the last attempt said; unless the connection was lost since, which makes it yesterday's news. */
   #endOfWait(waiter: Entrant): LockError {
-    const servers = this.#last?.is === 'held' ? this.#session.topology.outage : [];
+    const servers = this.#last?.is === 'held' ? this.#session.topology.outageOf(this.#protocol.key) : [];
     const last: NotGranted | null =
       servers.length > 0 ? { is: 'refused', servers, isPassing: true, isCertain: true } : this.#last;
     return acquireError(this.#protocol, last, waiter.elapsedMs);

@@ -3,10 +3,10 @@ import { CallFailure, type Reply } from '../clients/client.ts';
 import { LockConflictError, LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
 import { adminForceRelease, adminHealth, adminInspect, adminScan } from '../scripts/generated.ts';
 import { read } from '../topologies/reading.ts';
-import type { QueryCall } from '../topologies/topology.ts';
+import type { QueryCall, Walk } from '../topologies/topology.ts';
 import { agree, mostCommon } from './agreement.ts';
 import { describeServers } from './failures.ts';
-import { fenceKey, lockChannel, mutexChannel } from './name.ts';
+import { fenceKey, lockChannel, mutexChannel, sharesSlot } from './name.ts';
 import type { Session } from './session.ts';
 
 export type Inspection =
@@ -101,14 +101,10 @@ export class Inspector {
 
   async inspect(name: string): Promise<Inspection | null> {
     const key = this.#keyPrefix + name;
-    const call = adminInspect.call({
-      name: key,
-      fence: fenceKey(key),
-      lockChannel: lockChannel(key),
-      mutexChannel: mutexChannel(key),
-    });
+    const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
     const answers = await this.#ask(
-      () => call,
+      this.#deciding,
+      (_, how) => adminInspect.call({ name: key, fence: fenceKey(key), ...channels, how }),
       (reply) => inspectionOf(name, reply),
       name,
     );
@@ -123,22 +119,27 @@ export class Inspector {
     // SCAN may tell a key twice while the table is resized, and every server of several tells it.
     const seen = new Set<string>();
     const cursors = new Map<number, string>();
-    for (let i = 0; i < this.#session.topology.size; i += 1) cursors.set(i, '0');
+    const walk = await this.#walk();
+    for (let i = 0; i < walk.size; i += 1) cursors.set(i, '0');
     while (cursors.size > 0) {
       const callFor: QueryCall = (index) => {
         const cursor = cursors.get(index);
         return cursor === undefined ? null : adminScan.call({ cursor, pattern, count: SCAN_COUNT });
       };
-      const pages = await this.#ask(callFor, adminScan.decode, prefix, cursors.size);
+      const needed = Math.min(walk.needed, cursors.size);
+      const pages = await this.#ask({ ...walk, needed }, callFor, adminScan.decode, prefix);
       const rest = new Map(pages.map(({ index, value }) => [index, value.cursor]));
-      // One that does not answer is left out: the others have what a majority has.
+      // One that is not needed and does not answer is left out: the others have what a majority has.
       for (const index of [...cursors.keys()]) {
         const cursor = rest.get(index);
         if (cursor === undefined || cursor === '0') cursors.delete(index);
         else cursors.set(index, cursor);
       }
       const keys = new Set(pages.flatMap(({ value }) => value.keys));
-      const names = [...keys].map((key) => key.slice(this.#keyPrefix.length));
+      const names = [...keys]
+        // In a cluster no lock can have a name whose keys would live apart: it is somebody's data.
+        .filter((key) => this.#session.topology.shards === undefined || sharesSlot(key))
+        .map((key) => key.slice(this.#keyPrefix.length));
       const fresh = names.filter((name) => name !== '' && !seen.has(name));
       for (const name of fresh) seen.add(name);
       yield* this.#inspectAll(fresh);
@@ -156,12 +157,13 @@ export class Inspector {
   /** The owner that lost it, or null when nobody held it. */
   async forceRelease(name: string): Promise<string | null> {
     const key = this.#keyPrefix + name;
-    const call = adminForceRelease.call({
-      name: key,
-      lockChannel: lockChannel(key),
-      mutexChannel: mutexChannel(key),
-    });
-    const answers = await this.#ask(() => call, adminForceRelease.decode, name);
+    const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
+    const answers = await this.#ask(
+      this.#deciding,
+      (_, how) => adminForceRelease.call({ name: key, ...channels, how }),
+      adminForceRelease.decode,
+      name,
+    );
     const owner = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
     if (owner !== undefined) {
       const hold = this.#session.findHold(owner);
@@ -177,8 +179,9 @@ export class Inspector {
   }
 
   async check(): Promise<Finding[]> {
-    const isOne = this.#session.topology.size === 1;
-    const answers = await this.#ask(() => adminHealth.call(), adminHealth.decode, undefined);
+    const walk = await this.#walk();
+    const isOne = walk.size === 1;
+    const answers = await this.#ask(walk, () => adminHealth.call(), adminHealth.decode, undefined);
     const findings: Finding[] = [];
     for (const { server, value } of answers) {
       const who = isOne ? 'the server' : server;
@@ -199,23 +202,35 @@ export class Inspector {
     return findings;
   }
 
-  /** Asks the servers; an answer of fewer than a majority, or of fewer than asked if those are less, is none. */
+  /** The servers that decide about a name. */
+  get #deciding(): Walk {
+    const { topology } = this.#session;
+    return { size: topology.size, needed: topology.majority, query: topology.query.bind(topology) };
+  }
+
+  /** The servers that have names. */
+  async #walk(): Promise<Walk> {
+    const { topology, options } = this.#session;
+    return topology.shards === undefined ? this.#deciding : topology.shards.walk(options.callTimeoutMs);
+  }
+
+  /** Asks the servers; the answers of fewer than are needed are none. */
   async #ask<Value>(
+    servers: Walk,
     callFor: QueryCall,
     decode: (reply: Reply) => Value,
     name: string | undefined,
-    asked: number = this.#session.topology.size,
   ): Promise<Answer<Value>[]> {
-    const { topology, options } = this.#session;
+    const { options } = this.#session;
     const answers: Answer<Value>[] = [];
     const failures: ServerFailure[] = [];
-    for (const { index, server, reply } of await topology.query(callFor, options.callTimeoutMs)) {
+    for (const { index, server, reply } of await servers.query(callFor, options.callTimeoutMs)) {
       const value = reply instanceof CallFailure ? reply : read(reply, () => decode(reply));
       if (value instanceof CallFailure) failures.push({ server, kind: value.kind, text: value.text });
       else answers.push({ index, server, value });
     }
-    if (answers.length >= Math.min(topology.majority, asked)) return answers;
-    const what = topology.size === 1 ? 'the server did not serve it' : 'too few servers served it';
+    if (answers.length >= servers.needed) return answers;
+    const what = servers.size === 1 ? 'the server did not serve it' : 'too few servers served it';
     const message = `${what} (${describeServers(failures)})`;
     if (failures.some(({ kind }) => kind === 'unknown')) throw new LockUnknownError(message, { lock: name });
     throw new LockUnavailableError(message, { lock: name, servers: failures });

@@ -1,4 +1,5 @@
 /** Names and the Redis keys and channels made from them: Redisson's, to the byte. */
+import { slotTag } from '../clients/slot.ts';
 import { LockConfigError } from '../errors.ts';
 import { describe } from './describe.ts';
 
@@ -21,6 +22,22 @@ export function checkName(name: unknown, what = 'a lock name'): string {
     );
   }
   return name;
+}
+
+/** Whether everything that is made from a key lives in its slot. */
+export function sharesSlot(key: string): boolean {
+  return slotTag(key) === slotTag(fenceKey(key));
+}
+
+/**
+ * In a cluster all keys and channels of a name must live in one slot. By Redisson's rule they do, unless the name
+ * has a brace without its partner or nothing between the first two.
+ */
+export function checkSlots(name: string, key: string): void {
+  if (sharesSlot(key)) return;
+  const expected = 'a lock name for a cluster without braces, or with something between the first { and a }';
+  const prefixed = key === name ? '' : `, as the key ${describe(key)}`;
+  throw new LockConfigError(`expected ${expected}, got ${describe(name)}${prefixed}`);
 }
 
 /** Redisson's rule: braces are added unless the name already brings one. */

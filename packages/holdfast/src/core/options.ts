@@ -1,7 +1,7 @@
 /** What callers may choose, checked once at the border; behind it the types are trusted. */
 import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
-import { checkKnown, checkObject, integerWithin, ofType } from './checks.ts';
+import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { describe } from './describe.ts';
 import type { Lease } from './lease.ts';
@@ -93,6 +93,11 @@ export interface LocksOptions {
   readonly splitVotesMax?: number;
   /** Of a server with replicas: how many of them must have a lock before it counts. @default none */
   readonly replicas?: ReplicaOptions;
+  /**
+   * Of a cluster: which channels wake waiters. `auto` does as Redisson does: those of the shards, where the servers
+   * have them. `both` speaks and listens on both, for fleets that do not agree. @default 'auto'
+   */
+  readonly pubsub?: 'auto' | 'plain' | 'sharded' | 'both';
   /** Send commands over the caller's own connection instead of a duplicate. @default false */
   readonly shareConnection?: boolean;
   /** For tests and simulation. */
@@ -141,6 +146,8 @@ export interface ResolvedAcquireOptions {
   readonly isTry: boolean;
 }
 
+const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
+
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, 1, LEASE_MS_MAX);
 }
@@ -159,6 +166,7 @@ const LOCKS_OPTIONS = new Set([
   'restartGuardMs',
   'splitVotesMax',
   'replicas',
+  'pubsub',
   'shareConnection',
   'clock',
   'random',
@@ -205,6 +213,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
       timerMsMax,
     ),
     replicas: options.replicas === undefined ? null : resolveReplicas(options.replicas, callTimeoutMs),
+    pubsub: oneOf(options.pubsub ?? 'auto', 'pubsub', PUBSUBS),
     shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,

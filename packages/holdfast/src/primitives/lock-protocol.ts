@@ -6,6 +6,7 @@ import type {
   AcquireAnswer,
   HoldTerms,
   Protocol,
+  PubSub,
   ReleaseAnswer,
   RenewAnswer,
   RenewalBatch,
@@ -53,8 +54,8 @@ export class LockProtocol implements Protocol {
     return lockAcquire.decode(reply);
   }
 
-  release(holder: string, isQuiet: boolean): ScriptCall {
-    return lockRelease.call({ lock: this.key, holder, channel: isQuiet ? '' : this.channel });
+  release(holder: string, how: PubSub | 'nobody'): ScriptCall {
+    return lockRelease.call({ lock: this.key, holder, channel: this.channel, how });
   }
 
   decodeRelease(reply: Reply): ReleaseAnswer {

@@ -7,6 +7,7 @@ import type {
   AcquireAnswer,
   HoldTerms,
   Protocol,
+  PubSub,
   ReleaseAnswer,
   RenewAnswer,
   RenewalBatch,
@@ -45,8 +46,8 @@ export class MutexProtocol implements Protocol {
     return mutexAcquire.decode(reply);
   }
 
-  release(holder: string, isQuiet: boolean): ScriptCall {
-    return mutexRelease.call({ mutex: this.key, token: holder, channel: isQuiet ? '' : this.channel });
+  release(holder: string, how: PubSub | 'nobody'): ScriptCall {
+    return mutexRelease.call({ mutex: this.key, token: holder, channel: this.channel, how });
   }
 
   decodeRelease(reply: Reply): ReleaseAnswer {

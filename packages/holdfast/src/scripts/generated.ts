@@ -16,7 +16,7 @@ import {
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: 'c1d01d0221677c393bcba501dc3f14c5b7d75240',
+  sha: '58edf795f6089b3ac14ef6ffba820ddc430e9398',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
@@ -26,15 +26,22 @@ const adminForceReleaseText: ScriptText = {
     "  if not string.match(field[2], '^%d+$') then return false end\n" +
     "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
     'end\n' +
-    'local function notify(channel, message)\n' +
-    "  if channel == '' then return 0 end\n" +
-    "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
-    "  if type(receivers) ~= 'number' then return 0 end\n" +
+    'local function notify(how, channel, message)\n' +
+    '  local receivers = 0\n' +
+    "  if how == 'plain' or how == 'both' then\n" +
+    "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+    "    if type(heard) == 'number' then receivers = heard end\n" +
+    '  end\n' +
+    "  if how == 'sharded' or how == 'both' then\n" +
+    "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+    "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+    '  end\n' +
     '  return receivers\n' +
     'end\n' +
     'local name = KEYS[1]\n' +
     'local lock_channel = ARGV[1]\n' +
     'local mutex_channel = ARGV[2]\n' +
+    'local how = ARGV[3]\n' +
     "local found = redis.call('TYPE', name)['ok']\n" +
     "if found == 'none' then return { GONE } end\n" +
     'local owner\n' +
@@ -51,7 +58,7 @@ const adminForceReleaseText: ScriptText = {
     '  return { CONFLICT, found }\n' +
     'end\n' +
     "redis.call('DEL', name)\n" +
-    "return { RELEASED, owner, notify(channel, '0') }\n",
+    "return { RELEASED, owner, notify(how, channel, '0') }\n",
 };
 
 export interface AdminForceReleaseInput {
@@ -61,6 +68,8 @@ export interface AdminForceReleaseInput {
   readonly lockChannel: string;
   /** where waiters of a mutex listen */
   readonly mutexChannel: string;
+  /** whom to wake: plain, sharded or both */
+  readonly how: string;
 }
 
 export type AdminForceReleaseOutcome =
@@ -75,7 +84,7 @@ export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceRelease
     return {
       script: adminForceReleaseText,
       keys: [input.name],
-      args: [input.lockChannel, input.mutexChannel],
+      args: [input.lockChannel, input.mutexChannel, input.how],
     };
   },
   decode(reply: Reply): AdminForceReleaseOutcome {
@@ -167,7 +176,7 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: 'a4a0161e07ac5a69985b2f74a501a249921d37a8',
+  sha: '9773d904f80816a358c03a309cd285ee55868d33',
   source:
     '#!lua flags=no-writes\n' +
     'local ABSENT = 10\n' +
@@ -182,9 +191,15 @@ const adminInspectText: ScriptText = {
     'local fence = KEYS[2]\n' +
     'local lock_channel = ARGV[1]\n' +
     'local mutex_channel = ARGV[2]\n' +
+    'local how = ARGV[3]\n' +
     'local function listeners(channel)\n' +
-    "  local numsub = redis.pcall('PUBSUB', 'NUMSUB', channel)\n" +
-    '  return numsub[2] or 0\n' +
+    '  local count = 0\n' +
+    "  if how ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+    "  if how ~= 'plain' then\n" +
+    "    local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+    '    if sharded > count then count = sharded end\n' +
+    '  end\n' +
+    '  return count\n' +
     'end\n' +
     "local found = redis.call('TYPE', name)['ok']\n" +
     "if found == 'none' then return { ABSENT } end\n" +
@@ -212,6 +227,8 @@ export interface AdminInspectInput {
   readonly lockChannel: string;
   /** where waiters of a mutex listen */
   readonly mutexChannel: string;
+  /** how they listen: plain, sharded or both */
+  readonly how: string;
 }
 
 export type AdminInspectOutcome =
@@ -234,7 +251,7 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
     return {
       script: adminInspectText,
       keys: [input.name, input.fence],
-      args: [input.lockChannel, input.mutexChannel],
+      args: [input.lockChannel, input.mutexChannel, input.how],
     };
   },
   decode(reply: Reply): AdminInspectOutcome {
@@ -677,55 +694,69 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '737bcb3ffc2efd4e01d787338d180e26861c6998',
+  sha: '0342d3009b6ce204fa264f73ae5eccff73ab3319',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
     'local GONE = 6\n' +
-    'local function notify(channel, message)\n' +
-    "  if channel == '' then return 0 end\n" +
-    "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
-    "  if type(receivers) ~= 'number' then return 0 end\n" +
+    'local function notify(how, channel, message)\n' +
+    '  local receivers = 0\n' +
+    "  if how == 'plain' or how == 'both' then\n" +
+    "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+    "    if type(heard) == 'number' then receivers = heard end\n" +
+    '  end\n' +
+    "  if how == 'sharded' or how == 'both' then\n" +
+    "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+    "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+    '  end\n' +
     '  return receivers\n' +
     'end\n' +
     'local lock = KEYS[1]\n' +
     'local holder = ARGV[1]\n' +
     'local channel = ARGV[2]\n' +
+    'local how = ARGV[3]\n' +
     "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
     "redis.call('DEL', lock)\n" +
-    "return notify(channel, '0')\n",
+    "return notify(how, channel, '0')\n",
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '7684680a577338f0b8d7cca36aa2d45787420ddf',
+    sha: 'dc0dc9d4da622956f4780d5be00926490d71e1ec',
     source:
       '#!lua flags=allow-oom\n' +
       'local RELEASED = 5\n' +
       'local GONE = 6\n' +
-      'local function notify(channel, message)\n' +
-      "  if channel == '' then return 0 end\n" +
-      "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
-      "  if type(receivers) ~= 'number' then return 0 end\n" +
+      'local function notify(how, channel, message)\n' +
+      '  local receivers = 0\n' +
+      "  if how == 'plain' or how == 'both' then\n" +
+      "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' then receivers = heard end\n" +
+      '  end\n' +
+      "  if how == 'sharded' or how == 'both' then\n" +
+      "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+      '  end\n' +
       '  return receivers\n' +
       'end\n' +
       'local function run(KEYS, ARGV)\n' +
       'local lock = KEYS[1]\n' +
       'local holder = ARGV[1]\n' +
       'local channel = ARGV[2]\n' +
+      'local how = ARGV[3]\n' +
       "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
       "redis.call('DEL', lock)\n" +
-      "return notify(channel, '0')\n" +
+      "return notify(how, channel, '0')\n" +
       'end\n' +
       'local count = #KEYS / 1\n' +
       'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
       'local from = 2\n' +
-      'for a = 1, 2 do\n' +
+      'for a = 1, 3 do\n' +
       "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
       '  first[a] = from\n' +
       '  from = from + (step[a] == 0 and 1 or count)\n' +
       'end\n' +
       'for i = 0, count - 1 do\n' +
       '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
-      '  for a = 1, 2 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
+      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
       '  local is_well, reply = pcall(run, keys, args)\n' +
       "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
       '  replies[i + 1] = reply\n' +
@@ -739,8 +770,10 @@ export interface LockReleaseInput {
   readonly lock: string;
   /** <session>:<hold number> */
   readonly holder: string;
-  /** where waiters listen, empty to wake nobody */
+  /** where waiters listen */
   readonly channel: string;
+  /** whom to wake: nobody, plain, sharded or both */
+  readonly how: string;
 }
 
 export type LockReleaseOutcome =
@@ -751,7 +784,7 @@ export type LockReleaseOutcome =
 export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
   text: lockReleaseText,
   call(input: LockReleaseInput): ScriptCall {
-    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel] };
+    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel, input.how] };
   },
   decode(reply: Reply): LockReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(lockReleaseText, reply) };
@@ -967,55 +1000,69 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'dec6aa6066f14e80f8ad80e0e4e03dbeb22d7113',
+  sha: 'de77083045ed96ecb9b809c88000c0a4575f1756',
   source:
     '#!lua flags=allow-oom\n' +
     'local RELEASED = 5\n' +
     'local GONE = 6\n' +
-    'local function notify(channel, message)\n' +
-    "  if channel == '' then return 0 end\n" +
-    "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
-    "  if type(receivers) ~= 'number' then return 0 end\n" +
+    'local function notify(how, channel, message)\n' +
+    '  local receivers = 0\n' +
+    "  if how == 'plain' or how == 'both' then\n" +
+    "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+    "    if type(heard) == 'number' then receivers = heard end\n" +
+    '  end\n' +
+    "  if how == 'sharded' or how == 'both' then\n" +
+    "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+    "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+    '  end\n' +
     '  return receivers\n' +
     'end\n' +
     'local mutex = KEYS[1]\n' +
     'local token = ARGV[1]\n' +
     'local channel = ARGV[2]\n' +
+    'local how = ARGV[3]\n' +
     "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
     "redis.call('DEL', mutex)\n" +
-    "return notify(channel, '0')\n",
+    "return notify(how, channel, '0')\n",
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '4afdc647768b0275b7a92793bdfe9a72bb3f681f',
+    sha: '703b2abb60a4d093e496614fdeb15924d904a893',
     source:
       '#!lua flags=allow-oom\n' +
       'local RELEASED = 5\n' +
       'local GONE = 6\n' +
-      'local function notify(channel, message)\n' +
-      "  if channel == '' then return 0 end\n" +
-      "  local receivers = redis.pcall('PUBLISH', channel, message)\n" +
-      "  if type(receivers) ~= 'number' then return 0 end\n" +
+      'local function notify(how, channel, message)\n' +
+      '  local receivers = 0\n' +
+      "  if how == 'plain' or how == 'both' then\n" +
+      "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' then receivers = heard end\n" +
+      '  end\n' +
+      "  if how == 'sharded' or how == 'both' then\n" +
+      "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+      "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+      '  end\n' +
       '  return receivers\n' +
       'end\n' +
       'local function run(KEYS, ARGV)\n' +
       'local mutex = KEYS[1]\n' +
       'local token = ARGV[1]\n' +
       'local channel = ARGV[2]\n' +
+      'local how = ARGV[3]\n' +
       "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
       "redis.call('DEL', mutex)\n" +
-      "return notify(channel, '0')\n" +
+      "return notify(how, channel, '0')\n" +
       'end\n' +
       'local count = #KEYS / 1\n' +
       'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
       'local from = 2\n' +
-      'for a = 1, 2 do\n' +
+      'for a = 1, 3 do\n' +
       "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
       '  first[a] = from\n' +
       '  from = from + (step[a] == 0 and 1 or count)\n' +
       'end\n' +
       'for i = 0, count - 1 do\n' +
       '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
-      '  for a = 1, 2 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
+      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
       '  local is_well, reply = pcall(run, keys, args)\n' +
       "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
       '  replies[i + 1] = reply\n' +
@@ -1029,8 +1076,10 @@ export interface MutexReleaseInput {
   readonly mutex: string;
   /** random, one per hold */
   readonly token: string;
-  /** where waiters listen, empty to wake nobody */
+  /** where waiters listen */
   readonly channel: string;
+  /** whom to wake: nobody, plain, sharded or both */
+  readonly how: string;
 }
 
 export type MutexReleaseOutcome =
@@ -1041,7 +1090,7 @@ export type MutexReleaseOutcome =
 export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
   text: mutexReleaseText,
   call(input: MutexReleaseInput): ScriptCall {
-    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel] };
+    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel, input.how] };
   },
   decode(reply: Reply): MutexReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(mutexReleaseText, reply) };

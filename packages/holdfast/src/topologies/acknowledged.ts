@@ -92,8 +92,8 @@ export class AcknowledgedTopology implements Topology {
     return this.#server.hasAnswered;
   }
 
-  get outage(): readonly ServerFailure[] {
-    return this.#server.outage;
+  outageOf(key: string): readonly ServerFailure[] {
+    return this.#server.outageOf(key);
   }
 
   get lateReleases(): CleanUp {
@@ -131,7 +131,7 @@ export class AcknowledgedTopology implements Topology {
 
   async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
     const giveUpMs = this.#clock.monotonicMs() + timeoutMs;
-    // One by one, because keys may live on different servers of a cluster. They are counted together all the same.
+    // One by one, so that each has an answer of its own. They are counted together all the same.
     const confirmations = items.map((item) => this.#renew(item, giveUpMs));
     return (await Promise.all(confirmations)).map(keepResult);
   }

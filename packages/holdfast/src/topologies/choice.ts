@@ -1,9 +1,11 @@
 /** Which servers decide: from what the caller hands in to a topology. */
-import { adaptClient, type RedisClient } from '../clients/adapt.ts';
+import { adaptClient, adaptCluster, type RedisClient } from '../clients/adapt.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { ResolvedLocksOptions } from '../core/options.ts';
 import { LockConfigError } from '../errors.ts';
 import { AcknowledgedTopology } from './acknowledged.ts';
+import { ClusterTopology } from './cluster.ts';
+import { ClusterNodes } from './cluster-nodes.ts';
 import { QuorumTopology } from './quorum.ts';
 import { SingleTopology } from './single.ts';
 import type { Topology } from './topology.ts';
@@ -14,6 +16,12 @@ export function topologyOf(
   options: ResolvedLocksOptions,
 ): Topology {
   const { random, shareConnection, bundleMax } = options;
+  const cluster = adaptCluster(clients);
+  if (cluster !== null) {
+    checkCluster(shareConnection);
+    return new ClusterTopology(new ClusterNodes(cluster, agenda, options), agenda, options);
+  }
+  checkPubSub(options);
   const terms = { agenda, random, shareConnection, bundleMax };
   if (!isSeveral(clients)) {
     const client = adaptClient(clients, terms);
@@ -34,6 +42,20 @@ export function topologyOf(
     throw new LockConfigError(`expected clients with one keyPrefix, got ${prefixes.join(' and ')}`);
   }
   return new QuorumTopology(adapted, agenda, options);
+}
+
+function checkCluster(shareConnection: boolean): void {
+  if (!shareConnection) return;
+  throw new LockConfigError(
+    'expected shareConnection to be false with a cluster, got true: a cluster client sends commands again and follows redirections by itself, so nobody could say what has happened',
+  );
+}
+
+function checkPubSub({ pubsub }: ResolvedLocksOptions): void {
+  if (pubsub === 'auto' || pubsub === 'plain') return;
+  throw new LockConfigError(
+    `expected pubsub to be 'auto' or 'plain' without a cluster, got '${pubsub}': only the nodes of a cluster have shards`,
+  );
 }
 
 function isSeveral(clients: RedisClient | readonly RedisClient[]): clients is readonly RedisClient[] {

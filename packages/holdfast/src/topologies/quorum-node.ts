@@ -205,7 +205,7 @@ export class QuorumNode {
       return this.#timed(timeoutMs, () => this.#single.query(callFor, timeoutMs), this.#failuresOfQuery);
     }
     const reply = new CallFailure('unreachable', obstacle.text);
-    return callFor(0) === null ? [] : [{ index: 0, server: this.description, reply }];
+    return callFor(0, 'plain') === null ? [] : [{ index: 0, server: this.description, reply }];
   }
 
   close(): Promise<void> {

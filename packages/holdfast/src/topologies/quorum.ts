@@ -69,7 +69,7 @@ export class QuorumTopology implements Topology {
     return this.#hasAnswered;
   }
 
-  get outage(): readonly ServerFailure[] {
+  outageOf(): readonly ServerFailure[] {
     const away = this.#nodes.filter((node) => !node.isConnected);
     if (this.size - away.length >= this.majority) return [];
     return away.map(({ description }) => ({
@@ -144,7 +144,7 @@ export class QuorumTopology implements Topology {
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
     await this.#muster(timeoutMs);
     const asking = this.#nodes.map(async (node, index) => {
-      const answers = await node.query(() => callFor(index), timeoutMs);
+      const answers = await node.query((_, how) => callFor(index, how), timeoutMs);
       return answers.map((answer) => ({ ...answer, index }));
     });
     return (await Promise.all(asking)).flat();

@@ -14,6 +14,7 @@ import type {
   HoldTerms,
   KeepResult,
   Protocol,
+  PubSub,
   QueryAnswer,
   QueryCall,
   ReleaseResult,
@@ -35,17 +36,32 @@ export interface Health {
   readonly uptimeMs: number;
 }
 
+/** For one that is a part of something larger. */
+export interface SingleSettings {
+  /** The server's clock, if others learn it too. */
+  readonly serverClock?: ServerClock;
+  readonly how?: PubSub;
+}
+
 export class SingleTopology implements Topology {
   readonly size = 1;
   readonly majority = 1;
   readonly lateReleases: LateReleases;
   readonly #client: Client;
   readonly #clock: Clock;
-  readonly #serverClock = new ServerClock();
+  readonly #serverClock: ServerClock;
+  readonly #how: PubSub;
   #hasAnswered = false;
 
-  constructor(client: Client, agenda: Agenda, options: LateReleasesOptions) {
+  constructor(
+    client: Client,
+    agenda: Agenda,
+    options: LateReleasesOptions,
+    { serverClock = new ServerClock(), how = 'plain' }: SingleSettings = {},
+  ) {
     this.#client = client;
+    this.#serverClock = serverClock;
+    this.#how = how;
     this.#clock = agenda.clock;
     this.lateReleases = new LateReleases(agenda, this, options);
   }
@@ -62,7 +78,7 @@ export class SingleTopology implements Topology {
     return this.#hasAnswered;
   }
 
-  get outage(): readonly ServerFailure[] {
+  outageOf(): readonly ServerFailure[] {
     return this.#client.isConnected ? [] : [this.#failure('unreachable', 'the connection was lost')];
   }
 
@@ -116,7 +132,7 @@ export class SingleTopology implements Topology {
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    const call = protocol.release(terms.holder, terms.isQuiet === true);
+    const call = protocol.release(terms.holder, terms.isQuiet === true ? 'nobody' : this.#how);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) {
       if (isConflictWord(reply.word)) return { is: 'gone' };
@@ -154,7 +170,7 @@ export class SingleTopology implements Topology {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    const call = callFor(0);
+    const call = callFor(0, this.#how);
     if (call === null) return [];
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     return [{ index: 0, server: this.description, reply }];

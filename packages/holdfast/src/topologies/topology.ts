@@ -8,6 +8,9 @@ import type { ServerFailure } from '../errors.ts';
 
 export type Kind = 'lock' | 'mutex';
 
+/** Which channels carry wake-ups: plain ones, those of a cluster's shards, or both. */
+export type PubSub = 'plain' | 'sharded' | 'both';
+
 /** What an acquire states: this hold has it, for this long, with this many fences. */
 export interface HoldTerms {
   readonly holder: string;
@@ -61,8 +64,7 @@ export interface Protocol {
   /** `notAfterMs` is the server's time after which it must not be granted, 0 when we do not know its clock. */
   acquire(terms: HoldTerms, notAfterMs: number, wantsTime: boolean): ScriptCall;
   decodeAcquire(reply: Reply): AcquireAnswer;
-  /** A quiet one wakes nobody. */
-  release(holder: string, isQuiet: boolean): ScriptCall;
+  release(holder: string, how: PubSub | 'nobody'): ScriptCall;
   decodeRelease(reply: Reply): ReleaseAnswer;
   /** Raises the counter of fences to the end of a block that other servers agreed on; only for kinds with fences. */
   raise(holder: string, lastFence: number): ScriptCall;
@@ -148,12 +150,26 @@ export interface CleanUp {
 }
 
 /** The call for the server of that number, or null when it is not to be asked. */
-export type QueryCall = (index: number) => ScriptCall | null;
+export type QueryCall = (index: number, how: PubSub) => ScriptCall | null;
 
 export interface QueryAnswer {
   readonly index: number;
   readonly server: string;
   readonly reply: Reply | CallFailure;
+}
+
+/** The servers to be asked about everything that they hold. */
+export interface Walk {
+  /** How many servers there are, and how many of them must answer. */
+  readonly size: number;
+  readonly needed: number;
+  query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
+}
+
+/** Of servers that share the keys out among themselves, by slots. */
+export interface Shards {
+  /** All of them that hold keys now. */
+  walk(timeoutMs: number): Promise<Walk>;
 }
 
 export interface Topology {
@@ -163,8 +179,10 @@ export interface Topology {
   readonly keyPrefix: string;
   /** Whether a server has ever answered. */
   readonly hasAnswered: boolean;
-  /** The servers that we have no connection to, when those that are left cannot decide; otherwise empty. */
-  readonly outage: readonly ServerFailure[];
+  /** Absent where every server that decides has every key. With it, all keys of one lock must share a slot. */
+  readonly shards?: Shards;
+  /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
+  outageOf(key: string): readonly ServerFailure[];
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
   release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult>;
   recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult>;
@@ -173,10 +191,10 @@ export interface Topology {
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
   /** Releases that could not be confirmed, and go on in the background. */
   readonly lateReleases: CleanUp;
-  /** How many servers there are, and how many of them decide. */
+  /** How many servers decide about a name, and how many of them must agree. */
   readonly size: number;
   readonly majority: number;
-  /** Runs an administrative script on every server that it is given for: one answer each, in their order. */
+  /** Runs an administrative script on every server that decides about its keys: one answer each, in their order. */
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
   close(): Promise<void>;
 }

@@ -2,12 +2,13 @@
  * What one test works with: names that no other test has, sessions and clients that end with it, and a look at
  * what it leaves behind. Tests with a bench each can run at the same time on one server.
  */
-import { Redis } from 'ioredis';
+import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Caller, inProcess, several } from './callers.ts';
+import { shardOf } from './cluster-onlooker.ts';
 import type { Kind } from './kinds.ts';
 import type { Row } from './matrix.ts';
 
@@ -59,8 +60,17 @@ export class Bench {
     return this.#ports;
   }
 
+  get isCluster(): boolean {
+    return this.#row.isCluster === true;
+  }
+
+  /** Names with a brace without its partner, where they can be had; a cluster refuses them. */
+  unpaired(labels: readonly string[], others: readonly string[] = []): string[] {
+    return [...(this.isCluster ? [] : labels), ...others];
+  }
+
   get isQuorum(): boolean {
-    return this.#ports.length > 1;
+    return !this.isCluster && this.#ports.length > 1;
   }
 
   /** A lock name of this test. */
@@ -98,6 +108,7 @@ export class Bench {
   /** A session whose way to the server can be disturbed. */
   async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
     if (this.#row.connect === inProcess) throw new Declined('there is no connection that could be disturbed');
+    if (this.isCluster) throw new Declined('one of several nodes is disturbed: see the tests of the cluster');
     if (this.isQuorum) throw new Declined('one of several servers is disturbed: see the tests of the quorum');
     const proxy = await startProxy(this.port);
     this.#proxies.push(proxy);
@@ -144,11 +155,14 @@ export class Bench {
 
   /** Hears a channel from now on. */
   async hear(channel: string): Promise<Ear> {
-    const redis = new Redis({ host: '127.0.0.1', port: this.port });
+    const redis = await this.#ear(channel);
     this.#ears.push(redis);
     const messages: string[] = [];
-    redis.on('message', (_channel: string, message: string) => messages.push(message));
-    await redis.subscribe(channel);
+    for (const event of ['message', 'smessage']) {
+      redis.on(event, (_channel: string, message: string) => messages.push(message));
+    }
+    if (this.isCluster) await redis.ssubscribe(channel);
+    else await redis.subscribe(channel);
     return {
       heard: async () => {
         // Messages of one channel come in order: once this one is here, so is everything before it.
@@ -157,6 +171,12 @@ export class Bench {
         return messages.splice(0).slice(0, -1);
       },
     };
+  }
+
+  async #ear(channel: string): Promise<Redis> {
+    // In a cluster a channel of a shard is heard at the node that has its slot.
+    if (this.isCluster) return shardOf(this.redis as unknown as Cluster, channel).duplicate();
+    return new Redis({ host: '127.0.0.1', port: this.port });
   }
 
   /** Ends everything of this test. */

@@ -7,6 +7,7 @@ import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
+import type { ClusterFlavour } from '../cluster/callers.ts';
 
 export interface CallerOptions {
   readonly port: number;
@@ -89,6 +90,15 @@ export async function inProcess({ node }: CallerOptions): Promise<Caller> {
     },
     ping: () => node.command('PING'),
     close: () => Promise.resolve(),
+  };
+}
+
+/** A client of a whole cluster, found by one of its nodes. */
+export function clusterOf(flavour: ClusterFlavour): Connect {
+  return async ({ port, keyPrefix }) => {
+    const prefix = keyPrefix === '' ? {} : { keyPrefix };
+    const { client, ping, end } = await flavour.make([port], prefix);
+    return { client, ping, close: async () => end() };
   };
 }
 

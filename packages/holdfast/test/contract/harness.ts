@@ -9,9 +9,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
+import { useCluster } from '../support/redis-cluster.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
+import { clusterOnlooker } from './cluster-onlooker.ts';
 import { everyServer } from './every-server.ts';
 import { fenceCounter } from './kinds.ts';
 import type { Row } from './matrix.ts';
@@ -64,11 +66,16 @@ class Stage implements Ground {
     return this.#redis;
   }
 
-  open(): void {
+  async open(): Promise<void> {
+    this.#redis = await this.#onlooker();
+    this.#watch = new StallWatch(this.#redis);
+  }
+
+  async #onlooker(): Promise<Redis> {
+    if (this.row.isCluster === true) return clusterOnlooker(this.port);
     const connect = (port: number): Redis => new Redis({ host: '127.0.0.1', port, db: this.row.db ?? 0 });
     const [first, ...others] = this.#portsOf();
-    this.#redis = everyServer([connect(first), ...others.map(connect)]);
-    this.#watch = new StallWatch(this.#redis);
+    return everyServer([connect(first), ...others.map(connect)]);
   }
 
   async close(): Promise<void> {
@@ -138,6 +145,12 @@ function useServer(row: Row): Stage {
   return new Stage(row, null, () => [first.port, ...others.map(({ port }) => port)]);
 }
 
+function useClusterRow(row: Row): Stage {
+  const cluster = useCluster();
+  // The first three are its primaries: no rule changes that.
+  return new Stage(row, null, () => cluster.ports.slice(0, 3) as [number, number, number]);
+}
+
 function useEmbedded(row: Row): Stage {
   const node = new EmbeddedNode();
   let listening = 0;
@@ -148,9 +161,14 @@ function useEmbedded(row: Row): Stage {
   return new Stage(row, node, () => [listening]);
 }
 
+function stageOf(row: Row): Stage {
+  if (row.isEmbedded === true) return useEmbedded(row);
+  return row.isCluster === true ? useClusterRow(row) : useServer(row);
+}
+
 /** Call it inside the `describe` of the row. */
 export function useRow(row: Row): ContractTest {
-  const stage = row.isEmbedded === true ? useEmbedded(row) : useServer(row);
+  const stage = stageOf(row);
   beforeAll(() => stage.open());
   afterAll(() => stage.close());
   return (title, rule, options = {}) => {

@@ -1,8 +1,10 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
+import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
 import {
   type Connect,
+  clusterOf,
   glide,
   inProcess,
   ioredis5,
@@ -17,6 +19,10 @@ export interface Row extends Extent {
   readonly connect: Connect;
   /** How many independent servers decide. @default 1 */
   readonly servers?: number;
+  /** Whether the servers are a cluster. @default false */
+  readonly isCluster?: boolean;
+  /** Only for the whole matrix, not for every run. @default false */
+  readonly isMatrix?: boolean;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -26,6 +32,13 @@ export interface Row extends Extent {
   /** Given to every `Locks`, unless the rule says otherwise. */
   readonly options?: LocksOptions;
 }
+
+const CLUSTERS: readonly Row[] = CLUSTER_FLAVOURS.map((flavour) => ({
+  title: `a cluster through ${flavour.name}`,
+  connect: clusterOf(flavour),
+  isCluster: true,
+  isMatrix: flavour !== IOREDIS_6,
+}));
 
 export const MATRIX: readonly Row[] = rowsOf<Row>([
   { title: 'ioredis 5.4.0', connect: ioredis5, isMatrix: true },
@@ -64,6 +77,7 @@ export const MATRIX: readonly Row[] = rowsOf<Row>([
     // The servers have just started, and the machine may stall.
     options: { restartGuardMs: 0, nodeTimeoutMs: 1_500 },
   },
+  ...CLUSTERS,
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true, isMatrix: true },
 ]);

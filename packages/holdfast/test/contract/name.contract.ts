@@ -35,12 +35,14 @@ export function nameContract(test: ContractTest, kind: Kind): void {
         expect(await kind.of(second, name).tryAcquire()).toBeNull();
       }
       for (const lease of leases) expect(await lease?.release()).toBe(true);
-      expect(await bench.redis.exists(...names.map((name) => bench.key(name)))).toBe(0);
+      for (const name of names) expect(await bench.redis.exists(bench.key(name))).toBe(0);
     });
 
     test('waiters of unusual names are woken', async ({ bench }) => {
       const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
-      const names = ['NUL\u0000inside', '🔒', 'x'.repeat(1_000), 'a{b'].map((label) => bench.name(label));
+      const names = ['NUL\u0000inside', '🔒', 'x'.repeat(1_000)]
+        .concat(bench.unpaired(['a{b']))
+        .map((label) => bench.name(label));
       await Promise.all(
         names.map(async (name) => {
           const lease = await kind.of(first, name).acquire();

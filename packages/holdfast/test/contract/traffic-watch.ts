@@ -26,6 +26,7 @@ export class TrafficWatch {
 
 /** Watches every command of every client meanwhile; the rule must have the server to itself. */
 export async function watching(bench: Bench, work: (watch: TrafficWatch) => Promise<void>): Promise<void> {
+  if (bench.isCluster) throw new Declined('commands are counted on one server: see the tests of the cluster');
   if (bench.isQuorum) throw new Declined('commands are counted on one server: a quorum sends others');
   const { address, port } = bench.redis.stream.address() as { address: string; port: number };
   const watch = new TrafficWatch(await monitor(bench.port), `${address}:${port}`);

@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { useCluster } from '../support/redis-cluster.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { blocksOf, listPages, ROOT } from './pages.ts';
 import { expectPrinted } from './printed.ts';
@@ -15,6 +16,7 @@ import { type Ran, Workshop } from './workshop.ts';
 const LIMIT_MS = 120_000;
 
 const pool = useServerPool();
+const cluster = useCluster();
 const workshop = new Workshop();
 let compiled: Ran = { code: null, output: '' };
 
@@ -46,7 +48,7 @@ describe.concurrent('a snippet', { timeout: LIMIT_MS }, () => {
   for (const { page, line, mark, file, output: shown } of snippets) {
     if (mark === 'no-run') continue;
     test(`of ${page}, line ${line}, runs`, async () => {
-      const { code, output } = await pool.lend((port) => workshop.start(file, port).ended);
+      const { code, output } = await pool.lend((port) => workshop.start(file, port, cluster.ports[0]).ended);
       expect(code, output).toBe(0);
       if (shown !== null) expectPrinted(output, shown);
     });

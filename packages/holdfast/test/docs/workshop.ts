@@ -64,10 +64,11 @@ export class Workshop {
     return this.#start([tsc, '-p', this.#folder], {}, COMPILE_LIMIT_MS).ended;
   }
 
-  /** Runs a file that was compiled. For it, Redis at its default port is the one at this port. */
-  start(file: string, redisPort: number): Running {
+  /** Runs a file that was compiled. For it, Redis at its default port is the one at this port; so is a cluster. */
+  start(file: string, redisPort: number, clusterPort = 0): Running {
     const args = ['--import', this.#compiled(PRELOAD), this.#compiled(file)];
-    return this.#start(args, { HOLDFAST_DOCS_PORT: `${redisPort}` }, RUN_LIMIT_MS);
+    const env = { HOLDFAST_DOCS_PORT: `${redisPort}`, HOLDFAST_DOCS_CLUSTER_PORT: `${clusterPort}` };
+    return this.#start(args, env, RUN_LIMIT_MS);
   }
 
   #compiled(file: string): string {

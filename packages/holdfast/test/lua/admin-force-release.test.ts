@@ -12,6 +12,7 @@ const INPUT: AdminForceReleaseInput = {
   name: 'order',
   lockChannel: 'lock-channel',
   mutexChannel: 'mutex-channel',
+  how: 'plain',
 };
 
 async function forceRelease(): Promise<AdminForceReleaseOutcome> {

@@ -13,6 +13,7 @@ const INPUT: AdminInspectInput = {
   fence: 'redisson_lock_token:{order}',
   lockChannel: 'lock-channel',
   mutexChannel: 'mutex-channel',
+  how: 'plain',
 };
 
 async function inspect(): Promise<AdminInspectOutcome> {
@@ -103,4 +104,17 @@ test('a user who may not count subscribers sees no waiters', async () => {
     is: 'LOCK',
     waiters: 0,
   });
+});
+
+test.each([
+  ['plain', 2],
+  ['sharded', 1],
+  ['both', 2],
+] as const)('waiters that listen %s are counted, once each', async (how, waiters) => {
+  await database.listen(INPUT.lockChannel);
+  await database.listen(INPUT.lockChannel);
+  await database.listen(INPUT.lockChannel, 'sharded');
+  await holdLock();
+  const reply = await database.run(adminInspect.call({ ...INPUT, how }));
+  expect(adminInspect.decode(reply)).toMatchObject({ is: 'LOCK', waiters });
 });

@@ -78,7 +78,12 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
   {
     text: mutexRelease.text,
     call: fc
-      .record({ mutex: key, token: holder, channel: fc.constantFrom('', 'news') })
+      .record({
+        mutex: key,
+        token: holder,
+        channel: fc.constant('news'),
+        how: fc.constantFrom('nobody', 'plain'),
+      })
       .map((input) => mutexRelease.call(input)),
   },
   {
@@ -98,7 +103,7 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
   {
     text: lockRelease.text,
     call: fc
-      .record({ lock: key, holder, channel: fc.constantFrom('', 'news') })
+      .record({ lock: key, holder, channel: fc.constant('news'), how: fc.constantFrom('nobody', 'plain') })
       .map((input) => lockRelease.call(input)),
   },
 ];

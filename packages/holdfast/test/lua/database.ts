@@ -97,17 +97,20 @@ export class Database {
   }
 
   /** Listens to a channel; resolves when the server has confirmed. */
-  async listen(channel: string): Promise<Messages> {
+  async listen(channel: string, how: 'plain' | 'sharded' = 'plain'): Promise<Messages> {
     const client = this.#connect();
     const messages: string[] = [];
-    client.on('message', (_channel: string, message: string) => messages.push(message));
-    await client.subscribe(channel);
+    const [subscribe, publish] = how === 'plain' ? ['subscribe', 'publish'] : ['ssubscribe', 'spublish'];
+    for (const event of ['message', 'smessage']) {
+      client.on(event, (_channel: string, message: string) => messages.push(message));
+    }
+    await client.call(subscribe as string, channel);
     return {
       heard: async () => {
         // Messages of one channel come in order: once this one is here, so is everything before it. Its own, because
         // several may listen.
         const end = `${END} ${randomUUID()}`;
-        await this.redis.publish(channel, end);
+        await this.redis.call(publish as string, channel, end);
         await vi.waitFor(() => expect(messages).toContain(end));
         return messages.splice(0).filter((message) => !message.startsWith(END));
       },

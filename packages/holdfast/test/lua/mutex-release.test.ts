@@ -12,6 +12,7 @@ const INPUT: MutexReleaseInput = {
   mutex: 'report',
   token: 'token-1',
   channel: 'holdfast_mutex__channel:{report}',
+  how: 'plain',
 };
 
 async function release(changes: Partial<MutexReleaseInput> = {}): Promise<MutexReleaseOutcome> {
@@ -83,4 +84,26 @@ test('a user who may not publish still releases', async () => {
     receivers: 0,
   });
   expect(await database.contents()).toEqual({});
+});
+
+test.each([
+  ['nobody', [], [], 0],
+  ['plain', ['0'], [], 1],
+  ['sharded', [], ['0'], 1],
+  ['both', ['0'], ['0'], 1],
+] as const)('a release that tells %s is heard by those alone', async (how, plain, sharded, receivers) => {
+  const plainWaiter = await database.listen(INPUT.channel);
+  const shardedWaiter = await database.listen(INPUT.channel, 'sharded');
+  await hold();
+  expect(await release({ how })).toEqual({ is: 'RELEASED', receivers });
+  expect(await plainWaiter.heard()).toEqual(plain);
+  expect(await shardedWaiter.heard()).toEqual(sharded);
+});
+
+test('a release that tells both counts the larger crowd, because the same may listen both ways', async () => {
+  await database.listen(INPUT.channel);
+  await database.listen(INPUT.channel, 'sharded');
+  await database.listen(INPUT.channel, 'sharded');
+  await hold();
+  expect(await release({ how: 'both' })).toEqual({ is: 'RELEASED', receivers: 2 });
 });

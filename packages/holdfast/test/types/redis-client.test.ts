@@ -49,15 +49,18 @@ describe('the type of an accepted client', () => {
     expectTypeOf<Ioredis6[]>().not.toExtend<RedisClient>();
   });
 
-  test('does not take clusters, pools, pipelines, and sentinels of node-redis 5', () => {
-    expectTypeOf<Ioredis6Cluster>().not.toExtend<RedisClient>();
-    expectTypeOf<Ioredis5Cluster>().not.toExtend<RedisClient>();
-    expectTypeOf<IovalkeyCluster>().not.toExtend<RedisClient>();
+  test('takes a cluster of either', () => {
+    expectTypeOf<Ioredis6Cluster>().toExtend<RedisClient>();
+    expectTypeOf<Ioredis5Cluster>().toExtend<RedisClient>();
+    expectTypeOf<IovalkeyCluster>().toExtend<RedisClient>();
+    expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().toExtend<RedisClient>();
+    expectTypeOf<ReturnType<typeof nodeRedis5.createCluster>>().toExtend<RedisClient>();
+  });
+
+  test('does not take pools, pipelines, clusters of GLIDE, and sentinels of node-redis 5', () => {
     expectTypeOf<GlideClusterClient>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<Ioredis6['pipeline']>>().not.toExtend<RedisClient>();
-    expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createClientPool>>().not.toExtend<RedisClient>();
-    expectTypeOf<ReturnType<typeof nodeRedis5.createCluster>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis5.createSentinel>>().not.toExtend<RedisClient>();
   });
 });

@@ -60,6 +60,7 @@ describe('the options of Locks', () => {
       restartGuardMs: null,
       splitVotesMax: 100,
       replicas: null,
+      pubsub: 'auto',
       shareConnection: false,
       clock: systemClock,
       random: systemRandom,
@@ -108,6 +109,8 @@ describe('the options of Locks', () => {
 
   test.each([
     [{ prefix: 7 }, 'expected prefix to be a string, got 7'],
+    [{ pubsub: 'shard' }, "expected pubsub to be one of 'auto', 'plain', 'sharded', 'both', got \"shard\""],
+    [{ pubsub: true }, /^expected pubsub to be one of .*, got true$/],
     [{ shareConnection: 'yes' }, 'expected shareConnection to be a boolean, got "yes"'],
     [{ lease: 5 }, /^expected an option of Locks among prefix, leaseMs, .* got "lease"$/],
     [{ leasems: 5 }, /got "leasems"$/],

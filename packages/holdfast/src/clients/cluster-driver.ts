@@ -1,0 +1,19 @@
+/**
+ * What the two kinds of cluster client have in common for us: they know where a cluster begins and how its nodes are
+ * reached. We send nothing through them. They send commands again on their own, follow redirections inside and
+ * have no deadline, and whether a lock was taken must be known exactly.
+ */
+import type { NodeAddress } from './node-address.ts';
+import type { NodeDriver, Obstacle } from './wire.ts';
+
+export interface ClusterDriver {
+  /** Which client, where. No secrets. */
+  readonly description: string;
+  readonly keyPrefix: string;
+  /** Why no node can be reached by it right now, or null. */
+  readonly obstacle: Obstacle | null;
+  /** Nodes that may be asked for the others. */
+  seeds(): readonly NodeAddress[];
+  /** Makes connections to a node, by the address under which the cluster knows it. */
+  drive(address: NodeAddress): NodeDriver;
+}

@@ -1,0 +1,182 @@
+/** The nodes of a cluster that we talk to, and which of them has which slot. */
+import { CallFailure } from '../clients/client.ts';
+import type { ClusterDriver } from '../clients/cluster-driver.ts';
+import { inquire } from '../clients/inquiry.ts';
+import { addressKey, type NodeAddress } from '../clients/node-address.ts';
+import { nodeClient } from '../clients/node-client.ts';
+import { type Agenda, Alarm } from '../core/agenda.ts';
+import { detached } from '../core/detached.ts';
+import type { Random } from '../core/random.ts';
+import { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
+import { SlotMap } from './slot-map.ts';
+import type { PubSub } from './topology.ts';
+
+export interface ClusterOptions extends ClusterNodeOptions {
+  readonly random: Random;
+  readonly pubsub: PubSub | 'auto';
+}
+
+/** A node that has had no slot for so long is let go of: what was sent to it has long been answered or given up. */
+const IDLE_MS_MAX = 60_000;
+
+export class ClusterNodes {
+  readonly #driver: ClusterDriver;
+  readonly #agenda: Agenda;
+  readonly #options: ClusterOptions;
+  readonly #map: SlotMap;
+  readonly #nodes = new Map<string, ClusterNode>();
+  /** Since when a node is known to have no slots. */
+  readonly #idleSinceMs = new Map<ClusterNode, number>();
+  readonly #closing = new AbortController();
+  #how: PubSub | null;
+  #preparing: Promise<CallFailure | null> | null = null;
+  #isClosed = false;
+  onChange: () => void = () => {};
+  onRefused: (node: ClusterNode, failure: CallFailure) => void = () => {};
+
+  constructor(driver: ClusterDriver, agenda: Agenda, options: ClusterOptions) {
+    this.#driver = driver;
+    this.#agenda = agenda;
+    this.#options = options;
+    this.#how = options.pubsub === 'auto' ? null : options.pubsub;
+    this.#map = new SlotMap(driver, agenda, options.random, {
+      changed: () => this.#changed(),
+      signal: this.#closing.signal,
+    });
+  }
+
+  get description(): string {
+    return this.#driver.description;
+  }
+
+  get keyPrefix(): string {
+    return this.#driver.keyPrefix;
+  }
+
+  /** Whether a node of the cluster has ever answered. */
+  get isKnown(): boolean {
+    return this.#map.isKnown;
+  }
+
+  /** Which channels carry wake-ups. Known once it is ready. */
+  get how(): PubSub {
+    return this.#how ?? 'plain';
+  }
+
+  get owners(): readonly ClusterNode[] {
+    return this.#map.owners.map((address) => this.at(address));
+  }
+
+  /** Resolves to null when the nodes are known, or to why they are not. */
+  ready(timeoutMs: number): Promise<CallFailure | null> {
+    if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
+    if (this.#map.isKnown && this.#how !== null) return Promise.resolve(null);
+    this.#preparing ??= detached(() => this.#prepare()).finally(() => {
+      this.#preparing = null;
+    });
+    return this.#within(this.#preparing, timeoutMs);
+  }
+
+  /** Asks the cluster for its map. */
+  read(): Promise<CallFailure | null> {
+    if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
+    return this.#map.read();
+  }
+
+  /** Asks the cluster for its map, in the background. */
+  refresh(suspect?: ClusterNode): void {
+    if (!this.#isClosed) void detached(() => this.#map.read(suspect?.address));
+  }
+
+  ownerOf(slot: number): ClusterNode | null {
+    const address = this.#map.ownerOf(slot);
+    return address === undefined ? null : this.at(address);
+  }
+
+  /** The node that has taken over the slot from one that cannot be reached, or null if none has so far. */
+  async otherOwnerOf(slot: number, failed: ClusterNode, timeoutMs: number): Promise<ClusterNode | null> {
+    if (this.ownerOf(slot) === failed) await this.#within(this.#map.read(failed.address), timeoutMs);
+    const owner = this.ownerOf(slot);
+    return owner === failed || this.#isClosed ? null : owner;
+  }
+
+  learn(slot: number, owner: NodeAddress): void {
+    this.#map.learn(slot, owner);
+  }
+
+  at(address: NodeAddress): ClusterNode {
+    const key = addressKey(address);
+    let node = this.#nodes.get(key);
+    if (node === undefined) {
+      node = this.#make(address);
+      this.#nodes.set(key, node);
+    }
+    return node;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#closing.abort();
+    await Promise.all([...this.#nodes.values()].map(({ client }) => client.close()));
+  }
+
+  #make(address: NodeAddress): ClusterNode {
+    const { random } = this.#options;
+    const client = nodeClient(this.#driver.drive(address), this.#agenda, random, {
+      down: () => this.refresh(node),
+      refused: (_, failure) => this.onRefused(node, failure),
+    });
+    const node: ClusterNode = new ClusterNode(address, client, this.#agenda, this.#options, this.how);
+    return node;
+  }
+
+  async #prepare(): Promise<CallFailure | null> {
+    const failure = await this.#map.read();
+    if (failure === null) this.#how ??= await this.#chooseChannels();
+    return failure;
+  }
+
+  /**
+   * As Redisson does by default, so that both use the same channels: those of the shards where the first node that
+   * answers knows them, and plain ones after any other answer, or none.
+   */
+  async #chooseChannels(): Promise<PubSub> {
+    for (const address of this.#map.owners) {
+      const driver = this.#driver.drive(address);
+      const question = ['PUBSUB', 'SHARDNUMSUB', '0'];
+      const told = await inquire(driver, question, this.#agenda, this.#closing.signal);
+      if (!(told instanceof CallFailure)) return 'sharded';
+      if (told.kind === 'reply') return 'plain';
+    }
+    return 'plain';
+  }
+
+  #changed(): void {
+    const nowMs = this.#agenda.clock.monotonicMs();
+    const owners = new Set(this.#map.owners.map(addressKey));
+    for (const [key, node] of this.#nodes) {
+      const sinceMs = this.#idleSinceMs.get(node);
+      if (owners.has(key)) this.#idleSinceMs.delete(node);
+      else if (sinceMs === undefined) this.#idleSinceMs.set(node, nowMs);
+      else if (nowMs - sinceMs > IDLE_MS_MAX) {
+        this.#nodes.delete(key);
+        this.#idleSinceMs.delete(node);
+        void node.client.close();
+      }
+    }
+    this.onChange();
+  }
+
+  #within(work: Promise<CallFailure | null>, timeoutMs: number): Promise<CallFailure | null> {
+    return new Promise((resolve) => {
+      const text = `the nodes of the cluster were not found within ${timeoutMs} ms`;
+      const alarm = new Alarm(() => resolve(new CallFailure('unreachable', text)), true);
+      this.#agenda.setIn(alarm, timeoutMs);
+      const end = (result: CallFailure | null): void => {
+        this.#agenda.cancel(alarm);
+        resolve(result);
+      };
+      work.then(end, (error: unknown) => end(new CallFailure('unreachable', String(error), '', error)));
+    });
+  }
+}

@@ -1,0 +1,285 @@
+/**
+ * A Redis Cluster: the node that has the slot of a name decides about it, and is asked as one server is.
+ *
+ * A node that does not serve a call says so before it has run anything, and where to go. That is followed here, and
+ * not below, because a call is made for one node: an acquire carries the latest time at which it may be granted, by
+ * the clock of the node that it is sent to. What was written and not answered is never sent anywhere else: it is
+ * unknown, and its caller repeats it under the same holder or releases that.
+ */
+import { CallFailure, type StopListening, type Wake } from '../clients/client.ts';
+import { slotOf } from '../clients/slot.ts';
+import { type Agenda, Alarm } from '../core/agenda.ts';
+import type { ServerFailure } from '../errors.ts';
+import { ClusterChannel } from './cluster-channel.ts';
+import type { ClusterNode } from './cluster-node.ts';
+import type { ClusterNodes } from './cluster-nodes.ts';
+import { LateReleases, type LateReleasesOptions } from './late-releases.ts';
+import { type Refusal, redirectionOf } from './redirection.ts';
+import { isPassingWord } from './reply-words.ts';
+import type {
+  AcquireResult,
+  HoldTerms,
+  KeepResult,
+  Protocol,
+  QueryAnswer,
+  QueryCall,
+  ReleaseResult,
+  ReleaseTerms,
+  RenewItem,
+  Shards,
+  Topology,
+  Walk,
+} from './topology.ts';
+
+/** Two nodes that send us to each other are both wrong, and will agree in a moment. */
+const REDIRECTIONS_MAX = 16;
+
+/** The pauses between attempts at keys that are on both sides of a moving slot. */
+const AGAIN_MS_MIN = 10;
+const AGAIN_MS_MAX = 100;
+
+/** What a call became of, and the refusal in it that may be a redirection. */
+type Attempt<Result> = (server: Topology, leftMs: number) => Promise<Result>;
+type RefusalIn<Result> = (result: Result) => Refusal | undefined;
+
+export class ClusterTopology implements Topology, Shards {
+  readonly size = 1;
+  readonly majority = 1;
+  readonly lateReleases: LateReleases;
+  readonly #nodes: ClusterNodes;
+  readonly #agenda: Agenda;
+  readonly #channels = new Set<ClusterChannel>();
+
+  constructor(nodes: ClusterNodes, agenda: Agenda, options: LateReleasesOptions) {
+    this.#nodes = nodes;
+    this.#agenda = agenda;
+    this.lateReleases = new LateReleases(agenda, this, options);
+    nodes.onChange = () => {
+      for (const channel of [...this.#channels]) void channel.follow();
+    };
+    nodes.onRefused = (node, failure) => {
+      for (const channel of [...this.#channels]) channel.refused(node, failure);
+    };
+  }
+
+  get shards(): Shards {
+    return this;
+  }
+
+  get description(): string {
+    return this.#nodes.description;
+  }
+
+  get keyPrefix(): string {
+    return this.#nodes.keyPrefix;
+  }
+
+  get hasAnswered(): boolean {
+    return this.#nodes.isKnown;
+  }
+
+  outageOf(key: string): readonly ServerFailure[] {
+    const node = this.#nodes.ownerOf(slotOf(key));
+    if (node === null || !node.isLost) return [];
+    return node.server.outageOf(key);
+  }
+
+  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+    return this.#route<AcquireResult>(
+      protocol.key,
+      timeoutMs,
+      (server, leftMs) => server.acquire(protocol, terms, leftMs),
+      (result) => {
+        if (result.is === 'unknown') return result.servers[0];
+        // What was granted and does not count is given back first, wherever it would have to go.
+        if (result.is !== 'refused' || !result.isCertain || result.wasGranted === true) return undefined;
+        return result.servers[0];
+      },
+      (failure) => {
+        const isPassing = failure.kind === 'unreachable' || isPassingWord(failure.word);
+        return { is: 'refused', servers: [this.#failure(failure)], isPassing, isCertain: true };
+      },
+    );
+  }
+
+  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
+    return this.#route<ReleaseResult>(
+      protocol.key,
+      timeoutMs,
+      (server, leftMs) => server.release(protocol, terms, leftMs),
+      (result) => (result.is === 'failed' ? result.servers[0] : undefined),
+      (failure) => ({ is: 'failed', servers: [this.#failure(failure)] }),
+    );
+  }
+
+  recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
+    return this.#route<KeepResult>(
+      protocol.key,
+      timeoutMs,
+      (server, leftMs) => server.recount(protocol, item, count, leftMs),
+      (result) => (result.is === 'failed' ? result.servers[0] : undefined),
+      (failure) => ({ is: 'failed', servers: [this.#failure(failure)] }),
+    );
+  }
+
+  /** One call a slot: keys of several cannot travel together. */
+  async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+    const bySlot = new Map<number, RenewItem[]>();
+    for (const item of items) {
+      const slot = slotOf(item.protocol.key);
+      const same = bySlot.get(slot);
+      if (same === undefined) bySlot.set(slot, [item]);
+      else same.push(item);
+    }
+    const results = new Map<RenewItem, KeepResult>();
+    const renewing = [...bySlot.values()].map(async (same) => {
+      const answers = await this.#renewSlot(same, timeoutMs);
+      for (const [i, item] of same.entries()) results.set(item, answers[i] as KeepResult);
+    });
+    await Promise.all(renewing);
+    return items.map((item) => results.get(item) as KeepResult);
+  }
+
+  async #renewSlot(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
+    const [first] = items as [RenewItem];
+    const startedMs = this.#nowMs();
+    const results = await this.#route<readonly KeepResult[]>(
+      first.protocol.key,
+      timeoutMs,
+      (server, leftMs) => server.renew(items, leftMs),
+      (answers) => refusalOfAll(answers),
+      (failure) => items.map(() => ({ is: 'failed', servers: [this.#failure(failure)] })),
+      items.length === 1,
+    );
+    const leftMs = timeoutMs - (this.#nowMs() - startedMs);
+    const refusal = refusalOfAll(results);
+    if (items.length === 1 || leftMs <= 0 || !refusal?.text.startsWith('TRYAGAIN')) return results;
+    // Some of these keys have moved and some have not. Each alone is on one side.
+    const single = await Promise.all(items.map((item) => this.#renewSlot([item], leftMs)));
+    return single.flat();
+  }
+
+  async listen(name: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
+    const unknown = await this.#nodes.ready(timeoutMs);
+    if (unknown !== null) return unknown;
+    const whereabouts = {
+      ownerOf: (channel: string) => this.#nodes.ownerOf(slotOf(channel)),
+      redirected: this.#nodes.learn.bind(this.#nodes),
+    };
+    const channel = new ClusterChannel(name, this.#nodes.how, wake, timeoutMs, whereabouts, this.#agenda);
+    this.#channels.add(channel);
+    const stop = (): void => {
+      this.#channels.delete(channel);
+      channel.close();
+    };
+    const failure = await channel.open();
+    if (failure === null) return stop;
+    stop();
+    if (failure.kind !== 'reply') this.#nodes.refresh();
+    return failure;
+  }
+
+  /** About keys: their node answers. */
+  async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
+    const unknown = await this.#nodes.ready(timeoutMs);
+    if (unknown !== null) return [{ index: 0, server: this.description, reply: unknown }];
+    const [key = ''] = callFor(0, this.#nodes.how)?.keys ?? [];
+    return this.#route<readonly QueryAnswer[]>(
+      key,
+      timeoutMs,
+      (server, leftMs) => server.query(callFor, leftMs),
+      ([answer]) => (answer?.reply instanceof CallFailure ? answer.reply : undefined),
+      (reply) => [{ index: 0, server: this.description, reply }],
+    );
+  }
+
+  /** Every node that has slots must answer: each has names that no other has. */
+  async walk(timeoutMs: number): Promise<Walk> {
+    const unknown = (await this.#nodes.read()) ?? (await this.#nodes.ready(timeoutMs));
+    const nodes = unknown === null ? this.#nodes.owners : [];
+    const query = async (callFor: QueryCall, limitMs: number): Promise<readonly QueryAnswer[]> => {
+      if (unknown !== null) return [{ index: 0, server: this.description, reply: unknown }];
+      const asking = nodes.map(async ({ server }, index) => {
+        const answers = await server.query((_, how) => callFor(index, how), limitMs);
+        return answers.map((answer) => ({ ...answer, index }));
+      });
+      return (await Promise.all(asking)).flat();
+    };
+    const size = Math.max(1, nodes.length);
+    return { size, needed: size, query };
+  }
+
+  close(): Promise<void> {
+    for (const channel of this.#channels) channel.close();
+    this.#channels.clear();
+    return this.#nodes.close();
+  }
+
+  /** Asks the node that has the slot of the key, wherever that turns out to be, within the time that there is. */
+  async #route<Result>(
+    key: string,
+    timeoutMs: number,
+    attempt: Attempt<Result>,
+    refusalIn: RefusalIn<Result>,
+    refuse: (failure: CallFailure) => Result,
+    waitsForMove = true,
+  ): Promise<Result> {
+    const giveUpMs = this.#nowMs() + timeoutMs;
+    const unknown = await this.#nodes.ready(timeoutMs);
+    if (unknown !== null) return refuse(unknown);
+    const slot = slotOf(key);
+    let node = this.#nodes.ownerOf(slot);
+    let isAsked = false;
+    let result: Result | undefined;
+    let againMs = AGAIN_MS_MIN;
+    for (let steps = 0; steps < REDIRECTIONS_MAX; steps += 1) {
+      const leftMs = giveUpMs - this.#nowMs();
+      if (node === null || leftMs <= 0) break;
+      result = await attempt(isAsked ? node.askedServer : node.server, leftMs);
+      const refusal = refusalIn(result);
+      if (refusal === undefined) return result;
+      const redirection = redirectionOf(refusal, node.address);
+      isAsked = false;
+      if (redirection === null) {
+        // No answer, or the cluster is down: by the next time somebody else may have the slot.
+        if (refusal.kind === 'unknown' || refusal.text.startsWith('CLUSTERDOWN')) this.#nodes.refresh(node);
+        return result;
+      }
+      if (redirection.is === 'elsewhere') {
+        const failed: ClusterNode = node;
+        node = await this.#nodes.otherOwnerOf(slot, failed, giveUpMs - this.#nowMs());
+        if (node === null) return result;
+      } else if (redirection.is === 'again') {
+        if (!waitsForMove) return result;
+        await this.#pause(Math.min(againMs, giveUpMs - this.#nowMs()));
+        againMs = Math.min(2 * againMs, AGAIN_MS_MAX);
+        steps = 0;
+        node = this.#nodes.ownerOf(slot);
+      } else {
+        if (redirection.is === 'moved') this.#nodes.learn(redirection.slot, redirection.to);
+        node = this.#nodes.at(redirection.to);
+        isAsked = redirection.is === 'ask';
+      }
+    }
+    return result ?? refuse(new CallFailure('unreachable', `no node is known to have the slot ${slot}`));
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.#agenda.setIn(new Alarm(resolve, true), delayMs));
+  }
+
+  #nowMs(): number {
+    return this.#agenda.clock.monotonicMs();
+  }
+
+  #failure({ kind, text }: CallFailure): ServerFailure {
+    return { server: this.description, kind, text };
+  }
+}
+
+/** What all of a batch were refused with, if they were: a call is served or not as a whole. */
+function refusalOfAll(answers: readonly KeepResult[]): ServerFailure | undefined {
+  const [first] = answers;
+  if (first?.is !== 'failed' || !answers.every(({ is }) => is === 'failed')) return undefined;
+  return first.servers[0];
+}

@@ -1,0 +1,164 @@
+/** What every cluster client must do: the first rung. */
+import { createCluster as createNodeRedis6Cluster } from 'redis';
+import { createCluster as createNodeRedis5Cluster } from 'redis-5';
+import { describe, expect, test } from 'vitest';
+import { slotOf } from '../../src/clients/slot.ts';
+import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
+import { command } from '../support/redis-cluster.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { CLUSTER_FLAVOURS } from './callers.ts';
+import { channelOf, useClusterGround } from './ground.ts';
+
+const ground = useClusterGround();
+
+const LOST_MS = 400;
+
+async function listed(locks: Locks, prefix: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of locks.list({ prefix })) names.push(name);
+  return names.sort();
+}
+
+describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
+  test('sixty names on a fresh cluster are locked, renewed and released, sixty of sixty', async () => {
+    const locks = await ground.locks({}, flavour);
+    const names = Array.from({ length: 60 }, (_, i) => `${flavour.name}:${i}`);
+    const primaries = await Promise.all(names.map((name) => ground.cluster.primaryOf(name)));
+    expect(new Set(primaries).size).toBe(3);
+    const leases = await Promise.all(names.map((name) => locks.lock(name).acquire()));
+    await Promise.all(leases.map((lease) => lease.extend(20_000)));
+    expect(await listed(locks, flavour.name)).toEqual([...names].sort());
+    expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual(names.map(() => true));
+    expect(await listed(locks, flavour.name)).toEqual([]);
+    const mutexes = await Promise.all(names.map((name) => locks.mutex(name).acquire()));
+    expect(await Promise.all(mutexes.map((lease) => lease.release()))).toEqual(names.map(() => true));
+  });
+
+  test.each(['auto', 'plain', 'sharded', 'both'] as const)(
+    'a waiter of another session is woken by a release, with pubsub %s',
+    async (pubsub) => {
+      const [locks, other] = await Promise.all([
+        ground.locks({ pubsub }, flavour),
+        ground.locks({ pubsub }, flavour),
+      ]);
+      const name = `wake:${flavour.name}:${pubsub}`;
+      const lease = await locks.lock(name).acquire();
+      const waiting = other.lock(name).acquire();
+      const how = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
+      await ground.untilListening(channelOf(name), 1, how);
+      expect(await ground.listeners(channelOf(name), 'NUMSUB')).toBe(
+        pubsub === 'plain' || pubsub === 'both' ? 1 : 0,
+      );
+      expect(await locks.inspect(name)).toMatchObject({ waiters: 1 });
+      const releasedMs = performance.now();
+      await lease.release();
+      const next = await waiting;
+      expect(performance.now() - releasedMs).toBeLessThan(LOST_MS);
+      expect(next.fence).toBeGreaterThan(lease.fence);
+    },
+  );
+
+  test('an owner is inspected, taken away from by force, and told by its next renewal', async () => {
+    const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
+    const name = `force:${flavour.name}`;
+    const lease = await locks.lock(name).acquire({ leaseMs: 600 });
+    const told = new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    expect(await other.inspect(name)).toMatchObject({ kind: 'lock', holdCount: 1, fence: lease.fence });
+    expect(await other.forceRelease(name)).toMatch(locks.session);
+    await told;
+    expect(lease.signal.reason).toMatchObject({ code: 'ELOCKLOST' });
+    expect(await other.check()).toEqual([]);
+  });
+
+  test('no connection of ours is left once the session is closed, and the caller has its own', async () => {
+    const locks = await ground.locks({ application: 'billing' }, flavour);
+    const other = await ground.locks({}, flavour);
+    const lease = await locks.lock('mine').acquire();
+    const waiting = other.lock('mine').acquire();
+    await ground.untilListening(channelOf('mine'));
+    const ours = async (): Promise<number> => {
+      const lists = await Promise.all(ground.cluster.nodes.map((node) => command(node, 'CLIENT', 'LIST')));
+      return lists.flatMap((list) => String(list).split('\n')).filter((line) => / name=holdfast /.test(line))
+        .length;
+    };
+    expect(await ours()).toBeGreaterThan(0);
+    await lease.release();
+    await (await waiting).release();
+    await Promise.all([locks.close(), other.close()]);
+    await waitFor(async () => (await ours()) === 0, { what: 'our connections to go' });
+    const record = `holdfast_session:${locks.session}`;
+    expect(await command(await ground.cluster.primaryOf(record), 'EXISTS', record)).toBe(0);
+  });
+});
+
+test.each(CLUSTER_FLAVOURS.filter(({ hasKeyPrefix }) => hasKeyPrefix))(
+  'a key prefix of $name is part of the key and its slot',
+  async (flavour) => {
+    const caller = await flavour.make(ground.cluster.ports, { keyPrefix: '{app}:' });
+    const locks = new Locks(caller.client);
+    const lease = await locks.lock('one').acquire();
+    const primary = await ground.cluster.primaryOf('{app}:');
+    expect(await command(primary, 'EXISTS', '{app}:one', 'redisson_lock_token:{app}:one')).toBe(2);
+    await lease.release();
+    await locks.close();
+    await caller.end();
+  },
+);
+
+describe('a name', () => {
+  test.each(['a{b', 'a}b', '{}x', 'a{}b{c}', '}', '{'])('such as %s is refused at once', async (name) => {
+    const locks = await ground.locks();
+    for (const call of [() => locks.lock(name), () => locks.mutex(name)]) {
+      expect(call).toThrow(LockConfigError);
+      expect(call).toThrow(/expected a lock name for a cluster without braces/);
+    }
+    await expect(locks.inspect(name)).rejects.toThrow(LockConfigError);
+    await expect(locks.forceRelease(name)).rejects.toThrow(LockConfigError);
+  });
+
+  test.each(['a', 'a:b', 'x{t}y', '{t}', 'a{x}b{y}', 'a{b}c}', '}a{b}', 'naïve 😀'])(
+    'such as %s is locked where Redis has its slot',
+    async (name) => {
+      const locks = await ground.locks();
+      const lease = await locks.lock(name).acquire();
+      const [any] = ground.cluster.nodes;
+      expect(await command(any as never, 'CLUSTER', 'KEYSLOT', name)).toBe(slotOf(name));
+      expect(await lease.release()).toBe(true);
+    },
+  );
+
+  test('that breaks the rule and stands there as data is not listed, and does not stop a list', async () => {
+    const locks = await ground.locks();
+    const primary = await ground.cluster.primaryOf('list:a}b');
+    await command(primary, 'HSET', 'list:a}b', 'field', '1');
+    await using _lease = await locks.lock('list:good').acquire();
+    expect(await listed(locks, 'list:')).toEqual(['list:good']);
+    await command(primary, 'DEL', 'list:a}b');
+  });
+});
+
+describe('what cannot work is refused in words', () => {
+  test('a shared connection', async () => {
+    await expect(ground.locks({ shareConnection: true })).rejects.toThrow(
+      /expected shareConnection to be false with a cluster, got true/,
+    );
+  });
+
+  test.each<[string, (rootNodes: { url: string }[]) => RedisClient & { connect(): Promise<unknown> }]>([
+    ['node-redis 6', (rootNodes) => createNodeRedis6Cluster({ rootNodes })],
+    ['node-redis 5', (rootNodes) => createNodeRedis5Cluster({ rootNodes })],
+  ])('a cluster of %s that nobody has connected', async (_, create) => {
+    const rootNodes = ground.cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
+    const client = create(rootNodes);
+    const locks = new Locks(client);
+    await expect(locks.lock('it').acquire()).rejects.toThrow(/the node-redis cluster is not connected/);
+    await locks.close();
+  });
+
+  test('several clusters', async () => {
+    const caller = await CLUSTER_FLAVOURS[0]?.make(ground.cluster.ports);
+    const client = caller?.client as RedisClient;
+    expect(() => new Locks([client])).toThrow(/an ioredis Cluster; expected clients of single servers/);
+    await caller?.end();
+  });
+});

@@ -1,0 +1,223 @@
+/** Primaries that are replaced, die, freeze or are gone with their whole shard. */
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Lease, LockUnavailableError } from '../../src/index.ts';
+import { command } from '../support/redis-cluster.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { CLUSTER_FLAVOURS } from './callers.ts';
+import { channelOf, useClusterGround } from './ground.ts';
+
+const ground = useClusterGround();
+
+/** Version 5 of node-redis prints whatever happens to its own connections. */
+beforeEach(() => {
+  const silenced = vi.spyOn(console, 'error').mockImplementation(() => {});
+  return () => silenced.mockRestore();
+});
+
+/** Longer than a node is given, an election and the gossip after it, on a busy machine. */
+const FAILOVER_LIMIT_MS = 15_000;
+const PROMPT_MS = 1_000;
+
+async function untilOwnedByAnother(name: string, before: RedisServer): Promise<RedisServer> {
+  return waitFor(
+    async () => {
+      const now = await ground.cluster.primaryOf(name);
+      return now === before ? null : now;
+    },
+    { limitMs: FAILOVER_LIMIT_MS, what: 'another primary' },
+  );
+}
+
+/** Until the lease has been renewed from now on: its time left goes up. */
+async function untilRenewed(lease: Lease, limitMs = FAILOVER_LIMIT_MS): Promise<void> {
+  let leastMs = lease.remainingMs;
+  await waitFor(
+    () => {
+      const { remainingMs } = lease;
+      const hasGrown = remainingMs > leastMs + 50;
+      leastMs = Math.min(leastMs, remainingMs);
+      return hasGrown || lease.signal.aborted;
+    },
+    { limitMs, what: 'a renewal' },
+  );
+  expect(lease.isHeld).toBe(true);
+}
+
+/** What was acknowledged has reached the replica. */
+async function untilReplicated(name: string): Promise<void> {
+  const primary = await ground.cluster.primaryOf(name);
+  const replica = await ground.cluster.replicaOf(primary);
+  const offset = async (node: RedisServer, field: string): Promise<string | undefined> =>
+    new RegExp(`${field}:(\\d+)`).exec(String(await command(node, 'INFO', 'replication')))?.[1];
+  await waitFor(async () => {
+    const [sent, got] = await Promise.all([
+      offset(primary, 'master_repl_offset'),
+      offset(replica, 'slave_repl_offset'),
+    ]);
+    return Number(got) >= Number(sent);
+  });
+}
+
+describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
+  test('a planned failover costs the owner nothing, and a waiter is woken at the new primary', async () => {
+    const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
+    const name = `planned:${flavour.name}`;
+    const lease = await locks.lock(name).acquire({ leaseMs: 3_000 });
+    const waiting = other.lock(name).acquire();
+    await ground.untilListening(channelOf(name));
+    const before = await ground.cluster.primaryOf(name);
+    await ground.cluster.failOver(before);
+    const after = await untilOwnedByAnother(name, before);
+    await untilRenewed(lease);
+    expect(await command(after, 'EXISTS', name)).toBe(1);
+    const releasedMs = performance.now();
+    expect(await lease.release()).toBe(true);
+    const next = await waiting;
+    expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
+    expect(next.fence).toBeGreaterThan(lease.fence);
+  });
+
+  test('a primary that is killed is sat out: the owner keeps the lock, and a waiter is woken', async () => {
+    const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
+    const name = `killed:${flavour.name}`;
+    const lease = await locks.lock(name).acquire({ leaseMs: 12_000 });
+    const waiting = other.lock(name).acquire();
+    await ground.untilListening(channelOf(name));
+    await untilReplicated(name);
+    const before = await ground.cluster.primaryOf(name);
+    await before.kill();
+    const after = await untilOwnedByAnother(name, before);
+    const count = async (): Promise<unknown> =>
+      ((await command(after, 'PUBSUB', 'SHARDNUMSUB', channelOf(name))) as unknown[])[1];
+    await waitFor(async () => (await count()) === 1, { limitMs: 5_000, what: 'the waiter to listen there' });
+    await untilRenewed(lease);
+    const releasedMs = performance.now();
+    expect(await lease.release()).toBe(true);
+    await waiting;
+    expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
+  });
+});
+
+test('an acquisition without an answer from a primary that freezes is granted once, at the new primary, and nothing stays', async () => {
+  const locks = await ground.locks({ callTimeoutMs: 500 });
+  const name = 'unanswered';
+  await locks.lock(name).using(() => {});
+  const before = await ground.cluster.primaryOf(name);
+  before.freeze();
+  const acquiring = locks.lock(name).acquire({ leaseMs: 30_000 });
+  const after = await untilOwnedByAnother(name, before);
+  const lease = await acquiring;
+  expect(await command(after, 'HLEN', name)).toBe(1);
+  // The old primary goes on, runs what it was sent, hears that it is none any more, and forgets it.
+  before.resume();
+  await ground.cluster.untilWhole();
+  expect(await lease.release()).toBe(true);
+  const held = async (): Promise<unknown> => command(await ground.cluster.primaryOf(name), 'EXISTS', name);
+  await waitFor(async () => (await held()) === 0, { what: 'the lock to be free' });
+  await locks.lock(name).using(() => {});
+});
+
+test('a caller that gives up on a frozen primary leaves no lock behind at the new one', async () => {
+  const locks = await ground.locks({ callTimeoutMs: 300 });
+  const name = 'given up';
+  await locks.lock(name).using(() => {});
+  const before = await ground.cluster.primaryOf(name);
+  before.freeze();
+  await expect(locks.lock(name).tryAcquire({ leaseMs: 60_000 })).rejects.toMatchObject({
+    code: 'ELOCKUNKNOWN',
+  });
+  await untilOwnedByAnother(name, before);
+  before.resume();
+  await ground.cluster.untilWhole();
+  const primary = await ground.cluster.primaryOf(name);
+  await waitFor(async () => (await command(primary, 'EXISTS', name)) === 0, { what: 'the lock to be free' });
+  const lease = await locks.lock(name).acquire({ waitMs: 2_000 });
+  expect(await lease.release()).toBe(true);
+});
+
+test('a grant that died with its primary lets a second owner in, whose fence is larger, and the first is told', async () => {
+  const [locks, other] = await Promise.all([ground.locks(), ground.locks()]);
+  const name = 'not replicated';
+  await locks.lock(name).using(() => {});
+  await untilReplicated(name);
+  const before = await ground.cluster.primaryOf(name);
+  const replica = await ground.cluster.replicaOf(before);
+  // The replica stands still and has no connection while the grant is made, so that it never hears of it.
+  replica.freeze();
+  await command(before, 'CLIENT', 'KILL', 'TYPE', 'replica');
+  const lease = await locks.lock(name).acquire({ leaseMs: 9_000 });
+  await before.kill();
+  replica.resume();
+  await untilOwnedByAnother(name, before);
+  const second = await other.lock(name).acquire({ waitMs: 8_000 });
+  expect(second.fence).toBeGreaterThan(lease.fence);
+  await waitFor(() => lease.signal.aborted, { limitMs: 5_000, what: 'the first owner to be told' });
+  expect(lease.signal.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+  expect(await lease.release()).toBe(false);
+  expect(await second.release()).toBe(true);
+});
+
+test('a shard that is down is an outage of its names alone', async () => {
+  const locks = await ground.locks({ outageMs: 1_500, callTimeoutMs: 500 });
+  const name = 'of the dead shard';
+  await locks.lock(name).using(() => {});
+  const primary = await ground.cluster.primaryOf(name);
+  const living = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const one = `living:${i}`;
+      return (await ground.cluster.primaryOf(one)) === primary ? [] : [one];
+    }),
+  );
+  const lease = await locks.lock(name).acquire({ leaseMs: 2_000 });
+  const replica = await ground.cluster.replicaOf(primary);
+  await Promise.all([primary.kill(), replica.kill()]);
+  const beganMs = performance.now();
+  const failing = locks
+    .lock(name)
+    .acquire()
+    .catch((error: unknown) => error);
+  for (const one of living.flat()) {
+    const sentMs = performance.now();
+    await locks.lock(one).using(() => {});
+    expect(performance.now() - sentMs).toBeLessThan(PROMPT_MS);
+  }
+  await waitFor(() => lease.signal.aborted, { what: 'the owner to be told' });
+  expect(performance.now() - beganMs).toBeLessThan(2_500);
+  const error = await failing;
+  expect(error).toBeInstanceOf(LockUnavailableError);
+  await expect(locks.lock(name).tryAcquire()).rejects.toBeInstanceOf(LockUnavailableError);
+});
+
+test('a walk over all names says so when a shard does not answer, instead of leaving its names out', async () => {
+  const locks = await ground.locks({ callTimeoutMs: 500 });
+  const held = await locks.lock('walked').acquire();
+  const [other] = (await ground.cluster.primaries()) as [RedisServer];
+  other.freeze();
+  await expect(locks.list().next()).rejects.toThrow(/too few servers served it/);
+  other.resume();
+  const names: string[] = [];
+  for await (const { name } of locks.list()) names.push(name);
+  expect(names).toContain('walked');
+  await held.release();
+});
+
+test('what decides is never read from a replica, also when it holds the same keys', async () => {
+  const [locks, other] = await Promise.all([ground.locks(), ground.locks()]);
+  const name = 'decided by the primary';
+  await locks.lock(name).using(() => {});
+  const primary = await ground.cluster.primaryOf(name);
+  const replica = await ground.cluster.replicaOf(primary);
+  await command(replica, 'CONFIG', 'RESETSTAT');
+  const lease = await locks.lock(name).acquire();
+  await untilReplicated(name);
+  // It will not hear of the release.
+  replica.freeze();
+  await lease.release();
+  expect(await other.inspect(name)).toBeNull();
+  const second = await other.lock(name).tryAcquire();
+  expect(second?.isHeld).toBe(true);
+  replica.resume();
+  const evals = /cmdstat_eval(sha)?:calls=(\d+)/.exec(String(await command(replica, 'INFO', 'commandstats')));
+  expect(evals).toBeNull();
+});

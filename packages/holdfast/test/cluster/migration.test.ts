@@ -1,0 +1,178 @@
+/** Slots that move while somebody holds a lock in them, waits for one, or comes for one. */
+import { afterEach, expect, test } from 'vitest';
+import { slotOf } from '../../src/clients/slot.ts';
+import { LockUnavailableError } from '../../src/index.ts';
+import { command } from '../support/redis-cluster.ts';
+import { SlotMigration } from '../support/slot-migration.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { CLUSTER_FLAVOURS } from './callers.ts';
+import { channelOf, useClusterGround } from './ground.ts';
+
+const ground = useClusterGround();
+
+const PROMPT_MS = 1_000;
+
+let migration: SlotMigration | null = null;
+
+async function migrationOf(name: string): Promise<SlotMigration> {
+  migration = await SlotMigration.of(ground.cluster, slotOf(name));
+  return migration;
+}
+
+/** What is left half-way would make the next test wait for a whole cluster in vain. */
+afterEach(async () => {
+  await migration?.settle();
+  migration = null;
+});
+
+test.each(CLUSTER_FLAVOURS)(
+  'a lock that moves while it is held is renewed and released where it went, with $name',
+  async (flavour) => {
+    const locks = await ground.locks({}, flavour);
+    const name = `held:${flavour.name}`;
+    const lease = await locks.lock(name).acquire({ leaseMs: 900 });
+    const { from, to } = await migrationOf(name);
+    await migration?.run();
+    expect(await command(from, 'EXISTS', name).catch(String)).toMatch(/MOVED/);
+    // Two leases long: without renewals at the new node it would be gone.
+    const endMs = performance.now() + 1_800;
+    await waitFor(() => performance.now() > endMs || lease.signal.aborted);
+    expect(lease.isHeld).toBe(true);
+    expect(await command(to, 'EXISTS', name)).toBe(1);
+    expect(await lease.release()).toBe(true);
+    expect(await command(to, 'EXISTS', name)).toBe(0);
+    const next = await locks.lock(name).acquire();
+    expect(next.fence).toBeGreaterThan(lease.fence);
+  },
+);
+
+test.each(CLUSTER_FLAVOURS)(
+  'a lock in a slot that is half-way is renewed, entered again and released by asking, with $name',
+  async (flavour) => {
+    const locks = await ground.locks({}, flavour);
+    const name = `half:${flavour.name}`;
+    const [moved, stayed] = [`{${name}}:a`, `{${name}}:b`];
+    const leases = await Promise.all([moved, stayed].map((one) => locks.lock(one).acquire({ leaseMs: 900 })));
+    const { to } = await migrationOf(name);
+    await migration?.begin();
+    await migration?.moveKeys(moved, `redisson_lock_token:${moved}`);
+    const endMs = performance.now() + 1_800;
+    await waitFor(() => performance.now() > endMs || leases.some(({ signal }) => signal.aborted));
+    expect(leases.map(({ isHeld }) => isHeld)).toEqual([true, true]);
+    // Nobody may enter there without having been sent.
+    expect(await command(to, 'EXISTS', moved).catch(String)).toMatch(/MOVED/);
+    const [first] = leases as [(typeof leases)[number]];
+    const again = await locks.lock(moved).acquire({ within: first });
+    expect(await locks.inspect(moved)).toMatchObject({ holdCount: 2 });
+    expect(await again.release()).toBe(true);
+    expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([true, true]);
+  },
+);
+
+test.each(['sharded', 'plain', 'both'] as const)(
+  'a waiter whose slot moves is woken by a release at the new node, with %s channels',
+  async (pubsub) => {
+    const [locks, other] = await Promise.all([ground.locks({ pubsub }), ground.locks({ pubsub })]);
+    const name = `waiting:${pubsub}`;
+    const lease = await locks.lock(name).acquire();
+    const waiting = other.lock(name).acquire();
+    const how = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
+    await ground.untilListening(channelOf(name), 1, how);
+    const { to } = await migrationOf(name);
+    await migration?.run();
+    if (pubsub !== 'plain') {
+      const count = async (): Promise<unknown> =>
+        ((await command(to, 'PUBSUB', 'SHARDNUMSUB', channelOf(name))) as unknown[])[1];
+      await waitFor(async () => (await count()) === 1, { what: 'the waiter to listen at the new node' });
+    }
+    const releasedMs = performance.now();
+    expect(await lease.release()).toBe(true);
+    await waiting;
+    expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
+  },
+);
+
+test.each(CLUSTER_FLAVOURS)(
+  'a sharded subscription follows its slot within a second, without being asked, with $name',
+  async (flavour) => {
+    const [locks, other] = await Promise.all([ground.locks(), ground.locks({}, flavour)]);
+    const name = `follows:${flavour.name}`;
+    const bystander = `{${name}}:other`;
+    const lease = await locks.lock(name).acquire();
+    const second = await locks.lock(bystander).acquire();
+    const waiting = [name, bystander].map((one) => other.lock(one).acquire());
+    await ground.untilListening(channelOf(name));
+    await ground.untilListening(`redisson_lock__channel:${bystander}`);
+    const { to } = await migrationOf(name);
+    const movedMs = performance.now();
+    await migration?.run();
+    const countAt = async (): Promise<unknown> =>
+      ((await command(to, 'PUBSUB', 'SHARDNUMSUB', channelOf(name))) as unknown[])[1];
+    await waitFor(async () => (await countAt()) === 1, { what: 'the waiter to listen at the new node' });
+    expect(performance.now() - movedMs).toBeLessThan(2 * PROMPT_MS);
+    await Promise.all([lease.release(), second.release()]);
+    await Promise.all(waiting);
+  },
+);
+
+test('a new name in a slot that is half-way waits until the slot has arrived', async () => {
+  const locks = await ground.locks({ callTimeoutMs: 5_000 });
+  const name = 'new in a moving slot';
+  await locks.lock('elsewhere').using(() => {});
+  await migrationOf(name);
+  await migration?.begin();
+  const acquiring = locks.lock(name).tryAcquire();
+  let isSettled = false;
+  acquiring.then(() => {
+    isSettled = true;
+  });
+  // Both of its keys are missing on both sides: nobody may say which side they belong to.
+  const endMs = performance.now() + 300;
+  await waitFor(() => performance.now() > endMs);
+  expect(isSettled).toBe(false);
+  await migration?.finish();
+  expect(await (await acquiring)?.release()).toBe(true);
+});
+
+test('a slot that stays half-way for too long is an outage that says so, and nothing is left behind', async () => {
+  const locks = await ground.locks({ callTimeoutMs: 400 });
+  const name = 'stuck in a moving slot';
+  await locks.lock('elsewhere').using(() => {});
+  const { from, to } = await migrationOf(name);
+  await migration?.begin();
+  const error = await locks
+    .lock(name)
+    .tryAcquire()
+    .catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(LockUnavailableError);
+  expect(String(error)).toMatch(/TRYAGAIN/);
+  for (const node of [from, to]) {
+    const keys = await command(node, 'CLUSTER', 'GETKEYSINSLOT', `${slotOf(name)}`, '10');
+    expect(keys).toEqual([]);
+  }
+});
+
+test('renewals of one slot travel together, and those of others apart', async () => {
+  const locks = await ground.locks();
+  const together = Array.from({ length: 20 }, (_, i) => `{batch}:${i}`);
+  const apart = ['b1', 'b2', 'b3', 'b4'];
+  const leases = await Promise.all(
+    [...together, ...apart].map((name) => locks.lock(name).acquire({ leaseMs: 900 })),
+  );
+  const renewals = async (): Promise<number> => {
+    const infos = await Promise.all(
+      (await ground.cluster.primaries()).map((node) => command(node, 'INFO', 'commandstats')),
+    );
+    const calls = infos.map((info) => /cmdstat_evalsha:calls=(\d+)/.exec(String(info))?.[1] ?? '0');
+    return calls.map(Number).reduce((sum, count) => sum + count, 0);
+  };
+  const before = await renewals();
+  const endMs = performance.now() + 1_500;
+  await waitFor(() => performance.now() > endMs);
+  const perRound = (await renewals()) - before;
+  expect(leases.every(({ isHeld }) => isHeld)).toBe(true);
+  // Five slots, some five rounds; one by one it would be twenty-four calls a round.
+  expect(perRound).toBeGreaterThanOrEqual(15);
+  expect(perRound).toBeLessThan(60);
+  await Promise.all(leases.map((lease) => lease.release()));
+});

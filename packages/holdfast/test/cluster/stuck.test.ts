@@ -1,0 +1,119 @@
+/**
+ * Requests that are stuck on the way to a node while the cluster changes around it. The nodes are reached through
+ * proxies by the client's own `natMap`, which is tested on the way.
+ */
+import { Cluster } from 'ioredis';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { slotOf } from '../../src/clients/slot.ts';
+import { Locks, type LocksOptions } from '../../src/index.ts';
+import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
+import { command } from '../support/redis-cluster.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { SlotMigration } from '../support/slot-migration.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { useClusterGround } from './ground.ts';
+
+const ground = useClusterGround();
+
+const proxies = new Map<number, FaultProxy>();
+const open: { locks: Locks; cluster: Cluster }[] = [];
+
+beforeEach(async () => {
+  for (const port of ground.cluster.ports) proxies.set(port, await startProxy(port));
+});
+
+afterEach(async () => {
+  for (const { locks, cluster } of open.splice(0)) {
+    await locks.close();
+    cluster.disconnect();
+  }
+  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
+  proxies.clear();
+});
+
+function proxyOf({ port }: RedisServer): FaultProxy {
+  return proxies.get(port) as FaultProxy;
+}
+
+function locksBehindProxies(options: LocksOptions = {}): Locks {
+  const natMap = Object.fromEntries(
+    [...proxies].map(([port, proxy]) => [`127.0.0.1:${port}`, { host: '127.0.0.1', port: proxy.port }]),
+  );
+  const [first] = [...proxies.values()] as [FaultProxy];
+  const cluster = new Cluster([{ host: '127.0.0.1', port: first.port }], { natMap, lazyConnect: true });
+  cluster.on('error', () => {});
+  const locks = new Locks(cluster, options);
+  open.push({ locks, cluster });
+  return locks;
+}
+
+/** A name whose primary is not the node that is asked for the map first. */
+async function nameAwayFromFirst(label: string): Promise<string> {
+  for (let i = 0; ; i += 1) {
+    const name = `${label}:${i}`;
+    if ((await ground.cluster.primaryOf(name)) !== ground.cluster.nodes[0]) return name;
+  }
+}
+
+const isAcquire = (args: readonly string[]): boolean => /^eval/i.test(args[0] ?? '') && args[2] === '2';
+
+test('the nodes are reached by the addresses that the map of the client gives them', async () => {
+  const locks = locksBehindProxies();
+  const names = Array.from({ length: 30 }, (_, i) => `mapped:${i}`);
+  for (const name of names) await locks.lock(name).using(() => {});
+  const primaries = await ground.cluster.primaries();
+  for (const primary of primaries) expect(proxyOf(primary).history.some(isAcquire)).toBe(true);
+});
+
+test('an acquire that is stuck before a node which loses the slot meanwhile grants nothing anywhere', async () => {
+  const name = await nameAwayFromFirst('overtaken');
+  const locks = locksBehindProxies({ callTimeoutMs: 400 });
+  await locks.lock(name).using(() => {});
+  const migration = await SlotMigration.of(ground.cluster, slotOf(name));
+  const proxy = proxyOf(migration.from);
+  proxy.freeze();
+  await expect(locks.lock(name).tryAcquire({ leaseMs: 60_000 })).rejects.toMatchObject({
+    code: 'ELOCKUNKNOWN',
+  });
+  await migration.run();
+  proxy.thaw();
+  // The release that follows it goes the same way, is sent on to the new node, and finds nothing there.
+  await waitFor(() => proxy.history.filter(isAcquire).length >= 2, { what: 'the stuck acquire to arrive' });
+  const lease = await locks.lock(name).acquire({ waitMs: 5_000 });
+  expect(await command(migration.to, 'HLEN', name)).toBe(1);
+  expect(await lease.release()).toBe(true);
+  expect(await command(migration.to, 'EXISTS', name)).toBe(0);
+});
+
+test('an acquire that arrives long after it was given up is refused by the clock of that very node', async () => {
+  const name = await nameAwayFromFirst('late');
+  const locks = locksBehindProxies({ callTimeoutMs: 300 });
+  // The clock of this node is learnt here, and no other node's.
+  await locks.lock(name).using(() => {});
+  const primary = await ground.cluster.primaryOf(name);
+  const proxy = proxyOf(primary);
+  proxy.freeze();
+  await expect(locks.lock(name).tryAcquire({ leaseMs: 60_000 })).rejects.toMatchObject({
+    code: 'ELOCKUNKNOWN',
+  });
+  // No release is to come behind it and tidy up.
+  await locks.destroy();
+  const endMs = performance.now() + 700;
+  await waitFor(() => performance.now() > endMs);
+  proxy.thaw();
+  await waitFor(() => proxy.history.filter(isAcquire).length >= 2, { what: 'the stuck acquire to arrive' });
+  expect(await command(primary, 'EXISTS', name)).toBe(0);
+});
+
+test('a grant whose answer is lost is asked for again and is one grant', async () => {
+  const name = await nameAwayFromFirst('lost answer');
+  const locks = locksBehindProxies();
+  await locks.lock(name).using(() => {});
+  const primary = await ground.cluster.primaryOf(name);
+  const dropped = proxyOf(primary).cutAfterRequest(isAcquire);
+  const lease = await locks.lock(name).acquire();
+  await dropped;
+  expect(await command(primary, 'HVALS', name)).toEqual(['1']);
+  expect(await lease.release()).toBe(true);
+  expect(await command(primary, 'EXISTS', name)).toBe(0);
+});

@@ -1,0 +1,72 @@
+/** Callers that contend for one lock in a cluster without a pause, and raise a number outside Redis under it. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Cluster } from 'ioredis';
+import { type FencedLease, LockLostError, Locks } from '../../../src/index.ts';
+import type { StoreReply, StoreRequest } from '../fenced-store.ts';
+import type { RivalTask } from '../rival-task.ts';
+import { leave, nextWord, readTask, reportTrouble, say } from './talk.ts';
+
+reportTrouble();
+const { ports, storePort, callers, options } = readTask<RivalTask>();
+const cluster = new Cluster(
+  ports.map((port) => ({ host: '127.0.0.1', port })),
+  { lazyConnect: true },
+);
+const locks = new Locks(cluster, options);
+const lock = locks.lock('guard');
+
+const store = connect({ port: storePort, host: '127.0.0.1' });
+await once(store, 'connect');
+const replies: ((reply: StoreReply) => void)[] = [];
+createInterface({ input: store }).on('line', (line) => replies.shift()?.(JSON.parse(line) as StoreReply));
+
+function askStore(request: StoreRequest): Promise<StoreReply> {
+  store.write(`${JSON.stringify(request)}\n`);
+  return new Promise((resolve) => replies.push(resolve));
+}
+
+/** Comparable between the processes of one machine. */
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+let isOver = false;
+let sections = 0;
+
+async function section(lease: FencedLease): Promise<void> {
+  const { fence, signal } = lease;
+  say({ entered: fence, atMs: nowMs() });
+  const tell = (): void => say({ told: fence, atMs: nowMs() });
+  signal.addEventListener('abort', tell, { once: true });
+  try {
+    const { counter } = await askStore({ fence });
+    // Whoever has lost the lock does not write: that is the caller's part of the bargain.
+    if (counter === null || !lease.isHeld) return;
+    await askStore({ fence, value: counter + 1 });
+    sections += 1;
+  } finally {
+    signal.removeEventListener('abort', tell);
+    say({ left: fence, atMs: nowMs() });
+  }
+}
+
+async function caller(): Promise<void> {
+  while (!isOver) {
+    try {
+      await lock.using(section);
+    } catch (error) {
+      if (!(error instanceof LockLostError)) say({ failed: String(error) });
+    }
+  }
+}
+
+say({ session: locks.session });
+await nextWord();
+void nextWord().then(() => {
+  isOver = true;
+});
+await Promise.all(Array.from({ length: callers }, caller));
+await locks.close();
+store.destroy();
+say({ sections });
+leave();

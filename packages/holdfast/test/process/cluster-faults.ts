@@ -1,0 +1,49 @@
+/** A cluster whose primary of one name is replaced again and again: in good order, or by killing it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisCluster } from '../support/redis-cluster.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const PROMOTION_LIMIT_MS = 20_000;
+
+export interface Fault {
+  readonly kind: 'planned' | 'killed';
+  readonly beganMs: number;
+  /** When another primary had the slot. */
+  readonly overMs: number;
+}
+
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+export class ClusterFaults {
+  readonly faults: Fault[] = [];
+  readonly #cluster: RedisCluster;
+  readonly #name: string;
+
+  constructor(cluster: RedisCluster, name: string) {
+    this.#cluster = cluster;
+    this.#name = name;
+  }
+
+  /** One after the other, by turns, until the time is over. */
+  async run(periodMs: number, everyMs: number): Promise<void> {
+    const endMs = nowMs() + periodMs;
+    for (let turn = 0; nowMs() < endMs; turn += 1) {
+      const startedMs = nowMs();
+      await this.#strike(turn % 2 === 0 ? 'planned' : 'killed');
+      await sleep(Math.max(0, Math.min(startedMs + everyMs, endMs) - nowMs()));
+    }
+  }
+
+  async #strike(kind: Fault['kind']): Promise<void> {
+    const primary = await this.#cluster.primaryOf(this.#name);
+    const beganMs = nowMs();
+    if (kind === 'planned') await this.#cluster.failOver(primary);
+    else await primary.kill();
+    await waitFor(async () => (await this.#cluster.primaryOf(this.#name)) !== primary, {
+      limitMs: PROMOTION_LIMIT_MS,
+      what: 'another primary',
+    });
+    this.faults.push({ kind, beganMs, overMs: nowMs() });
+    await this.#cluster.ensureWhole();
+  }
+}

@@ -1,0 +1,82 @@
+/** A cluster of nodes whose every answer a test gives: where slots are, what a script gets, what is refused. */
+import type { ScriptCall } from '../../../src/clients/client.ts';
+import type { ClusterDriver } from '../../../src/clients/cluster-driver.ts';
+import { addressKey, type NodeAddress } from '../../../src/clients/node-address.ts';
+import type { NodeDriver, NodeWire } from '../../../src/clients/wire.ts';
+
+export interface Received extends ScriptCall {
+  readonly node: string;
+}
+
+/** Undefined: no answer ever. An error: its message is the reply, or the client's own trouble. */
+export type Answering = (call: ScriptCall) => unknown;
+
+export const A: NodeAddress = { host: 'a', port: 1 };
+export const B: NodeAddress = { host: 'b', port: 2 };
+const C: NodeAddress = { host: 'c', port: 3 };
+
+export class ScriptedCluster implements ClusterDriver {
+  readonly description = 'a cluster';
+  readonly keyPrefix = '';
+  readonly obstacle = null;
+  readonly received: Received[] = [];
+  readonly down = new Set<string>();
+  readonly #answering = new Map<string, Answering>();
+  /** The primary of every slot, as whoever is asked tells it. */
+  primary: NodeAddress = A;
+  mapsRead = 0;
+
+  seeds(): readonly NodeAddress[] {
+    return [C];
+  }
+
+  /** What this node answers to scripts from now on. */
+  at(node: NodeAddress, answering: Answering): void {
+    this.#answering.set(addressKey(node), answering);
+  }
+
+  /** The scripts that this node got, by name, with `asking` before those that were allowed in. */
+  sentTo(node: NodeAddress): string[] {
+    return this.received
+      .filter((call) => call.node === addressKey(node))
+      .map((call) => `${call.isAsking === true ? 'asking ' : ''}${call.script.name}`);
+  }
+
+  drive(address: NodeAddress): NodeDriver {
+    const node = addressKey(address);
+    return {
+      description: node,
+      keyPrefix: '',
+      dial: () => this.#wire(node),
+      share: () => {
+        throw new Error('not shared in these tests');
+      },
+    };
+  }
+
+  #wire(node: string): NodeWire {
+    return {
+      connect: async () => {
+        if (this.down.has(node))
+          throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+      },
+      send: async (call) => {
+        this.received.push({ ...call, node });
+        const answer = this.#answering.get(node)?.(call);
+        if (answer instanceof Error) throw answer;
+        return answer === undefined ? new Promise(() => {}) : answer;
+      },
+      command: async ([verb]) => {
+        if (verb !== 'CLUSTER') return [];
+        this.mapsRead += 1;
+        return [[0, 16_383, [this.primary.host, this.primary.port, 'id']]];
+      },
+      subscribe: async () => {},
+      unsubscribe: async () => {},
+      subscribeShard: async () => {},
+      unsubscribeShard: async () => {},
+      hold: () => {},
+      drop: () => {},
+    };
+  }
+}
