@@ -1,6 +1,7 @@
 /** The cluster clients that people have: the lowest and the highest supported version of each. */
 import { Cluster as Ioredis6Cluster } from 'ioredis';
 import { Cluster as Ioredis5Cluster } from 'ioredis-5';
+import { Cluster as IovalkeyCluster } from 'iovalkey';
 import { createCluster as createNodeRedis6Cluster } from 'redis';
 import { createCluster as createNodeRedis5Cluster } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
@@ -99,6 +100,7 @@ export const CLUSTER_FLAVOURS: readonly ClusterFlavour[] = [
   ioredis('ioredis 6', Ioredis6Cluster),
   // The types of the two versions differ in ways that do not matter here.
   ioredis('ioredis 5.4', Ioredis5Cluster as unknown as typeof Ioredis6Cluster),
+  ioredis('iovalkey 0.4', IovalkeyCluster as unknown as typeof Ioredis6Cluster),
   nodeRedis('node-redis 6', (options) => createNodeRedis6Cluster(options), true),
   shared(nodeRedis('node-redis 5', (options) => createNodeRedis5Cluster(options), false)),
 ];
