@@ -1,12 +1,17 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
 import { type Connect, inProcess, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
+import { ioredis5BySentinels, ioredis6BySentinels, nodeRedis6BySentinels } from './sentinel-callers.ts';
 
 export interface Row {
   readonly title: string;
   readonly connect: Connect;
   /** How many independent servers decide. @default 1 */
   readonly servers?: number;
+  /** Whether sentinels name the server, which has two replicas. @default false */
+  readonly isBySentinels?: boolean;
+  /** Only for the large matrix. @default false */
+  readonly isMatrix?: boolean;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -45,6 +50,36 @@ export const MATRIX: readonly Row[] = [
     servers: 3,
     // The servers have just started, and the machine may stall.
     options: { restartGuardMs: 0, nodeTimeoutMs: 1_500 },
+  },
+  { title: 'ioredis 6 by sentinels', connect: ioredis6BySentinels, isBySentinels: true },
+  {
+    title: 'ioredis 5.4.0 by sentinels with a keyPrefix',
+    connect: ioredis5BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    keyPrefix: 'app:',
+  },
+  {
+    title: 'node-redis 6 by sentinels in database 3 with a prefix',
+    connect: nodeRedis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    db: 3,
+    options: { prefix: 'locks:' },
+  },
+  {
+    title: 'ioredis 6 by sentinels with two replicas that acknowledge',
+    connect: ioredis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    options: { replicas: { min: 2 } },
+  },
+  {
+    title: 'node-redis 6 by sentinels with a replica that acknowledges',
+    connect: nodeRedis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    options: { replicas: { min: 1 } },
   },
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true },
