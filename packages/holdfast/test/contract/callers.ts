@@ -8,6 +8,7 @@ import { createClient as createNodeRedis5 } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 import type { ClusterFlavour } from '../cluster/callers.ts';
+import type { SentinelGroup } from '../support/sentinel-group.ts';
 
 export interface CallerOptions {
   readonly port: number;
@@ -15,6 +16,8 @@ export interface CallerOptions {
   readonly keyPrefix: string;
   /** The server, when it is one in this process. */
   readonly node: EmbeddedNode | null;
+  /** Who names the server, when sentinels do. */
+  readonly sentinels: SentinelGroup | null;
 }
 
 /** A connected client of somebody's application. */

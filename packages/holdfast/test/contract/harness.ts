@@ -10,7 +10,8 @@ import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
 import { useCluster } from '../support/redis-cluster.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { stopAllRedis, useRedis } from '../support/redis-server.ts';
+import { SentinelGroup } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
 import { clusterOnlooker } from './cluster-onlooker.ts';
@@ -40,6 +41,7 @@ const RULE_LIMIT_MS = 90_000;
 class Stage implements Ground {
   readonly row: Row;
   readonly node: EmbeddedNode | null;
+  readonly sentinels: SentinelGroup | null;
   readonly #portsOf: () => readonly [number, ...number[]];
   readonly #retried: string[] = [];
   readonly #declined: string[] = [];
@@ -47,9 +49,14 @@ class Stage implements Ground {
   #watch: StallWatch | undefined;
   #benches = 0;
 
-  constructor(row: Row, node: EmbeddedNode | null, portsOf: () => readonly [number, ...number[]]) {
+  constructor(
+    row: Row,
+    portsOf: () => readonly [number, ...number[]],
+    { node = null, sentinels = null }: Partial<Pick<Ground, 'node' | 'sentinels'>> = {},
+  ) {
     this.row = row;
     this.node = node;
+    this.sentinels = sentinels;
     this.#portsOf = portsOf;
   }
 
@@ -142,13 +149,13 @@ function isCounterUnder(key: string, prefix: string): boolean {
 function useServer(row: Row): Stage {
   const first = useRedis();
   const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis());
-  return new Stage(row, null, () => [first.port, ...others.map(({ port }) => port)]);
+  return new Stage(row, () => [first.port, ...others.map(({ port }) => port)]);
 }
 
 function useClusterRow(row: Row): Stage {
   const cluster = useCluster();
   // The first three are its primaries: no rule changes that.
-  return new Stage(row, null, () => cluster.ports.slice(0, 3) as [number, number, number]);
+  return new Stage(row, () => cluster.ports.slice(0, 3) as [number, number, number]);
 }
 
 function useEmbedded(row: Row): Stage {
@@ -158,10 +165,19 @@ function useEmbedded(row: Row): Stage {
     ({ port: listening } = await node.listen());
   });
   afterAll(() => node.close());
-  return new Stage(row, node, () => [listening]);
+  return new Stage(row, () => [listening], { node });
+}
+
+/** The one that is the primary at first stays it: what a failover does is told elsewhere. */
+function useSentinelGroup(row: Row): Stage {
+  const sentinels = new SentinelGroup();
+  beforeAll(() => sentinels.start(), RULE_LIMIT_MS);
+  afterAll(stopAllRedis);
+  return new Stage(row, () => [sentinels.group.first.port], { sentinels });
 }
 
 function stageOf(row: Row): Stage {
+  if (row.isBySentinels === true) return useSentinelGroup(row);
   if (row.isEmbedded === true) return useEmbedded(row);
   return row.isCluster === true ? useClusterRow(row) : useServer(row);
 }

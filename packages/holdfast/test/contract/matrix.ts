@@ -13,6 +13,7 @@ import {
   nodeRedis5,
   nodeRedis6,
 } from './callers.ts';
+import { ioredis5BySentinels, ioredis6BySentinels, nodeRedis6BySentinels } from './sentinel-callers.ts';
 
 export interface Row extends Extent {
   readonly title: string;
@@ -21,6 +22,8 @@ export interface Row extends Extent {
   readonly servers?: number;
   /** Whether the servers are a cluster. @default false */
   readonly isCluster?: boolean;
+  /** Whether sentinels name the server, which has two replicas. @default false */
+  readonly isBySentinels?: boolean;
   /** Only for the whole matrix, not for every run. @default false */
   readonly isMatrix?: boolean;
   /** Whether the server is the embedded node. @default false */
@@ -78,6 +81,36 @@ export const MATRIX: readonly Row[] = rowsOf<Row>([
     options: { restartGuardMs: 0, nodeTimeoutMs: 1_500 },
   },
   ...CLUSTERS,
+  { title: 'ioredis 6 by sentinels', connect: ioredis6BySentinels, isBySentinels: true },
+  {
+    title: 'ioredis 5.4.0 by sentinels with a keyPrefix',
+    connect: ioredis5BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    keyPrefix: 'app:',
+  },
+  {
+    title: 'node-redis 6 by sentinels in database 3 with a prefix',
+    connect: nodeRedis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    db: 3,
+    options: { prefix: 'locks:' },
+  },
+  {
+    title: 'ioredis 6 by sentinels with two replicas that acknowledge',
+    connect: ioredis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    options: { replicas: { min: 2 } },
+  },
+  {
+    title: 'node-redis 6 by sentinels with a replica that acknowledges',
+    connect: nodeRedis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    options: { replicas: { min: 1 } },
+  },
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true, isMatrix: true },
 ]);
