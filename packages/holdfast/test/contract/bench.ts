@@ -7,6 +7,7 @@ import { Locks, type LocksOptions } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { Access } from './access.ts';
 import { type Caller, inProcess, several } from './callers.ts';
 import type { Kind } from './kinds.ts';
 import type { Row } from './matrix.ts';
@@ -19,6 +20,8 @@ export interface Ground {
   readonly ports: readonly number[];
   /** The server, when it is one in this process. */
   readonly node: EmbeddedNode | null;
+  /** What callers must say to get in. */
+  readonly access: Access;
   /** An onlooker's connection, in the caller's database: not one of the clients under test. */
   readonly redis: Redis;
 }
@@ -36,6 +39,7 @@ export class Bench {
   readonly port: number;
   readonly #ports: readonly number[];
   readonly #row: Row;
+  readonly #access: Access;
   readonly #node: EmbeddedNode | null;
   readonly #id: string;
   readonly #opening: Promise<Locks>[] = [];
@@ -45,7 +49,8 @@ export class Bench {
   readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, ports, node, redis }: Ground, id: string) {
+  constructor({ row, port, ports, node, access, redis }: Ground, id: string) {
+    this.#access = access;
     this.#ports = ports;
     this.#row = row;
     this.#node = node;
@@ -82,7 +87,7 @@ export class Bench {
 
   async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
-    const options = { port, db, keyPrefix, node: this.#node };
+    const options = { port, db, keyPrefix, node: this.#node, ...this.#access };
     const caller = await (this.isQuorum ? several(connect, this.#ports, options) : connect(options));
     this.#callers.push(caller);
     return caller;
@@ -99,6 +104,7 @@ export class Bench {
   async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
     if (this.#row.connect === inProcess) throw new Declined('there is no connection that could be disturbed');
     if (this.isQuorum) throw new Declined('one of several servers is disturbed: see the tests of the quorum');
+    if (this.#access.ca !== undefined) throw new Declined('what is encrypted cannot be disturbed half-way');
     const proxy = await startProxy(this.port);
     this.#proxies.push(proxy);
     return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };

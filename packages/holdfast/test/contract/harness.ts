@@ -9,8 +9,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { type Access, type Gate, type GateKind, openGate } from './access.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
 import { everyServer } from './every-server.ts';
 import { fenceCounter } from './kinds.ts';
@@ -31,13 +32,15 @@ export type ContractTest = (title: string, rule: Rule, options?: RuleOptions) =>
 export const PUNCTUAL: RuleOptions = { stallMs: 80 };
 
 const STALL_MS_DEFAULT = 500;
-const TRIES_MAX = 5;
+/** Each of them beside a stall. The matrix runs on machines that have more to do. */
+const TRIES_MAX = 10;
 const RULE_LIMIT_MS = 90_000;
 
 /** A server for the row, an onlooker's connection to it, and a look at what the whole row leaves behind. */
 class Stage implements Ground {
   readonly row: Row;
   readonly node: EmbeddedNode | null;
+  readonly #accessOf: () => Access;
   readonly #portsOf: () => readonly [number, ...number[]];
   readonly #retried: string[] = [];
   readonly #declined: string[] = [];
@@ -45,10 +48,20 @@ class Stage implements Ground {
   #watch: StallWatch | undefined;
   #benches = 0;
 
-  constructor(row: Row, node: EmbeddedNode | null, portsOf: () => readonly [number, ...number[]]) {
+  constructor(
+    row: Row,
+    node: EmbeddedNode | null,
+    portsOf: () => readonly [number, ...number[]],
+    accessOf: () => Access = () => ({}),
+  ) {
     this.row = row;
     this.node = node;
     this.#portsOf = portsOf;
+    this.#accessOf = accessOf;
+  }
+
+  get access(): Access {
+    return this.#accessOf();
   }
 
   get port(): number {
@@ -133,9 +146,27 @@ function isCounterUnder(key: string, prefix: string): boolean {
 }
 
 function useServer(row: Row): Stage {
-  const first = useRedis();
-  const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis());
+  const options = row.program === undefined ? {} : { program: row.program };
+  const first = useRedis(options);
+  const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis(options));
   return new Stage(row, null, () => [first.port, ...others.map(({ port }) => port)]);
+}
+
+/** A server that does not let everybody in. The onlooker is let in as usual. */
+function useGated(row: Row, kind: GateKind): Stage {
+  let gate: Gate | undefined;
+  let port = 0;
+  beforeAll(async () => {
+    gate = await openGate(kind);
+    ({ port } = await startRedis({ args: gate.serverArgs }));
+  });
+  afterAll(stopAllRedis);
+  return new Stage(
+    row,
+    null,
+    () => [port],
+    () => gate?.access ?? {},
+  );
 }
 
 function useEmbedded(row: Row): Stage {
@@ -148,9 +179,14 @@ function useEmbedded(row: Row): Stage {
   return new Stage(row, node, () => [listening]);
 }
 
+function stageOf(row: Row): Stage {
+  if (row.isEmbedded === true) return useEmbedded(row);
+  return row.gate === undefined ? useServer(row) : useGated(row, row.gate);
+}
+
 /** Call it inside the `describe` of the row. */
 export function useRow(row: Row): ContractTest {
-  const stage = row.isEmbedded === true ? useEmbedded(row) : useServer(row);
+  const stage = stageOf(row);
   beforeAll(() => stage.open());
   afterAll(() => stage.close());
   return (title, rule, options = {}) => {

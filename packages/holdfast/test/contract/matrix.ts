@@ -1,6 +1,8 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
+import { fetchedServers, type ServerProgram } from '../support/server-program.ts';
+import type { GateKind } from './access.ts';
 import {
   type Connect,
   glide,
@@ -17,6 +19,10 @@ export interface Row extends Extent {
   readonly connect: Connect;
   /** How many independent servers decide. @default 1 */
   readonly servers?: number;
+  /** Which server. @default the one on the path */
+  readonly program?: ServerProgram;
+  /** How callers get in. @default as everybody */
+  readonly gate?: GateKind;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -27,7 +33,10 @@ export interface Row extends Extent {
   readonly options?: LocksOptions;
 }
 
-export const MATRIX: readonly Row[] = rowsOf<Row>([
+/** The keys that the user may touch begin so. */
+const LEAST_RIGHTS = { gate: 'least rights', options: { prefix: 'locks:' } } as const;
+
+const ROWS: readonly Row[] = [
   { title: 'ioredis 5.4.0', connect: ioredis5, isMatrix: true },
   { title: 'ioredis 6', connect: ioredis6 },
   { title: 'node-redis 5.0.0', connect: nodeRedis5, isMatrix: true },
@@ -48,6 +57,14 @@ export const MATRIX: readonly Row[] = rowsOf<Row>([
     keyPrefix: 'app:',
     options: { prefix: '[l]*' },
   },
+  { title: 'ioredis 6 over TLS', connect: ioredis6, gate: 'tls', isMatrix: true },
+  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls' },
+  { title: 'iovalkey 0.4 over TLS', connect: iovalkey, gate: 'tls', isMatrix: true },
+  { title: 'GLIDE 2.5 over TLS', connect: glide, gate: 'tls', isMatrix: true },
+  { ...LEAST_RIGHTS, title: 'ioredis 6 with the least rights', connect: ioredis6 },
+  { ...LEAST_RIGHTS, title: 'node-redis 6 with the least rights', connect: nodeRedis6, isMatrix: true },
+  { ...LEAST_RIGHTS, title: 'iovalkey 0.4 with the least rights', connect: iovalkey, isMatrix: true },
+  { ...LEAST_RIGHTS, title: 'GLIDE 2.5 with the least rights', connect: glide, isMatrix: true },
   {
     title: 'ioredis 6 on a shared connection',
     connect: ioredis6,
@@ -65,4 +82,23 @@ export const MATRIX: readonly Row[] = rowsOf<Row>([
   },
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true, isMatrix: true },
-]);
+];
+
+/** Every client on every further server. One of Valkey is asked in every run, if there is one. */
+const FURTHER_ROWS: readonly Row[] = fetchedServers().flatMap((program, index) => {
+  const by = (client: string, connect: Connect, isMatrix = true): Row => ({
+    title: `${client} on ${program.title}`,
+    connect,
+    program,
+    isMatrix,
+  });
+  const isLast = index === fetchedServers().length - 1;
+  return [
+    by('ioredis 6', ioredis6),
+    by('node-redis 6', nodeRedis6),
+    by('iovalkey 0.4', iovalkey, !(isLast && program.title.startsWith('Valkey'))),
+    by('GLIDE 2.5', glide),
+  ];
+});
+
+export const MATRIX: readonly Row[] = rowsOf([...ROWS, ...FURTHER_ROWS]);
