@@ -8,6 +8,7 @@ import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import type { SentinelGroup } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { Access } from './access.ts';
 import { type Caller, inProcess, several } from './callers.ts';
 import { shardOf } from './cluster-onlooker.ts';
 import type { Kind } from './kinds.ts';
@@ -23,6 +24,8 @@ export interface Ground {
   readonly node: EmbeddedNode | null;
   /** Who names the server, when sentinels do. */
   readonly sentinels: SentinelGroup | null;
+  /** What callers must say to get in. */
+  readonly access: Access;
   /** An onlooker's connection, in the caller's database: not one of the clients under test. */
   readonly redis: Redis;
 }
@@ -40,6 +43,7 @@ export class Bench {
   readonly port: number;
   readonly #ports: readonly number[];
   readonly #row: Row;
+  readonly #access: Access;
   readonly #node: EmbeddedNode | null;
   readonly #sentinels: SentinelGroup | null;
   readonly #id: string;
@@ -50,7 +54,8 @@ export class Bench {
   readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, ports, node, sentinels, redis }: Ground, id: string) {
+  constructor({ row, port, ports, node, sentinels, access, redis }: Ground, id: string) {
+    this.#access = access;
     this.#ports = ports;
     this.#row = row;
     this.#node = node;
@@ -101,7 +106,7 @@ export class Bench {
 
   async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
-    const options = { port, db, keyPrefix, node: this.#node, sentinels: this.#sentinels };
+    const options = { port, db, keyPrefix, node: this.#node, sentinels: this.#sentinels, ...this.#access };
     const caller = await (this.isQuorum ? several(connect, this.#ports, options) : connect(options));
     this.#callers.push(caller);
     return caller;
@@ -120,6 +125,7 @@ export class Bench {
     if (this.isCluster) throw new Declined('one of several nodes is disturbed: see the tests of the cluster');
     if (this.isReplicated) throw new Declined('the sentinels lead past whatever could disturb it');
     if (this.isQuorum) throw new Declined('one of several servers is disturbed: see the tests of the quorum');
+    if (this.#access.ca !== undefined) throw new Declined('what is encrypted cannot be disturbed half-way');
     const proxy = await startProxy(this.port);
     this.#proxies.push(proxy);
     return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };
