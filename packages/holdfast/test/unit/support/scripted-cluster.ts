@@ -13,7 +13,7 @@ export type Answering = (call: ScriptCall) => unknown;
 
 export const A: NodeAddress = { host: 'a', port: 1 };
 export const B: NodeAddress = { host: 'b', port: 2 };
-export const C: NodeAddress = { host: 'c', port: 3 };
+const C: NodeAddress = { host: 'c', port: 3 };
 
 export class ScriptedCluster implements ClusterDriver {
   readonly description = 'a cluster';
