@@ -176,3 +176,26 @@ test('renewals of one slot travel together, and those of others apart', async ()
   expect(perRound).toBeLessThan(60);
   await Promise.all(leases.map((lease) => lease.release()));
 });
+
+test('a slot that nobody has is told by its word, sat out by who waits, and served when somebody has it again', async () => {
+  const locks = await ground.locks();
+  const name = 'nobody has this';
+  await locks.lock(name).using(() => {});
+  const primary = await ground.cluster.primaryOf(name);
+  const slot = `${slotOf(name)}`;
+  await Promise.all(
+    ground.cluster.nodes.map((node) => command(node, 'CLUSTER', 'DELSLOTS', slot).catch(() => {})),
+  );
+  const error = await locks
+    .lock(name)
+    .tryAcquire()
+    .catch((reason: unknown) => reason);
+  const waiting = locks.lock(name).acquire();
+  const endMs = performance.now() + 500;
+  await waitFor(() => performance.now() > endMs);
+  await command(primary, 'CLUSTER', 'ADDSLOTS', slot);
+  await command(primary, 'CLUSTER', 'BUMPEPOCH');
+  expect(error).toBeInstanceOf(LockUnavailableError);
+  expect(String(error)).toMatch(/CLUSTERDOWN/);
+  expect(await (await waiting).release()).toBe(true);
+});

@@ -179,6 +179,24 @@ describe('a node that does not answer', () => {
     expect(scene.cluster.sentTo(B)).toEqual(['lock.acquire']);
   });
 
+  test('because its connection was lost is not replaced either, with time left', async () => {
+    const scene = setScene();
+    scene.cluster.at(A, () => granted(CLOCKS.a));
+    await scene.until(scene.topology.acquire(protocol, TERMS, 500));
+    // The map is old enough to be asked for anew.
+    await scene.clock.advance(1_000);
+    scene.cluster.at(A, () => {
+      scene.cluster.primary = B;
+      return Object.assign(new Error('the socket was closed'), { code: 'ECONNRESET' });
+    });
+    scene.cluster.at(B, () => granted(CLOCKS.b));
+    expect(await scene.until(scene.topology.acquire(protocol, TERMS, 500))).toMatchObject({ is: 'unknown' });
+    expect(scene.cluster.sentTo(B)).toEqual([]);
+    // What comes next goes to whoever has the slot by then.
+    await scene.until(scene.topology.release(protocol, RELEASE, 500));
+    expect(scene.cluster.sentTo(B)).toEqual(['lock.release']);
+  });
+
   test('because it cannot be reached is replaced by the one that has its slots now', async () => {
     const scene = setScene();
     scene.cluster.down.add('a:1');

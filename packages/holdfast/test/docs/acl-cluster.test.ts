@@ -1,0 +1,77 @@
+/** The users that docs/operate/acl.md describes for a cluster can do what it says, and no less than all of it is needed. */
+import { Cluster } from 'ioredis';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { slotOf } from '../../src/clients/slot.ts';
+import { Locks, LockUnavailableError } from '../../src/index.ts';
+import { aclWords, CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
+import { command, useCluster } from '../support/redis-cluster.ts';
+import { SlotMigration } from '../support/slot-migration.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const cluster = useCluster();
+
+const USERS: Readonly<Record<string, readonly string[]>> = {
+  least: aclWords(LEAST, CLUSTER),
+  more: aclWords(LEAST, LOOKING, CLUSTER),
+  alone: aclWords(LEAST),
+};
+
+beforeAll(async () => {
+  for (const [name, rules] of Object.entries(USERS)) {
+    for (const node of cluster.nodes) {
+      await command(node, 'ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...rules);
+    }
+  }
+});
+
+function sessionOf(username: string): Locks {
+  const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }));
+  const redisOptions = { username, password: 'pass' };
+  const locks = new Locks(new Cluster(nodes, { lazyConnect: true, redisOptions }));
+  onTestFinished(() => locks.close());
+  return locks;
+}
+
+describe('in a cluster the least user', () => {
+  test('acquires, waits on the channels of the shards, and is woken', async () => {
+    const [here, there] = [sessionOf('least'), sessionOf('least')];
+    for (const kind of ['lock', 'mutex'] as const) {
+      const lease = await here[kind]('locks:a').acquire();
+      const waiting = there[kind]('locks:a').acquire();
+      const channel = `${kind === 'lock' ? 'redisson_lock__channel' : 'holdfast_mutex__channel'}:{locks:a}`;
+      const primary = await cluster.primaryOf('locks:a');
+      const count = async (): Promise<unknown> =>
+        ((await command(primary, 'PUBSUB', 'SHARDNUMSUB', channel)) as unknown[])[1];
+      await waitFor(async () => (await count()) === 1, { what: 'a subscription' });
+      const releasedMs = performance.now();
+      await lease.release();
+      await (await waiting).release();
+      expect(performance.now() - releasedMs).toBeLessThan(1_000);
+    }
+  });
+
+  test('releases through a slot that is moving', async () => {
+    const locks = sessionOf('least');
+    const lease = await locks.lock('locks:moving').acquire();
+    const migration = await SlotMigration.of(cluster, slotOf('locks:moving'));
+    await migration.begin();
+    await migration.moveKeys('locks:moving');
+    expect(await lease.release()).toBe(true);
+    await migration.settle();
+  });
+});
+
+test('a user with the second list too may look around', async () => {
+  const locks = sessionOf('more');
+  await locks.lock('locks:b').acquire();
+  expect(await locks.inspect('locks:b')).toMatchObject({ kind: 'lock', waiters: 0 });
+  for await (const { name } of locks.list({ prefix: 'locks:' })) expect(name).toBe('locks:b');
+  expect(await locks.forceRelease('locks:b')).toBe(`${locks.session}:1`);
+  expect(await locks.check()).toEqual([]);
+});
+
+test('a user without the third list is told that it may not ask for the slots', async () => {
+  const refused = sessionOf('alone').lock('locks:a').acquire();
+  await expect(refused).rejects.toBeInstanceOf(LockUnavailableError);
+  await expect(refused).rejects.toThrow(/NOPERM/);
+});
