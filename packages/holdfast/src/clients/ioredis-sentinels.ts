@@ -1,6 +1,5 @@
 /** ioredis clients that find their server by sentinels. */
 import type { Agenda } from '../core/agenda.ts';
-import { LockConfigError } from '../errors.ts';
 import { asIoredis, type Ioredis, IoredisDriver, IoredisWire } from './ioredis.ts';
 import { PrimaryDriver } from './primary.ts';
 import type { Address, Sentinels } from './sentinels.ts';
@@ -16,10 +15,8 @@ class IoredisSentinels implements Sentinels {
 
   constructor(client: Ioredis) {
     const { name, sentinels } = client.options;
-    if (typeof name !== 'string') {
-      throw new LockConfigError('expected a client with sentinels and the name of the primary, got none');
-    }
-    this.name = name;
+    // The client refuses to be made without both.
+    this.name = String(name);
     this.#client = client;
     this.#driver = new IoredisDriver(client);
     this.addresses = Array.isArray(sentinels) ? sentinels.map(addressOf) : [];

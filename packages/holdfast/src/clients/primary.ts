@@ -1,5 +1,6 @@
 /** Connections to the primary that sentinels name, which may be another server each time. */
 import type { Agenda } from '../core/agenda.ts';
+import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
 import { PrimaryWatch } from './primary-watch.ts';
 import { ignoreRefusal } from './reason.ts';
@@ -102,6 +103,9 @@ export class PrimaryDriver implements Driver {
   readonly #watch: PrimaryWatch;
 
   constructor(sentinels: Sentinels, agenda: Agenda) {
+    if (sentinels.addresses.length === 0) {
+      throw new LockConfigError(`expected at least one sentinel for ${sentinels.name}, got none`);
+    }
     this.description = sentinels.description;
     this.keyPrefix = sentinels.keyPrefix;
     this.#sentinels = sentinels;

@@ -58,6 +58,12 @@ describe('a client handed in', () => {
     expect(adapt(client).description).toBe('ioredis by sentinel primary');
   });
 
+  test('that knows no sentinel is refused', () => {
+    const nobody = nodeRedis6.createSentinel({ ...SENTINEL, sentinelRootNodes: [] });
+    expect(() => adapt(nobody)).toThrow(LockConfigError);
+    expect(() => adapt(nobody)).toThrow('expected at least one sentinel for primary, got none');
+  });
+
   test('that is a sentinel of node-redis 6 is described by the name of the primary, and tells its key prefix', () => {
     const client = adapt(nodeRedis6.createSentinel({ ...SENTINEL, keyPrefix: 'app:' }));
     expect(client.description).toBe('node-redis by sentinel primary');
