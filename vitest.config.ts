@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { Support } from './scripts/vitest-support.ts';
 import { Tally } from './scripts/vitest-tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
+
+const IS_MATRIX = process.env['HOLDFAST_MATRIX'] === '1';
 
 export default defineConfig({
   resolve: {
@@ -14,10 +17,13 @@ export default defineConfig({
   },
   test: {
     include: ['packages/*/test/**/*.test.ts'],
-    // Each file starts servers of its own: more workers than this and they starve each other on a small machine.
-    maxWorkers: 2,
+    // Installs everything once more: a fresh clone that is tested has just done that.
+    exclude: IS_MATRIX ? [] : ['packages/cli/test/fresh-clone.test.ts'],
+    // They wait more than they work, so two cores bear three. Each file starts servers of its own: with more workers
+    // than this they starve each other on a small machine.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    reporters: ['default', new Tally()],
+    reporters: ['default', new Tally(), new Support()],
   },
 });

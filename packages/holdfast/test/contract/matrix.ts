@@ -47,6 +47,10 @@ const CLUSTERS: readonly Row[] = CLUSTER_FLAVOURS.map((flavour) => ({
   isMatrix: flavour !== IOREDIS_6,
 }));
 
+const FETCHED = fetchedServers();
+const VALKEY = FETCHED.find(({ title }) => title.startsWith('Valkey'));
+const hasValkey = VALKEY !== undefined;
+
 /** The keys that the user may touch begin so. */
 const LEAST_RIGHTS = { gate: 'least rights', options: { prefix: 'locks:' } } as const;
 
@@ -55,7 +59,8 @@ const ROWS: readonly Row[] = [
   { title: 'ioredis 6', connect: ioredis6 },
   { title: 'node-redis 5.0.0', connect: nodeRedis5, isMatrix: true },
   { title: 'node-redis 6', connect: nodeRedis6, isMatrix: true },
-  { title: 'iovalkey 0.4', connect: iovalkey },
+  // Where a Valkey is there, the row of that one stands for this.
+  { title: 'iovalkey 0.4', connect: iovalkey, isMatrix: hasValkey },
   { title: 'GLIDE 2.5', connect: glide },
   { title: 'ioredis 6 in database 3', connect: ioredis6, db: 3, isMatrix: true },
   {
@@ -72,7 +77,13 @@ const ROWS: readonly Row[] = [
     options: { prefix: '[l]*' },
   },
   { title: 'ioredis 6 over TLS', connect: ioredis6, gate: 'tls', isMatrix: true },
-  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls' },
+  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls', isMatrix: true },
+  {
+    title: 'node-redis 6 over TLS on a shared connection',
+    connect: nodeRedis6,
+    gate: 'tls',
+    options: { shareConnection: true },
+  },
   { title: 'iovalkey 0.4 over TLS', connect: iovalkey, gate: 'tls', isMatrix: true },
   { title: 'GLIDE 2.5 over TLS', connect: glide, gate: 'tls', isMatrix: true },
   { ...LEAST_RIGHTS, title: 'ioredis 6 with the least rights', connect: ioredis6 },
@@ -85,7 +96,12 @@ const ROWS: readonly Row[] = [
     options: { shareConnection: true },
     isMatrix: true,
   },
-  { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
+  {
+    title: 'node-redis 6 on a shared connection',
+    connect: nodeRedis6,
+    options: { shareConnection: true },
+    isMatrix: true,
+  },
   { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 }, isMatrix: true },
   { title: 'ioredis 6 without bundles', connect: ioredis6, options: { bundleMax: 1 }, isMatrix: true },
   {
@@ -131,18 +147,17 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Every client on every further server. One of Valkey is asked in every run, if there is one. */
-const FURTHER_ROWS: readonly Row[] = fetchedServers().flatMap((program, index) => {
+const FURTHER_ROWS: readonly Row[] = FETCHED.flatMap((program) => {
   const by = (client: string, connect: Connect, isMatrix = true): Row => ({
     title: `${client} on ${program.title}`,
     connect,
     program,
     isMatrix,
   });
-  const isLast = index === fetchedServers().length - 1;
   return [
     by('ioredis 6', ioredis6),
     by('node-redis 6', nodeRedis6),
-    by('iovalkey 0.4', iovalkey, !(isLast && program.title.startsWith('Valkey'))),
+    by('iovalkey 0.4', iovalkey, program !== VALKEY),
     by('GLIDE 2.5', glide),
   ];
 });

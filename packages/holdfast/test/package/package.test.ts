@@ -1,56 +1,23 @@
 /** The package as users get it: built, installed in an empty folder, imported and required. */
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rowsOf } from '../support/extent.ts';
+import { installPackage, MODULES, type Packed, printed } from './installed-package.ts';
 
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
-const ROOT = join(PACKAGE, '../..');
-const MODULES = join(ROOT, 'node_modules');
 const SIZE_MAX_BYTES = 300_000;
-const run = promisify(execFile);
-
-/** What npm says of a tarball that it has made. */
-interface Packed {
-  readonly filename: string;
-  readonly unpackedSize: number;
-  readonly files: readonly { readonly path: string }[];
-}
+const BESIDE = ['typescript', '@types', 'ioredis'];
 
 let folder = '';
 let packed: Packed = { filename: '', unpackedSize: 0, files: [] };
 
-/** What a file of `bin` or of the repository says, run with this Node. */
-async function runNode(args: readonly string[], cwd: string): Promise<string> {
-  const { stdout } = await run(process.execPath, [...args], { cwd }).catch((error) =>
-    expect.fail(`${String(error.stdout)}${String(error.stderr)}`),
-  );
-  return stdout;
-}
+const runNode = (args: readonly string[], cwd: string): Promise<string> =>
+  printed(process.execPath, args, cwd);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
-  const draft = join(folder, 'draft');
-  await mkdir(draft);
-  for (const file of ['package.json', 'README.md', 'LICENSE'])
-    await cp(join(PACKAGE, file), join(draft, file));
-  const dist = join(draft, 'dist');
-  const build = ['-p', join(PACKAGE, 'tsconfig.build.json'), '--outDir', dist];
-  await runNode([join(MODULES, 'typescript/bin/tsc'), ...build], ROOT);
-  await runNode([join(ROOT, 'scripts/slim.mjs'), dist, 'index', 'testing/index'], ROOT);
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: draft });
-  [packed = packed] = JSON.parse(stdout) as Packed[];
-  await writeFile(join(folder, 'package.json'), '{ "private": true }');
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${packed.filename}`], {
-    cwd: folder,
-  });
-  await symlink(join(MODULES, 'typescript'), join(folder, 'node_modules/typescript'));
-  await symlink(join(MODULES, '@types'), join(folder, 'node_modules/@types'));
-  await symlink(join(MODULES, 'ioredis'), join(folder, 'node_modules/ioredis'));
+  packed = await installPackage(folder, BESIDE);
 }, 180_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -59,8 +26,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function runFile(name: string, text: string): Promise<string> {
   const file = join(folder, name);
   await writeFile(file, text);
-  const { stdout } = await run(process.execPath, ['--no-warnings', file], { cwd: folder });
-  return stdout.trim();
+  return (await runNode(['--no-warnings', file], folder)).trim();
 }
 
 const PROOF = "console.log(typeof Locks, CHANNELS.acquire, new LockError('ELOCKLOST', 'x').code)";
@@ -137,9 +103,7 @@ test('is small, brings no dependency, and nothing but what it needs', async () =
   expect(strangers).toEqual([]);
   const installed = await readdir(join(folder, 'node_modules'));
   expect(installed.filter((name) => !name.startsWith('.')).sort()).toEqual(
-    ['@types', 'holdfast', 'ioredis', 'typescript', 'wasmoon-lua5.1'].filter((name) =>
-      installed.includes(name),
-    ),
+    ['holdfast', 'wasmoon-lua5.1', ...BESIDE].filter((name) => installed.includes(name)).sort(),
   );
 });
 
