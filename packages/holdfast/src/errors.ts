@@ -143,7 +143,7 @@ export class LockUnknownError extends LockError {
 /** What one server said, or that it said nothing. */
 export interface ServerFailure {
   readonly server: string;
-  readonly kind: 'reply' | 'unreachable' | 'unknown' | 'closed' | 'late' | 'guard';
+  readonly kind: 'reply' | 'unreachable' | 'unknown' | 'closed' | 'late' | 'guard' | 'replicas';
   readonly text: string;
 }
 

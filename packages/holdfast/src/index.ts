@@ -5,8 +5,11 @@
  */
 export type { RedisClient } from './clients/adapt.ts';
 export type {
+  Acknowledged,
   CallFailureKind,
   Client,
+  Copies,
+  ReplicaTerms,
   Reply,
   Scalar,
   ScriptCall,
@@ -20,6 +23,7 @@ export type { Finding, Inspection } from './core/inspection.ts';
 export type { FencedLease, Lease } from './core/lease.ts';
 export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './core/options.ts';
 export type { Random } from './core/random.ts';
+export type { ReplicaOptions } from './core/replicas.ts';
 export type { WakeReason } from './core/wakeup.ts';
 export type {
   Holder,

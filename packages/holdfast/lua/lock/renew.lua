@@ -14,9 +14,10 @@ for i = 1, #KEYS do
   if mine == 1 then
     -- Never shorter: a request without an answer may arrive late, behind one that stated more.
     mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')
-    -- It has more, or has lost its expiry.
-    if mine == 0 then mine = redis.pcall('PEXPIRE', lock, lease_ms, 'NX') end
-    if mine == 0 then mine = 1 end
+    -- It has more, or has lost its expiry. Written all the same: a count of replicas is of those that have this write.
+    if mine == 0 then
+      mine = redis.pcall('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease_ms)))
+    end
   end
   if mine == 1 then
     outcomes[i] = RENEWED

@@ -14,9 +14,10 @@ for i = 1, #KEYS do
   if owner == token then
     -- Never shorter: a request without an answer may arrive late, behind one that stated more.
     owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')
-    -- It has more, or has lost its expiry.
-    if owner == 0 then owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'NX') end
-    if owner == 0 then owner = 1 end
+    -- It has more, or has lost its expiry. Written all the same: a count of replicas is of those that have this write.
+    if owner == 0 then
+      owner = redis.pcall('PEXPIRE', mutex, math.max(redis.call('PTTL', mutex), tonumber(lease_ms)))
+    end
   end
   if owner == 1 then
     outcomes[i] = RENEWED

@@ -2,25 +2,34 @@
 import type { Agenda } from '../core/agenda.ts';
 import type { Random } from '../core/random.ts';
 import { LockConfigError } from '../errors.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
 import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { Connection } from './connection.ts';
-import { driveIoredis, type IoredisClient } from './ioredis.ts';
+import { driveGlide, type GlideClient } from './glide.ts';
+import type { IoredisClient } from './ioredis.ts';
 import { driveIoredisCluster, type IoredisClusterClient } from './ioredis-cluster.ts';
+import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import { driveNodeRedisCluster, type NodeRedisClusterClient } from './node-redis-cluster.ts';
+import { driveNodeRedisSentinel, type NodeRedisSentinel } from './node-redis-sentinels.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
-/** What `new Locks(...)` takes: a client or a cluster of ioredis or node-redis, or a client of your own making. */
+/**
+ * What `new Locks(...)` takes: a `Redis` or `Cluster` of ioredis or iovalkey, a client, sentinel or cluster of node-redis,
+ * a `GlideClient` of GLIDE, or a client of your own making.
+ */
 export type RedisClient =
   | IoredisClient
-  | NodeRedisClient
   | IoredisClusterClient
+  | NodeRedisClient
   | NodeRedisClusterClient
+  | NodeRedisSentinel
+  | GlideClient
   | Client;
 
 export interface AdaptOptions {
@@ -36,16 +45,29 @@ class AdaptedClient implements Client {
   readonly [CLIENT] = true as const;
   readonly description: string;
   readonly keyPrefix: string;
+  readonly reconnectsSilently: boolean;
   readonly #connection: Connection | SharedConnection;
   readonly #subscriptions: Subscriptions;
+  /**
+   * Not for one that reconnects without a word: its count may be on another connection than the write, and a server
+   * says of what a connection has not written that every replica has it.
+   */
+  readonly acknowledge?: NonNullable<Client['acknowledge']>;
+  readonly #acknowledgements: Acknowledgements;
 
   constructor(driver: Driver, { agenda, random, shareConnection, bundleMax = 1 }: AdaptOptions) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
+    this.reconnectsSilently = driver.reconnectsSilently ?? false;
     this.#connection = shareConnection
       ? new SharedConnection(driver.share(), agenda)
       : new Connection(driver, agenda, bundleMax);
     this.#subscriptions = new Subscriptions(driver, agenda, random);
+    this.#acknowledgements = new Acknowledgements(driver, agenda);
+    if (!this.reconnectsSilently) {
+      this.acknowledge = (call, terms, timeoutMs) =>
+        this.#acknowledgements.acknowledge(call, terms, timeoutMs);
+    }
   }
 
   get isConnected(): boolean {
@@ -67,12 +89,13 @@ class AdaptedClient implements Client {
   async close(): Promise<void> {
     this.#connection.close();
     this.#subscriptions.close();
+    this.#acknowledgements.close();
   }
 }
 
 /** Nothing is connected yet, and nothing is ever set on the client or listened to on it. */
 export function adaptClient(client: unknown, options: AdaptOptions): Client {
-  return isClient(client) ? client : new AdaptedClient(driverOf(client), options);
+  return isClient(client) ? client : new AdaptedClient(driverOf(client, options.agenda), options);
 }
 
 /** The way to the nodes of a cluster, or null when it is no cluster. Nothing is connected yet. */
@@ -89,15 +112,23 @@ function isClient(client: unknown): client is Client {
   return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
 }
 
-function driverOf(client: unknown): Driver {
+function driverOf(client: unknown, agenda: Agenda): Driver {
   if (typeof client === 'object' && client !== null && whyNot(client) === null) {
     if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe']))
-      return driveIoredis(client);
+      return driveIoredis(client, agenda);
     if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
       return driveNodeRedis(client);
     }
+    if (hasMethods(client, ['getSentinelNode', 'duplicate', '_execute', 'connect', 'destroy'])) {
+      return driveNodeRedisSentinel(client, agenda);
+    }
+    if (hasMethods(client, ['customCommand', 'subscribeLazy', 'close']) && 'config' in client) {
+      return driveGlide(client);
+    }
   }
-  throw new LockConfigError(`expected an ioredis or node-redis client, got ${describe(client)}`);
+  throw new LockConfigError(
+    `expected a client of ioredis, node-redis, iovalkey or GLIDE, got ${describe(client)}`,
+  );
 }
 
 /** What it is instead, for the relatives of the clients that people hand in by mistake. */
@@ -109,7 +140,9 @@ function whyNot(client: object): string | null {
   if (kind('execAsPipeline')) return 'a node-redis multi';
   if (kind('idleClients')) return 'a node-redis pool';
   if (kind('nodeByAddress')) return 'a node-redis cluster; expected clients of single servers here';
-  if (kind('getSentinelNode')) return 'a node-redis sentinel; hand in a client of the primary';
+  if (kind('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
+    return 'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6';
+  if (kind('ssubscribeLazy')) return 'a GLIDE cluster client; a cluster is not supported';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;
 }

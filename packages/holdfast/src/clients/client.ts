@@ -54,6 +54,29 @@ export class CallFailure {
   }
 }
 
+/** Who must have a write before it counts. */
+export interface ReplicaTerms {
+  /** How many replicas. */
+  readonly min: number;
+  /** How long they may take. */
+  readonly timeoutMs: number;
+  /** On disk, there and on the server itself, not only in memory. */
+  readonly aof: boolean;
+}
+
+/** Who has a write. */
+export interface Copies {
+  readonly replicas: number;
+  /** 1 when the server itself has it on disk. Only told when that was asked for. */
+  readonly local: number;
+}
+
+/** A script has answered; who else has what it wrote is told later. */
+export interface Acknowledged {
+  readonly reply: Reply;
+  readonly copies: Promise<Copies | CallFailure>;
+}
+
 /**
  * Called for each message on a channel, and with `null` when messages may have been missed (the subscription
  * was lost and is restored). A hint, never a decision.
@@ -75,8 +98,15 @@ export interface Client {
   readonly isConnected: boolean;
   /** How many connections it has had so far. Between two of them the server may have restarted. */
   readonly connections: number;
+  /** True when it makes lost connections again without counting them. Then it cannot be one of several. @default false */
+  readonly reconnectsSilently?: boolean;
   /** Runs a script: by its hash, and by its text on the same node when the server does not know it. */
   run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
+  /**
+   * Runs a script that writes, then counts who has it, on a connection where nothing else waits behind the counting.
+   * A client without it cannot serve `replicas`.
+   */
+  acknowledge?(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure>;
   /** Hears a channel until stopped. Resolves when the server has confirmed, or with why it did not. */
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
   /** Closes what we made. The caller's own client stays open. Calls in flight end as `closed` or `unknown`. */

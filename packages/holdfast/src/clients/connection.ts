@@ -87,7 +87,8 @@ export class Connection {
 
   #up(wire: Wire, silence: Silence): void {
     this.#connections += 1;
-    this.#line = new Line(wire, silence);
+    // It was a primary once, and is no use any more. What leads to it may lead to its successor by now.
+    this.#line = new Line(wire, silence, () => this.#link.leave('the server has become a replica'));
     const nowMs = this.#agenda.clock.monotonicMs();
     for (const call of this.#waiting) this.#line.write([call], nowMs);
     this.#waiting.clear();

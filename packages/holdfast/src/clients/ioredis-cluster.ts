@@ -1,6 +1,6 @@
 /** The `Cluster` of ioredis 5.4 to 6. */
 import type { ClusterDriver } from './cluster-driver.ts';
-import { driveIoredis, type Ioredis, keyPrefixOf } from './ioredis.ts';
+import { type Ioredis, IoredisDriver, keyPrefixOf } from './ioredis.ts';
 import { addressKey, type NodeAddress } from './node-address.ts';
 import type { NodeDriver } from './wire.ts';
 
@@ -65,7 +65,7 @@ class IoredisClusterDriver implements ClusterDriver {
   drive(address: NodeAddress): NodeDriver {
     const { host, port } = this.#mapped(address);
     const given = this.#startNodes.get(addressKey({ host, port }));
-    return driveIoredis(this.#workshop.connectionPool.findOrCreate({ ...given, host, port }));
+    return new IoredisDriver(this.#workshop.connectionPool.findOrCreate({ ...given, host, port }));
   }
 
   /** Through the caller's `natMap`. A seed is its own address, and no map need know it. */

@@ -61,7 +61,7 @@ export interface Ioredis {
 }
 
 /**
- * How our connections differ from the caller's. Address, credentials, TLS, sentinels and protocol stay; whatever
+ * How our connections differ from the caller's. Address, credentials, TLS and protocol stay; whatever
  * decides when a command is sent, sent again, queued, delayed, prefixed or converted is ours.
  */
 const OPTIONS: Readonly<Record<string, unknown>> = {
@@ -94,23 +94,25 @@ const OPTIONS: Readonly<Record<string, unknown>> = {
   // Both are ours to say, after the handshake: see `connect`.
   db: 0,
   connectionName: null,
-  // Locks live on the primary, also when the caller reads from a replica.
-  role: 'master',
-  sentinelRetryStrategy: null,
-  sentinelCommandTimeout: CONNECT_MS_MAX,
-  // It would keep connections to the sentinels, with timers. A demoted primary drops its clients, which we notice.
-  failoverDetector: false,
+  // Whoever is found by sentinels is found by us.
+  sentinels: null,
 };
 
-class IoredisWire implements NodeWire {
+/** The caller must have made sure that it is one: see `adapt.ts`. */
+export function asIoredis(client: object): Ioredis {
+  // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
+  return client as Ioredis;
+}
+
+export class IoredisWire implements NodeWire {
   readonly #client: Ioredis;
   readonly #db: number;
   #isHeld = true;
   #isCorked = false;
   readonly #shardChannels = new Set<string>();
 
-  constructor(caller: Ioredis, db: number, events: WireEvents) {
-    this.#client = caller.duplicate(OPTIONS);
+  constructor(caller: Ioredis, db: number, events: WireEvents, address: object) {
+    this.#client = caller.duplicate({ ...OPTIONS, ...address });
     this.#db = db;
     this.#client.on('error', events.lost);
     this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
@@ -140,16 +142,16 @@ class IoredisWire implements NodeWire {
     return send(this.#client, call, isByText);
   }
 
+  command([verb = '', ...args]: readonly string[]): Promise<unknown> {
+    return this.#client.call(verb, args);
+  }
+
   async subscribe(channel: string): Promise<void> {
     await this.#client.subscribe(channel);
   }
 
   async unsubscribe(channel: string): Promise<void> {
     await this.#client.unsubscribe(channel);
-  }
-
-  command([verb = '', ...args]: readonly string[]): Promise<unknown> {
-    return this.#client.call(verb, args);
   }
 
   async subscribeShard(channel: string): Promise<void> {
@@ -229,7 +231,8 @@ class SharedIoredis implements SharedWire {
   }
 }
 
-class IoredisDriver implements NodeDriver {
+/** What both ways of finding the server have in common: the caller's client, its database and its prefix. */
+export class IoredisDriver implements NodeDriver {
   readonly #client: Ioredis;
   readonly description: string;
   readonly keyPrefix: string;
@@ -241,10 +244,11 @@ class IoredisDriver implements NodeDriver {
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
-  dial(events: WireEvents): NodeWire {
+  /** `address` are the options that say where, when it is not where the caller's client is. */
+  dial(events: WireEvents, address: object = {}): NodeWire {
     // Once for all connections: locks must not move when the caller selects another database later on.
     this.#db ??= selectedDb(this.#client);
-    return new IoredisWire(this.#client, this.#db, events);
+    return new IoredisWire(this.#client, this.#db, events, address);
   }
 
   share(): SharedWire {
@@ -263,12 +267,6 @@ class IoredisDriver implements NodeDriver {
     }
     return new SharedIoredis(this.#client);
   }
-}
-
-/** The caller must have made sure that it is one: see `adapt.ts`. */
-export function driveIoredis(client: object): NodeDriver {
-  // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
-  return new IoredisDriver(client as Ioredis);
 }
 
 /** Arguments in one array, not spread: the client flattens them anyway. */

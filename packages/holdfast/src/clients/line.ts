@@ -9,14 +9,16 @@ import type { Sender } from './wire.ts';
 export class Line {
   readonly #sender: Sender;
   readonly #silence: Silence | null;
+  readonly #onReplica: (() => void) | null;
   /** Those that wait for an answer, in no order: each knows its place, so that taking one out moves only the last. */
   readonly #calls: Call[] = [];
   #isCut = false;
 
   /** Without a `silence` nobody watches for one: a connection that is not ours is not ours to drop. */
-  constructor(sender: Sender, silence: Silence | null) {
+  constructor(sender: Sender, silence: Silence | null, onReplica: (() => void) | null = null) {
     this.#sender = sender;
     this.#silence = silence;
+    this.#onReplica = onReplica;
   }
 
   /** How many calls wait for an answer. */
@@ -84,6 +86,8 @@ export class Line {
       calls,
       calls.map(() => failure),
     );
+    // When the last has been told: those before it get the same answer, rather than none.
+    if (word === 'READONLY' && this.#calls.length === 0 && !this.#isCut) this.#onReplica?.();
   }
 
   /** One key that our user may not touch has refused the bundle, before any of it was run: each is asked by itself. */

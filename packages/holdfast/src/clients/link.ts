@@ -29,14 +29,14 @@ export interface LinkEvents {
 
 export class Link {
   readonly #agenda: Agenda;
-  readonly #driver: Driver;
+  readonly #driver: Pick<Driver, 'dial'>;
   readonly #events: LinkEvents;
   readonly #connectAlarm: Alarm;
   #wire: Wire | null = null;
   #silence: Silence | null = null;
   #isHeld = true;
 
-  constructor(driver: Driver, agenda: Agenda, events: LinkEvents) {
+  constructor(driver: Pick<Driver, 'dial'>, agenda: Agenda, events: LinkEvents) {
     this.#driver = driver;
     this.#agenda = agenda;
     this.#events = events;
@@ -55,6 +55,11 @@ export class Link {
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#wire?.hold(isHeld);
+  }
+
+  /** Gives up the connection, if there is one or one is being made. The next one may lead to another server. */
+  leave(reason: string): void {
+    if (this.#wire !== null) this.#fall(new Error(reason));
   }
 
   close(): void {

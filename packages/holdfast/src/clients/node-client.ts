@@ -1,14 +1,24 @@
 /** One node of a cluster, as the seam has it: scripts to it, plain channels and the channels of its shard. */
 import type { Agenda } from '../core/agenda.ts';
 import type { Random } from '../core/random.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { CallResult } from './call.ts';
 import type { ListenResult } from './channel.ts';
-import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import {
+  type Acknowledged,
+  type CallFailure,
+  CLIENT,
+  type Client,
+  type ReplicaTerms,
+  type ScriptCall,
+  type Wake,
+} from './client.ts';
 import { Connection } from './connection.ts';
 import { type SubscriptionEvents, Subscriptions } from './subscriptions.ts';
 import type { Driver, NodeDriver, Wire, WireEvents } from './wire.ts';
 
 export interface NodeClient extends Client {
+  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure>;
   /** The same connection, for a slot that the node is taking over. */
   readonly asking: Client;
   listenToShard(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult>;
@@ -30,6 +40,7 @@ class OneNode implements NodeClient {
   readonly keyPrefix: string;
   readonly asking: Client;
   readonly #connection: Connection;
+  readonly #acknowledgements: Acknowledgements;
   readonly #plain: Subscriptions;
   readonly #shard: Subscriptions;
 
@@ -38,6 +49,7 @@ class OneNode implements NodeClient {
     this.keyPrefix = driver.keyPrefix;
     // Calls of one moment may be about different slots, so none travels with another.
     this.#connection = new Connection(driver, agenda, 1);
+    this.#acknowledgements = new Acknowledgements(driver, agenda);
     this.#plain = new Subscriptions(driver, agenda, random, events);
     this.#shard = new Subscriptions(new ShardDriver(driver), agenda, random, events);
     this.asking = new AskingClient(this);
@@ -55,6 +67,10 @@ class OneNode implements NodeClient {
     return this.#connection.run(call, timeoutMs);
   }
 
+  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure> {
+    return this.#acknowledgements.acknowledge(call, terms, timeoutMs);
+  }
+
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
     return this.#plain.listen(channel, wake, timeoutMs);
   }
@@ -65,6 +81,7 @@ class OneNode implements NodeClient {
 
   async close(): Promise<void> {
     this.#connection.close();
+    this.#acknowledgements.close();
     this.#plain.close();
     this.#shard.close();
   }
@@ -98,6 +115,10 @@ class AskingClient implements Client {
     return this.#node.run({ ...call, isAsking: true }, timeoutMs);
   }
 
+  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure> {
+    return this.#node.acknowledge({ ...call, isAsking: true }, terms, timeoutMs);
+  }
+
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
     return this.#node.listen(channel, wake, timeoutMs);
   }
@@ -122,6 +143,7 @@ class ShardDriver implements Driver {
     return {
       connect: () => wire.connect(),
       send: (call, isByText, isBusy) => wire.send(call, isByText, isBusy),
+      command: (args) => wire.command(args),
       subscribe: (channel) => wire.subscribeShard(channel),
       unsubscribe: (channel) => wire.unsubscribeShard(channel),
       hold: (isHeld) => wire.hold(isHeld),

@@ -3,6 +3,7 @@ import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
 import type { NodeAddress } from './node-address.ts';
 import { ignoreRefusal } from './reason.ts';
+import { scriptCommand } from './script-command.ts';
 import {
   CONNECT_MS_MAX,
   CONNECTION_NAME,
@@ -25,7 +26,7 @@ export interface NodeRedisClient {
   unref(): void;
 }
 
-type Options = Readonly<Record<string, unknown>>;
+export type Options = Readonly<Record<string, unknown>>;
 type MessageListener = (text: string, channel: string) => void;
 
 /** What we use of it. */
@@ -88,13 +89,16 @@ const COMMAND_OPTIONS = {
   typeMapping: undefined,
 };
 
-class NodeRedisWire implements NodeWire {
+export class NodeRedisWire implements NodeWire {
   readonly #client: NodeRedis;
   readonly #abort = new AbortController();
   readonly #onMessage: MessageListener;
 
-  constructor(caller: NodeRedis, socket: Options, events: WireEvents) {
+  /** `own` are further options that differ from the caller's, such as where to connect to. */
+  constructor(caller: NodeRedis, events: WireEvents, own: Options = {}) {
+    const socket = socketOptionsOf('socket' in own ? own : caller.options);
     this.#client = caller.duplicate({
+      ...own,
       ...OPTIONS,
       commandOptions: COMMAND_OPTIONS,
       // The signal ends a socket that is still connecting, which `destroy` forgets.
@@ -118,7 +122,7 @@ class NodeRedisWire implements NodeWire {
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
     // Right before it: the permission is good for the next command only. Without it the script is refused.
     if (call.isAsking === true) this.#client.sendCommand(['ASKING']).catch(() => {});
-    return this.#client.sendCommand(commandOf(call, isByText));
+    return this.#client.sendCommand(scriptCommand(call, isByText));
   }
 
   async subscribe(channel: string): Promise<void> {
@@ -170,7 +174,7 @@ class SharedNodeRedis implements SharedWire {
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return this.#client.sendCommand(commandOf(call, isByText), COMMAND_OPTIONS);
+    return this.#client.sendCommand(scriptCommand(call, isByText), COMMAND_OPTIONS);
   }
 }
 
@@ -189,7 +193,7 @@ class NodeRedisDriver implements NodeDriver {
 
   /** In the database of its options: the client does not tell which one its owner has selected since. */
   dial(events: WireEvents): NodeWire {
-    return new NodeRedisWire(this.#client, this.#socket, events);
+    return new NodeRedisWire(this.#client, events, { socket: this.#socket });
   }
 
   /** A key prefix is no obstacle here: it is put on typed commands only, and we send raw ones. */
@@ -208,13 +212,6 @@ export function driveNodeRedis(client: object): NodeDriver {
 /** A connection like that of a client, to another address. */
 export function driveNodeRedisTo(client: NodeRedis, { host, port }: NodeAddress): NodeDriver {
   return new NodeRedisDriver(client, { ...socketOptionsOf(client.options), host, port });
-}
-
-function commandOf({ script, keys, args }: ScriptCall, isByText: boolean): string[] {
-  const count = String(keys.length);
-  return isByText
-    ? ['EVAL', script.source, count, ...keys, ...args]
-    : ['EVALSHA', script.sha, count, ...keys, ...args];
 }
 
 export function socketOptionsOf(options: Options | undefined): Options {

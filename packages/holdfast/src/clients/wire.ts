@@ -1,5 +1,5 @@
 /**
- * What the two kinds of Redis client have in common, once their manners are taken off: a `Wire` is one
+ * What the kinds of Redis client have in common, once their manners are taken off: a `Wire` is one
  * connection, a `Driver` knows how to make one from the caller's client. Everything above is written once.
  */
 import type { ScriptCall } from './client.ts';
@@ -17,6 +17,8 @@ export interface Sender {
 export interface Wire extends Sender {
   /** Resolves when the server has let us in, in the right database. Rejects with why not. */
   connect(): Promise<void>;
+  /** Any command, answered in whatever shape the client gives. */
+  command(args: readonly string[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
   /** Whether the socket keeps the process alive. It does at first. */
@@ -35,8 +37,6 @@ export interface WireEvents {
 
 /** One connection to a node of a cluster: it can be asked about the cluster, and hears the channels of its shard. */
 export interface NodeWire extends Wire {
-  /** Any command, answered in whatever shape the client gives. */
-  command(args: readonly string[]): Promise<unknown>;
   subscribeShard(channel: string): Promise<unknown>;
   unsubscribeShard(channel: string): Promise<unknown>;
 }
@@ -57,6 +57,8 @@ export interface Driver {
   /** Which client, where. No secrets. */
   readonly description: string;
   readonly keyPrefix: string;
+  /** Whether a lost connection is made again without a word, so that nobody can count them. @default false */
+  readonly reconnectsSilently?: boolean;
   /** Makes a connection like the caller's. Nothing is sent before `connect`. */
   dial(events: WireEvents): Wire;
   /** The caller's own connection. Throws a `LockConfigError` when it cannot be shared safely. */

@@ -62,6 +62,13 @@ export class Bid {
     return taken;
   }
 
+  /** It was granted and does not count. It is released before anybody hears of it. */
+  undo(): void {
+    const { terms, strays } = this.take();
+    const left = { ...strays, count: strays.count + 1 };
+    this.#session.topology.lateReleases.add(this.#protocol, terms, left);
+  }
+
   /** Nobody wants it any more: what may have been granted is released. */
   withdraw(): void {
     const mayExist = this.#mayExist && this.#terms !== null;

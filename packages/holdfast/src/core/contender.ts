@@ -15,11 +15,14 @@ import { Backoff } from './backoff.ts';
 import { Bid } from './bid.ts';
 import { detached } from './detached.ts';
 import { acquireError } from './failures.ts';
-import type { Owner } from './owner.ts';
+import type { LeaseHandle } from './lease.ts';
 import type { Session } from './session.ts';
 import type { Waiter } from './waiter.ts';
 import type { WaiterQueue } from './waiter-queue.ts';
 import { Wakeup } from './wakeup.ts';
+
+/** A caller of this process that wants the lease. */
+export type Entrant = Waiter<LeaseHandle | null>;
 
 export type Granted = Extract<AcquireResult, { is: 'granted' }>;
 type NotGranted = Exclude<AcquireResult, Granted>;
@@ -28,7 +31,7 @@ type Held = Extract<AcquireResult, { is: 'held' }>;
 /** Whom the contender works for. */
 export interface ContenderHost {
   /** It is ours. The waiter is the first in the queue. */
-  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>, strays: Strays): void;
+  granted(granted: Granted, terms: HoldTerms, waiter: Entrant, strays: Strays): void;
   /** Nobody wants it any more. */
   gaveUp(): void;
 }
@@ -45,7 +48,7 @@ const ATTEMPT_MS_MIN = 250;
 export class Contender {
   readonly #session: Session;
   readonly #protocol: Protocol;
-  readonly #queue: WaiterQueue<Owner | null>;
+  readonly #queue: WaiterQueue<LeaseHandle | null>;
   readonly #host: ContenderHost;
   readonly #bid: Bid;
   #wakeup: Wakeup | null = null;
@@ -56,7 +59,12 @@ export class Contender {
   #outageSinceMs: number | null = null;
   #splitVotes = 0;
 
-  constructor(session: Session, protocol: Protocol, queue: WaiterQueue<Owner | null>, host: ContenderHost) {
+  constructor(
+    session: Session,
+    protocol: Protocol,
+    queue: WaiterQueue<LeaseHandle | null>,
+    host: ContenderHost,
+  ) {
     this.#session = session;
     this.#protocol = protocol;
     this.#queue = queue;
@@ -128,6 +136,7 @@ export class Contender {
   #isGranted(result: AcquireResult): result is Granted {
     this.#isAttempting = false;
     if (result.is === 'granted') return true;
+    if (result.is === 'refused' && result.wasGranted === true) this.#bid.undo();
     if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
       this.#bid.noteUnanswered();
     }
@@ -197,7 +206,7 @@ export class Contender {
     if (isHopeless || isStranger || isOver) return this.#rejectAll(result);
     // One attempt, but an answer that was lost is asked for again while its time lasts.
     const isLost = result.is === 'unknown' && result.servers.some(({ kind }) => kind !== 'late');
-    const isOut = (waiter: Waiter<Owner | null>): boolean => !isLost || waiter.elapsedMs >= callTimeoutMs;
+    const isOut = (waiter: Entrant): boolean => !isLost || waiter.elapsedMs >= callTimeoutMs;
     for (const waiter of this.#queue.takeTries(isOut)) {
       waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
     }
@@ -237,7 +246,7 @@ export class Contender {
   }
 
   /** A wait that runs out ends at once, except the head's while an attempt is under way: that answer still counts. */
-  armTimeout(waiter: Waiter<Owner | null>): void {
+  armTimeout(waiter: Entrant): void {
     waiter.armTimeout(() => {
       if (this.#isAttempting && waiter === this.#queue.head) waiter.isOverdue = true;
       else waiter.reject(this.#endOfWait(waiter));
@@ -245,7 +254,7 @@ export class Contender {
   }
 
   /** What the last attempt said; unless the connection was lost since, which makes it yesterday's news. */
-  #endOfWait(waiter: Waiter<Owner | null>): LockError {
+  #endOfWait(waiter: Entrant): LockError {
     const servers = this.#last?.is === 'held' ? this.#session.topology.outageOf(this.#protocol.key) : [];
     const last: NotGranted | null =
       servers.length > 0 ? { is: 'refused', servers, isPassing: true, isCertain: true } : this.#last;

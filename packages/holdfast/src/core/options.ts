@@ -1,10 +1,13 @@
 /** What callers may choose, checked once at the border; behind it the types are trusted. */
+import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
+import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { describe } from './describe.ts';
 import type { Lease } from './lease.ts';
 import { checkName } from './name.ts';
 import { type Random, systemRandom } from './random.ts';
+import { type ReplicaOptions, resolveReplicas } from './replicas.ts';
 
 /**
  * Redisson's default, so that mixed fleets behave alike. A crashed owner blocks the others for at most this long;
@@ -88,6 +91,8 @@ export interface LocksOptions {
   readonly restartGuardMs?: number;
   /** Of several servers: after how many split votes in a row an acquisition gives up. @default 100 */
   readonly splitVotesMax?: number;
+  /** Of a server with replicas: how many of them must have a lock before it counts. @default none */
+  readonly replicas?: ReplicaOptions;
   /**
    * Of a cluster: which channels wake waiters. `auto` does as Redisson does: those of the shards, where the servers
    * have them. `both` speaks and listens on both, for fleets that do not agree. @default 'auto'
@@ -102,13 +107,15 @@ export interface LocksOptions {
 }
 
 export type ResolvedLocksOptions = Required<
-  Omit<LocksOptions, 'application' | 'nodeTimeoutMs' | 'restartGuardMs'>
+  Omit<LocksOptions, 'application' | 'nodeTimeoutMs' | 'restartGuardMs' | 'replicas'>
 > & {
   readonly application: string | undefined;
   /** Null: by the lease. */
   readonly nodeTimeoutMs: number | null;
   /** Null: the longest lease used. */
   readonly restartGuardMs: number | null;
+  /** Null: nobody waits for them. */
+  readonly replicas: ReplicaTerms | null;
 };
 
 export interface AcquireOptions {
@@ -139,42 +146,10 @@ export interface ResolvedAcquireOptions {
   readonly isTry: boolean;
 }
 
-function integerWithin(value: unknown, name: string, min: number, max: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
-    throw new LockConfigError(
-      `expected ${name} to be an integer from ${min} to ${max}, got ${describe(value)}`,
-    );
-  }
-  return value;
-}
-
-function ofType<Type extends 'boolean' | 'string'>(
-  value: unknown,
-  name: string,
-  type: Type,
-): Type extends 'boolean' ? boolean : string {
-  // `typeof` has proved the type that the conditional names; the compiler cannot connect the two.
-  if (typeof value === type) return value as Type extends 'boolean' ? boolean : string;
-  throw new LockConfigError(`expected ${name} to be a ${type}, got ${describe(value)}`);
-}
-
 const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
-
-function oneOf<Value extends string>(value: unknown, name: string, values: readonly Value[]): Value {
-  const found = values.find((one) => one === value);
-  if (found !== undefined) return found;
-  const expected = values.map((one) => `'${one}'`).join(', ');
-  throw new LockConfigError(`expected ${name} to be one of ${expected}, got ${describe(value)}`);
-}
 
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, 1, LEASE_MS_MAX);
-}
-
-function checkObject(options: unknown, what: string): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LockConfigError(`expected ${what} to be an object, got ${describe(options)}`);
-  }
 }
 
 const LOCKS_OPTIONS = new Set([
@@ -190,32 +165,27 @@ const LOCKS_OPTIONS = new Set([
   'nodeTimeoutMs',
   'restartGuardMs',
   'splitVotesMax',
+  'replicas',
   'pubsub',
   'shareConnection',
   'clock',
   'random',
 ]);
 
-function checkKnown(options: object, known: ReadonlySet<string>, what: string): void {
-  for (const key of Object.keys(options)) {
-    if (known.has(key)) continue;
-    throw new LockConfigError(`expected ${what} among ${[...known].join(', ')}, got ${describe(key)}`);
-  }
-}
-
 export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions {
   checkObject(options, 'the options of Locks');
   checkKnown(options, LOCKS_OPTIONS, 'an option of Locks');
   const timerMsMax = 2 ** 31 - 1;
+  const callTimeoutMs = integerWithin(
+    options.callTimeoutMs ?? CALL_TIMEOUT_MS_DEFAULT,
+    'callTimeoutMs',
+    1,
+    timerMsMax,
+  );
   return {
     prefix: ofType(options.prefix ?? '', 'prefix', 'string'),
     leaseMs: checkLeaseMs(options.leaseMs ?? LEASE_MS_DEFAULT),
-    callTimeoutMs: integerWithin(
-      options.callTimeoutMs ?? CALL_TIMEOUT_MS_DEFAULT,
-      'callTimeoutMs',
-      1,
-      timerMsMax,
-    ),
+    callTimeoutMs,
     handovers: integerWithin(options.handovers ?? HANDOVERS_DEFAULT, 'handovers', 0, HANDOVERS_MAX),
     handoverMs: integerWithin(options.handoverMs ?? HANDOVER_MS_DEFAULT, 'handoverMs', 0, timerMsMax),
     fenceTtlMs: integerWithin(
@@ -242,6 +212,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
       0,
       timerMsMax,
     ),
+    replicas: options.replicas === undefined ? null : resolveReplicas(options.replicas, callTimeoutMs),
     pubsub: oneOf(options.pubsub ?? 'auto', 'pubsub', PUBSUBS),
     shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,

@@ -16,10 +16,11 @@
 import { LockClosedError, LockLostError, type LossReason } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { HoldTerms, Protocol, ReleaseResult, Strays } from '../topologies/topology.ts';
-import { Contender, type ContenderHost, type Granted } from './contender.ts';
+import { Contender, type ContenderHost, type Entrant, type Granted } from './contender.ts';
 import { detached } from './detached.ts';
 import { acquireError, crowdError, quoted, releaseError } from './failures.ts';
 import { Hold, type HoldWarden } from './hold.ts';
+import { LeaseHandle } from './lease.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
@@ -37,8 +38,9 @@ type Phase = 'idle' | 'seeking' | 'held' | 'turning';
 export class Turnstile implements HoldWarden, ContenderHost {
   readonly protocol: Protocol;
   readonly #session: Session;
-  readonly #queue = new WaiterQueue<Owner | null>();
-  readonly #contender: Contender;
+  readonly #queue = new WaiterQueue<LeaseHandle | null>();
+  /** While it is sought or waited for. A lease that nobody waits for does without, for the memory of thousands. */
+  #contender: Contender | null = null;
   #phase: Phase = 'idle';
   #hold: Hold | null = null;
   #yieldUntilMs = 0;
@@ -46,7 +48,6 @@ export class Turnstile implements HoldWarden, ContenderHost {
   constructor(session: Session, protocol: Protocol) {
     this.#session = session;
     this.protocol = protocol;
-    this.#contender = new Contender(session, protocol, this.#queue, this);
   }
 
   get hold(): Hold | null {
@@ -57,14 +58,14 @@ export class Turnstile implements HoldWarden, ContenderHost {
     return this.#phase === 'idle';
   }
 
-  /** Resolves to the caller's ownership; to null for a try that found it taken. */
-  enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
+  /** Resolves to the caller's lease; to null for a try that found it taken. */
+  enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     if (options.isTry && this.#isTaken()) return this.#tryWhileTaken();
     if (this.#queue.size >= WAITERS_MAX) return Promise.reject(crowdError(this.protocol));
-    const waiter = new Waiter<Owner | null>(this.#session.agenda, this.protocol, options, startedMs);
+    const waiter: Entrant = new Waiter(this.#session.agenda, this.protocol, options, startedMs);
     this.#queue.push(waiter);
     if (this.#phase === 'idle') this.#seek(options.isTry ? 0 : this.#yieldUntilMs);
-    else if (!options.isTry) this.#contender.armTimeout(waiter);
+    else if (!options.isTry) this.#contend().armTimeout(waiter);
     return waiter.promise;
   }
 
@@ -134,9 +135,21 @@ export class Turnstile implements HoldWarden, ContenderHost {
     if (this.#hold !== null) this.holdLost(this.#hold, 'closed');
   }
 
+  #contend(): Contender {
+    this.#contender ??= new Contender(this.#session, this.protocol, this.#queue, this);
+    return this.#contender;
+  }
+
+  /** Nobody waits, so nobody listens. */
+  #dismiss(): void {
+    this.#contender?.stopListening();
+    this.#contender = null;
+    this.#queue.onEmpty = null;
+  }
+
   #seek(pauseUntilMs: number): void {
     this.#phase = 'seeking';
-    this.#contender.seek(pauseUntilMs === 0 ? 0 : pauseUntilMs - this.#session.agenda.clock.monotonicMs());
+    this.#contend().seek(pauseUntilMs === 0 ? 0 : pauseUntilMs - this.#session.agenda.clock.monotonicMs());
   }
 
   /** The contender's word that nobody waits any more; also when a hold ends with nobody waiting. */
@@ -150,27 +163,27 @@ export class Turnstile implements HoldWarden, ContenderHost {
     if (this.#queue.head !== null) {
       this.#seek(pauseUntilMs);
     } else {
-      this.#contender.stopListening();
+      this.#dismiss();
       this.gaveUp();
     }
   }
 
   /** Whether a try cannot be the next attempt. It can when those that the contender is out for have all left. */
   #isTaken(): boolean {
-    if (this.#phase === 'seeking') return !this.#contender.isAttempting && this.#queue.head !== null;
+    if (this.#phase === 'seeking') return this.#contender?.isAttempting !== true && this.#queue.head !== null;
     return this.#phase !== 'idle';
   }
 
   /** A try that cannot be the next attempt: answered by what is known. */
   async #tryWhileTaken(): Promise<null> {
-    const { last } = this.#contender;
+    const last = this.#contender?.last ?? null;
     const isOutage = this.#phase === 'seeking' && last !== null && last.is !== 'held';
     if (isOutage) throw acquireError(this.protocol, last, 0);
     return null;
   }
 
   /** The contender's word that the lock is ours. */
-  granted(granted: Granted, terms: HoldTerms, waiter: Waiter<Owner | null>, strays: Strays): void {
+  granted(granted: Granted, terms: HoldTerms, waiter: Entrant, strays: Strays): void {
     const { handovers } = this.#session.options;
     const hold = new Hold({
       protocol: this.protocol,
@@ -192,14 +205,14 @@ export class Turnstile implements HoldWarden, ContenderHost {
     else this.#serveOnPresentLease(hold, waiter);
   }
 
-  #serve(hold: Hold, waiter: Waiter<Owner | null>): void {
+  #serve(hold: Hold, waiter: Entrant): void {
     const owner = new Owner(hold, hold.takeFence(), null);
     hold.owner = owner;
     hold.count = 1;
     this.#phase = 'held';
-    waiter.resolve(owner);
+    waiter.resolve(new LeaseHandle(owner, this.#session));
     for (const late of this.#queue.takeTries()) late.resolve(null);
-    if (this.#queue.head === null) this.#contender.stopListening();
+    if (this.#queue.head === null) this.#dismiss();
   }
 
   #mayHandOver(hold: Hold): boolean {
@@ -212,14 +225,14 @@ export class Turnstile implements HoldWarden, ContenderHost {
     );
   }
 
-  #handOver(hold: Hold, next: Waiter<Owner | null>): void {
+  #handOver(hold: Hold, next: Entrant): void {
     hold.handoversLeft -= 1;
     if (!next.options.renew) return void this.#restart(hold, next);
     this.#serveOnPresentLease(hold, next);
   }
 
   /** A caller that renews takes what is left; its own lease takes effect with the next renewal. */
-  #serveOnPresentLease(hold: Hold, waiter: Waiter<Owner | null>): void {
+  #serveOnPresentLease(hold: Hold, waiter: Entrant): void {
     const { leaseMs, renew } = waiter.options;
     if (hold.renews !== renew || hold.leaseMs !== leaseMs) {
       hold.renews = renew;
@@ -230,7 +243,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
   }
 
   /** A caller with a fixed lease gets the whole of it: one script states it anew. */
-  async #restart(hold: Hold, waiter: Waiter<Owner | null>): Promise<void> {
+  async #restart(hold: Hold, waiter: Entrant): Promise<void> {
     this.#phase = 'turning';
     hold.renews = false;
     const result = await this.#session.renewal.restate(hold, waiter.options.leaseMs);
@@ -247,11 +260,11 @@ export class Turnstile implements HoldWarden, ContenderHost {
     this.#session.forgetHold(hold, false);
     if (this.#hold === hold) this.#hold = null;
     const isAlone = this.#queue.head === null;
-    const ownListeners = this.#contender.isListening ? 1 : 0;
+    const ownListeners = this.#contender?.isListening === true ? 1 : 0;
     // A caller that comes now may contend at once: its request travels behind this one.
     if (isAlone) {
       this.#phase = 'idle';
-      this.#contender.stopListening();
+      this.#dismiss();
     } else this.#phase = 'turning';
     const result = await releasing;
     if (result.is === 'released' && result.receivers > ownListeners) {

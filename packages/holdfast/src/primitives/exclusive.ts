@@ -80,27 +80,34 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     return new LockLostError(`${why}; ${did}`, details);
   }
 
-  async #acquire(options: AcquireOptions | undefined, isTry: boolean): Promise<Proof | null> {
-    const resolved =
-      options === undefined
-        ? this.#session.plainOptions
-        : resolveAcquireOptions(options, this.#session.options, isTry);
-    if (resolved.signal?.aborted) throw resolved.signal.reason;
-    const startedMs = this.#session.agenda.clock.monotonicMs();
-    if (!telemetry.tracesAcquires) return this.#lease(await this.#enter(resolved, startedMs));
+  /** Not async: a caller that waits would pay for another promise, and there may be thousands of them. */
+  #acquire(options: AcquireOptions | undefined, isTry: boolean): Promise<Proof | null> {
+    try {
+      const resolved =
+        options === undefined
+          ? this.#session.plainOptions
+          : resolveAcquireOptions(options, this.#session.options, isTry);
+      if (resolved.signal?.aborted) throw resolved.signal.reason;
+      const startedMs = this.#session.agenda.clock.monotonicMs();
+      const entering = telemetry.tracesAcquires
+        ? this.#enterTraced(resolved, startedMs)
+        : this.#enter(resolved, startedMs);
+      // The handle has a fence exactly when the protocol is fenced, which is what `Proof` says.
+      return entering as Promise<unknown> as Promise<Proof | null>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #enterTraced(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     return telemetry.acquire(this.#protocol, this.#session.id, async (trace) => {
-      const owner = await this.#enter(resolved, startedMs);
-      if (trace !== null) trace.fence = owner?.fence;
-      return this.#lease(owner);
+      const lease = await this.#enter(options, startedMs);
+      if (trace !== null) trace.fence = lease?.fence;
+      return lease;
     });
   }
 
-  #lease(owner: Owner | null): Proof | null {
-    // The handle has a fence exactly when the protocol is fenced, which is what `Proof` says.
-    return owner === null ? null : (new LeaseHandle(owner, this.#session) as unknown as Proof);
-  }
-
-  #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
+  #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     const above = this.#ownerAbove(options);
     // Also while closing: an owner in its grace may need its own lock again to finish.
     if (above !== null) return this.#enterBelow(above, options, startedMs);
@@ -108,9 +115,14 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     return this.#session.turnstile(this.#protocol).enter(options, startedMs);
   }
 
-  async #enterBelow(above: Owner, options: ResolvedAcquireOptions, startedMs: number): Promise<Owner | null> {
+  async #enterBelow(
+    above: Owner,
+    options: ResolvedAcquireOptions,
+    startedMs: number,
+  ): Promise<LeaseHandle | null> {
     const owner = await this.enterAgain(this.#session, above, options, startedMs);
-    if (owner !== ENDED) return owner;
+    if (owner === null) return null;
+    if (owner !== ENDED) return new LeaseHandle(owner, this.#session);
     // The owner above has released meanwhile: this one comes in by the front door. It may have aborted on the way,
     // between one queue and the other, where nobody listened.
     if (options.signal?.aborted) {

@@ -804,7 +804,7 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
 
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: 'e42d16832735efb36611beae3ec63828570d08b2',
+  sha: 'eace423cdc448a6c65bfbb1fd67defe2274227dd',
   source:
     '#!lua flags=allow-oom\n' +
     'local RENEWED = 7\n' +
@@ -818,8 +818,9 @@ const lockRenewText: ScriptText = {
     "  local mine = redis.pcall('HEXISTS', lock, holder)\n" +
     '  if mine == 1 then\n' +
     "    mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')\n" +
-    "    if mine == 0 then mine = redis.pcall('PEXPIRE', lock, lease_ms, 'NX') end\n" +
-    '    if mine == 0 then mine = 1 end\n' +
+    '    if mine == 0 then\n' +
+    "      mine = redis.pcall('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease_ms)))\n" +
+    '    end\n' +
     '  end\n' +
     '  if mine == 1 then\n' +
     '    outcomes[i] = RENEWED\n' +
@@ -1109,7 +1110,7 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
 
 const mutexRenewText: ScriptText = {
   name: 'mutex.renew',
-  sha: '3ef43b0169ca37a7573e932f6958dd3aa5ea1e44',
+  sha: 'f5673ab0fb71bf525c3b94c3af336a824b2431ee',
   source:
     '#!lua flags=allow-oom\n' +
     'local RENEWED = 7\n' +
@@ -1123,8 +1124,9 @@ const mutexRenewText: ScriptText = {
     "  local owner = redis.pcall('GET', mutex)\n" +
     '  if owner == token then\n' +
     "    owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')\n" +
-    "    if owner == 0 then owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'NX') end\n" +
-    '    if owner == 0 then owner = 1 end\n' +
+    '    if owner == 0 then\n' +
+    "      owner = redis.pcall('PEXPIRE', mutex, math.max(redis.call('PTTL', mutex), tonumber(lease_ms)))\n" +
+    '    end\n' +
     '  end\n' +
     '  if owner == 1 then\n' +
     '    outcomes[i] = RENEWED\n' +

@@ -3,6 +3,7 @@ import { adaptClient, adaptCluster, type RedisClient } from '../clients/adapt.ts
 import type { Agenda } from '../core/agenda.ts';
 import type { ResolvedLocksOptions } from '../core/options.ts';
 import { LockConfigError } from '../errors.ts';
+import { AcknowledgedTopology } from './acknowledged.ts';
 import { ClusterTopology } from './cluster.ts';
 import { ClusterNodes } from './cluster-nodes.ts';
 import { QuorumTopology } from './quorum.ts';
@@ -23,10 +24,19 @@ export function topologyOf(
   checkPubSub(options);
   const terms = { agenda, random, shareConnection, bundleMax };
   if (!isSeveral(clients)) {
-    return new SingleTopology(adaptClient(clients, terms), agenda, options);
+    const client = adaptClient(clients, terms);
+    const single = new SingleTopology(client, agenda, options);
+    if (options.replicas === null) return single;
+    return new AcknowledgedTopology(single, client, options.replicas, agenda.clock);
   }
-  checkSeveral(clients, shareConnection);
+  checkSeveral(clients, options);
   const adapted = clients.map((client) => adaptClient(client, terms));
+  const silent = adapted.find(({ reconnectsSilently }) => reconnectsSilently);
+  if (silent !== undefined) {
+    throw new LockConfigError(
+      `expected clients that tell a lost connection, got ${silent.description}: a restart of a server shows as a new connection, and this client does not tell`,
+    );
+  }
   const prefixes = [...new Set(adapted.map(({ keyPrefix }) => JSON.stringify(keyPrefix)))];
   if (prefixes.length > 1) {
     throw new LockConfigError(`expected clients with one keyPrefix, got ${prefixes.join(' and ')}`);
@@ -52,7 +62,10 @@ function isSeveral(clients: RedisClient | readonly RedisClient[]): clients is re
   return Array.isArray(clients);
 }
 
-function checkSeveral(clients: readonly RedisClient[], shareConnection: boolean): void {
+function checkSeveral(
+  clients: readonly RedisClient[],
+  { shareConnection, replicas }: ResolvedLocksOptions,
+): void {
   if (clients.length === 0) throw new LockConfigError('expected at least one client, got an empty array');
   for (const [i, client] of clients.entries()) {
     const first = clients.indexOf(client);
@@ -64,6 +77,11 @@ function checkSeveral(clients: readonly RedisClient[], shareConnection: boolean)
   if (shareConnection) {
     throw new LockConfigError(
       'expected shareConnection to be false with several clients, got true: a restart of a server shows as a new connection, and a shared client does not tell',
+    );
+  }
+  if (replicas !== null) {
+    throw new LockConfigError(
+      'expected no replicas with several clients, got some: a majority of servers is what outlives one of them there',
     );
   }
   if (clients.length % 2 === 0) {

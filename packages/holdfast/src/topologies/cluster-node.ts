@@ -1,33 +1,44 @@
 /** One node of a cluster that we talk to: like one server, with a clock of its own. */
-import type { CallFailure, StopListening, Wake } from '../clients/client.ts';
+import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../clients/client.ts';
 import type { NodeAddress } from '../clients/node-address.ts';
 import type { NodeClient } from '../clients/node-client.ts';
 import type { Agenda } from '../core/agenda.ts';
+import { AcknowledgedTopology } from './acknowledged.ts';
 import type { LateReleasesOptions } from './late-releases.ts';
 import { ServerClock } from './server-clock.ts';
 import { SingleTopology } from './single.ts';
-import type { PubSub } from './topology.ts';
+import type { PubSub, Topology } from './topology.ts';
+
+export interface ClusterNodeOptions extends LateReleasesOptions {
+  /** How many of its replicas must have a lock before it counts; null: none. */
+  readonly replicas: ReplicaTerms | null;
+}
 
 export class ClusterNode {
   readonly address: NodeAddress;
   readonly client: NodeClient;
-  readonly server: SingleTopology;
+  readonly server: Topology;
   /** For calls that another node has sent here. */
-  readonly askedServer: SingleTopology;
+  readonly askedServer: Topology;
 
   constructor(
     address: NodeAddress,
     client: NodeClient,
     agenda: Agenda,
-    options: LateReleasesOptions,
+    options: ClusterNodeOptions,
     how: PubSub,
   ) {
     this.address = address;
     this.client = client;
     // Servers have clocks of their own: what one has told of its time means nothing to another.
     const settings = { serverClock: new ServerClock(), how };
-    this.server = new SingleTopology(client, agenda, options, settings);
-    this.askedServer = new SingleTopology(client.asking, agenda, options, settings);
+    const serve = (way: Client): Topology => {
+      const single = new SingleTopology(way, agenda, options, settings);
+      if (options.replicas === null) return single;
+      return new AcknowledgedTopology(single, way, options.replicas, agenda.clock);
+    };
+    this.server = serve(client);
+    this.askedServer = serve(client.asking);
   }
 
   /** Whether it was there and is not any more. One that nobody has needed yet is not lost. */

@@ -7,12 +7,11 @@ import { nodeClient } from '../clients/node-client.ts';
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { detached } from '../core/detached.ts';
 import type { Random } from '../core/random.ts';
-import { ClusterNode } from './cluster-node.ts';
-import type { LateReleasesOptions } from './late-releases.ts';
+import { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
 import { SlotMap } from './slot-map.ts';
 import type { PubSub } from './topology.ts';
 
-export interface ClusterOptions extends LateReleasesOptions {
+export interface ClusterOptions extends ClusterNodeOptions {
   readonly random: Random;
   readonly pubsub: PubSub | 'auto';
 }

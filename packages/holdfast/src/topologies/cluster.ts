@@ -16,7 +16,6 @@ import type { ClusterNodes } from './cluster-nodes.ts';
 import { LateReleases, type LateReleasesOptions } from './late-releases.ts';
 import { type Refusal, redirectionOf } from './redirection.ts';
 import { isPassingWord } from './reply-words.ts';
-import type { SingleTopology } from './single.ts';
 import type {
   AcquireResult,
   HoldTerms,
@@ -35,12 +34,15 @@ import type {
 /** Two nodes that send us to each other are both wrong, and will agree in a moment. */
 const REDIRECTIONS_MAX = 16;
 
+/** With less time left a certain refusal is worth more than a call whose answer would not come in time. */
+const FOLLOW_MS_MIN = 10;
+
 /** The pauses between attempts at keys that are on both sides of a moving slot. */
 const AGAIN_MS_MIN = 10;
 const AGAIN_MS_MAX = 100;
 
 /** What a call became of, and the refusal in it that may be a redirection. */
-type Attempt<Result> = (server: SingleTopology, leftMs: number) => Promise<Result>;
+type Attempt<Result> = (server: Topology, leftMs: number) => Promise<Result>;
 type RefusalIn<Result> = (result: Result) => Refusal | undefined;
 
 export class ClusterTopology implements Topology, Shards {
@@ -82,7 +84,7 @@ export class ClusterTopology implements Topology, Shards {
   outageOf(key: string): readonly ServerFailure[] {
     const node = this.#nodes.ownerOf(slotOf(key));
     if (node === null || !node.isLost) return [];
-    return node.server.outageOf();
+    return node.server.outageOf(key);
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
@@ -92,7 +94,9 @@ export class ClusterTopology implements Topology, Shards {
       (server, leftMs) => server.acquire(protocol, terms, leftMs),
       (result) => {
         if (result.is === 'unknown') return result.servers[0];
-        return result.is === 'refused' && result.isCertain ? result.servers[0] : undefined;
+        // What was granted and does not count is given back first, wherever it would have to go.
+        if (result.is !== 'refused' || !result.isCertain || result.wasGranted === true) return undefined;
+        return result.servers[0];
       },
       (failure) => {
         const isPassing = failure.kind === 'unreachable' || isPassingWord(failure.word);
@@ -233,7 +237,7 @@ export class ClusterTopology implements Topology, Shards {
     let againMs = AGAIN_MS_MIN;
     for (let steps = 0; steps < REDIRECTIONS_MAX; steps += 1) {
       const leftMs = giveUpMs - this.#nowMs();
-      if (node === null || leftMs <= 0) break;
+      if (node === null || leftMs <= (result === undefined ? 0 : FOLLOW_MS_MIN)) break;
       result = await attempt(isAsked ? node.askedServer : node.server, leftMs);
       const refusal = refusalIn(result);
       if (refusal === undefined) return result;

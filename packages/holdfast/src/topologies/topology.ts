@@ -99,6 +99,8 @@ export type AcquireResult =
       /** Whether it may help to ask again. */
       readonly isPassing: boolean;
       readonly isCertain: boolean;
+      /** The server has granted it, and that does not count: it must be given back, and its holder never used again. */
+      readonly wasGranted?: boolean;
     }
   /** It may have happened: repeat it under the same holder, or release that holder. */
   | { readonly is: 'unknown'; readonly servers: readonly ServerFailure[] };

@@ -2,14 +2,17 @@ import { Redis as Ioredis6, Cluster as Ioredis6Cluster } from 'ioredis';
 import { Redis as Ioredis5, Cluster as Ioredis5Cluster } from 'ioredis-5';
 import * as nodeRedis6 from 'redis';
 import * as nodeRedis5 from 'redis-5';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { adaptClient } from '../../src/clients/adapt.ts';
 import { CLIENT, type Client } from '../../src/clients/client.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { LockConfigError } from '../../src/errors.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import type { CallerOptions } from './caller.ts';
 import { FLAVOURS } from './flavours.ts';
+import { IOREDIS } from './ioredis-flavours.ts';
+import { NODE_REDIS } from './node-redis-flavours.ts';
 
 const LAZY = { lazyConnect: true };
 const CLUSTER = { rootNodes: [{ url: 'redis://127.0.0.1:1' }] };
@@ -36,13 +39,17 @@ describe('a client handed in', () => {
 
   test.each(FLAVOURS)(
     'of $name is adapted, and described by its library and address',
-    ({ make, library }) => {
-      expect(adapt(make({ port: 4321 }).client).description).toBe(`${library} 127.0.0.1:4321`);
-      expect(adapt(make({ port: 4321, path: '/run/redis.sock' }).client).description).toBe(
-        `${library} /run/redis.sock`,
-      );
+    async ({ make, library, hasPath, hasUrl }) => {
+      const described = async (options: CallerOptions): Promise<string> => {
+        const caller = await make(options);
+        onTestFinished(() => caller.end());
+        return adapt(caller.client).description;
+      };
+      expect(await described({ port: 4321 })).toBe(`${library} 127.0.0.1:4321`);
+      const path = '/run/redis.sock';
+      if (hasPath) expect(await described({ port: 4321, path })).toBe(`${library} ${path}`);
       const url = 'redis://ann:secret@127.0.0.1:4321/2';
-      expect(adapt(make({ port: 1, url }).client).description).toBe(`${library} 127.0.0.1:4321`);
+      if (hasUrl) expect(await described({ port: 1, url })).toBe(`${library} 127.0.0.1:4321`);
     },
   );
 
@@ -51,7 +58,19 @@ describe('a client handed in', () => {
     expect(adapt(client).description).toBe('ioredis by sentinel primary');
   });
 
-  test.each(FLAVOURS.filter(({ hasKeyPrefix }) => hasKeyPrefix))(
+  test('that is a sentinel of node-redis 6 is described by the name of the primary, and tells its key prefix', () => {
+    const client = adapt(nodeRedis6.createSentinel({ ...SENTINEL, keyPrefix: 'app:' }));
+    expect(client.description).toBe('node-redis by sentinel primary');
+    expect(client.keyPrefix).toBe('app:');
+  });
+
+  test('that is a sentinel of node-redis 6 cannot be shared', () => {
+    const share = (): Client => adapt(nodeRedis6.createSentinel(SENTINEL), true);
+    expect(share).toThrow(LockConfigError);
+    expect(share).toThrow('expected a client of one server for shareConnection, got a node-redis sentinel');
+  });
+
+  test.each([...IOREDIS, ...NODE_REDIS].filter(({ hasKeyPrefix }) => hasKeyPrefix))(
     'of $name tells its key prefix, unless that is a Buffer, which is refused',
     ({ make }) => {
       expect(adapt(make({ port: 1, keyPrefix: 'app:' }).client).keyPrefix).toBe('app:');
@@ -84,13 +103,17 @@ describe('a client handed in', () => {
     ['an ioredis pipeline', new Ioredis5(LAZY).multi()],
     ['a node-redis cluster; expected clients of single servers here', nodeRedis6.createCluster(CLUSTER)],
     ['a node-redis cluster; expected clients of single servers here', nodeRedis5.createCluster(CLUSTER)],
-    ['a node-redis sentinel; hand in a client of the primary', nodeRedis6.createSentinel(SENTINEL)],
-    ['a node-redis sentinel; hand in a client of the primary', nodeRedis5.createSentinel(SENTINEL)],
+    [
+      'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6',
+      nodeRedis5.createSentinel(SENTINEL),
+    ],
     ['a node-redis pool', nodeRedis6.createClientPool()],
     ['a node-redis multi', nodeRedis6.createClient().multi()],
     ['a node-redis multi', nodeRedis5.createClient().multi()],
   ])('that is %s is refused with these words', (words, client) => {
     expect(() => adapt(client)).toThrow(LockConfigError);
-    expect(() => adapt(client)).toThrow(`expected an ioredis or node-redis client, got ${words}`);
+    expect(() => adapt(client)).toThrow(
+      `expected a client of ioredis, node-redis, iovalkey or GLIDE, got ${words}`,
+    );
   });
 });

@@ -1,10 +1,11 @@
 /** How a server is reached: whatever the caller's client was told, ours knows too. */
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../../src/clients/client.ts';
+import { makeCertificates } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { ask, askAll } from '../support/raw-redis.ts';
 import { guardProcess } from '../support/reaper.ts';
@@ -34,7 +35,7 @@ describe('a server behind a unix socket', () => {
     redis = await startRedis({ args: ['--unixsocket', path] });
   });
 
-  test.each(FLAVOURS)('is reached with $name', async ({ make }) => {
+  test.each(FLAVOURS.filter(({ hasPath }) => hasPath))('is reached with $name', async ({ make }) => {
     await using(make({ port: 1, path }), expectToWork);
     expect(redis.isRunning).toBe(true);
   });
@@ -54,7 +55,8 @@ describe('a server with a password', () => {
     await using(make({ port: redis.port, username: 'ann', password: 's3cret' }), expectToWork);
   });
 
-  test.each(FLAVOURS)('is reached with $name by an address that has everything in it', async ({ make }) => {
+  const byUrl = FLAVOURS.filter(({ hasUrl }) => hasUrl);
+  test.each(byUrl)('is reached with $name by an address that has everything in it', async ({ make }) => {
     const url = `redis://ann:s3cret@127.0.0.1:${redis.port}/5`;
     await using(make({ port: 1, url }), async (client) => {
       await client.run(append('x'), AMPLE_MS);
@@ -68,11 +70,11 @@ describe('a server with a password', () => {
     expect(list).toBe('x');
   });
 
-  test.each(FLAVOURS)('is unreachable with $name without it', async ({ make }) => {
+  test.each(FLAVOURS)('is unreachable with $name without it', async ({ make, saysWhy = true }) => {
     await using(make({ port: redis.port }), async (client) => {
       const failure = failureOf(await client.run(echo('x'), AMPLE_MS));
       expect(failure.kind).toBe('unreachable');
-      expect(failure.text).toContain('NOAUTH');
+      if (saysWhy) expect(failure.text).toContain('NOAUTH');
     });
   });
 });
@@ -81,15 +83,10 @@ describe('a server that speaks TLS', () => {
   let port = 0;
   let ca = '';
   beforeAll(async () => {
-    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-    const files = ['-nodes', '-keyout', key, '-out', certificate];
-    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-days', '2', ...subject, ...files];
-    execFileSync('openssl', request, { stdio: 'ignore' });
-    ca = readFileSync(certificate, 'utf8');
+    const certificates = makeCertificates(folder);
+    ca = certificates.ca;
     port = await freePort();
-    const tls = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
-    await startRedis({ args: ['--tls-port', String(port), ...tls, '--tls-auth-clients', 'no'] });
+    await startRedis({ args: ['--tls-port', String(port), ...certificates.serverArgs] });
   });
 
   test.each(FLAVOURS)('is reached with $name', async ({ make }) => {
@@ -126,7 +123,7 @@ describe('a primary that sentinels know', () => {
     await using(make({ port: 1, ioredis: { sentinels: nobody, name: 'primary' } }), async (client) => {
       const failure = failureOf(await client.run(echo('x'), AMPLE_MS));
       expect(failure.kind).toBe('unreachable');
-      expect(failure.text).toMatch(/sentinels are unreachable.*ECONNREFUSED|Connection is closed/);
+      expect(failure.text).toMatch(/^no sentinel names the primary primary: 127\.0\.0\.1:1: .*ECONNREFUSED/);
     });
   });
 });

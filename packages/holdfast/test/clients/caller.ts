@@ -1,5 +1,6 @@
 /** The client that a caller hands in, as the suite handles it whichever it is. */
 import type { RedisClient } from '../../src/clients/adapt.ts';
+import type { Extent } from '../support/extent.ts';
 
 /** What a test may ask of the caller's client, whichever it is. */
 export interface CallerOptions {
@@ -17,6 +18,7 @@ export interface CallerOptions {
   /** Options of that client alone, over ours. */
   readonly ioredis?: object;
   readonly nodeRedis?: object;
+  readonly glide?: object;
 }
 
 /** The caller's client, with what a test needs to use it as its owner would. */
@@ -31,12 +33,26 @@ export interface Caller {
   end(): Promise<void>;
 }
 
-export interface Flavour {
+export interface Flavour extends Extent {
   readonly name: string;
-  readonly library: 'ioredis' | 'node-redis';
+  readonly library: 'ioredis' | 'node-redis' | 'GLIDE';
   /** Whether the client knows a `keyPrefix`. */
   readonly hasKeyPrefix: boolean;
+  /** Whether it can be told a unix socket, or everything in one address. */
+  readonly hasPath: boolean;
+  readonly hasUrl: boolean;
+  /** Why its connection cannot be shared. */
+  readonly whyUnshared?: string;
+  /** Whether it tells why there is no connection. @default true */
+  readonly saysWhy?: boolean;
+  /** The rules that it cannot keep, by their titles, with the reason. */
+  readonly declines?: Readonly<Record<string, string>>;
   /** Not connected yet. */
+  make(options: CallerOptions): Caller | Promise<Caller>;
+}
+
+/** A client that is there without waiting. */
+export interface PromptFlavour extends Flavour {
   make(options: CallerOptions): Caller;
 }
 

@@ -1,18 +1,25 @@
 import { describe } from 'vitest';
+import { rowsOf } from '../support/extent.ts';
 import { conformance } from './conformance.ts';
 import { FLAVOURS } from './flavours.ts';
 import { Harness, type Row } from './harness.ts';
 
-/** Every client as it comes, in another database, with a key prefix if it knows one, and shared. */
+/**
+ * Every client as it comes, in another database, with a key prefix if it knows one, and shared if it can be. Without
+ * the matrix the newest of each, and another database with the oldest.
+ */
 const ROWS: readonly Row[] = FLAVOURS.flatMap((flavour) => {
-  const plain: Row = { title: flavour.name, flavour };
-  const prefixed: Row = { ...plain, title: `${flavour.name} with a key prefix`, keyPrefix: 'app:' };
-  return [
-    plain,
-    { ...plain, title: `${flavour.name} in database 3`, database: 3 },
-    ...(flavour.hasKeyPrefix ? [prefixed] : []),
-    { ...plain, title: `${flavour.name} over a shared connection`, isShared: true },
-  ];
+  const { name, isMatrix = false, hasKeyPrefix, whyUnshared } = flavour;
+  const plain: Row = { title: name, flavour, isMatrix };
+  const moved: Row = {
+    ...plain,
+    title: `${name} in database 3`,
+    database: 3,
+    isMatrix: !name.endsWith(' 5.4') && !name.endsWith(' 5'),
+  };
+  const prefixed: Row = { ...plain, title: `${name} with a key prefix`, keyPrefix: 'app:' };
+  const shared: Row = { ...plain, title: `${name} over a shared connection`, isShared: true };
+  return [plain, moved, ...(hasKeyPrefix ? [prefixed] : []), ...(whyUnshared === undefined ? [shared] : [])];
 });
 
-describe.each(ROWS)('$title', (row) => conformance(new Harness(row)));
+describe.each(rowsOf(ROWS))('$title', (row) => conformance(new Harness(row)));

@@ -48,6 +48,24 @@ describe('a connection of our own', () => {
     connection.close();
   });
 
+  test('to a server that has become a replica is given up once all have been told, and another is made', async () => {
+    const { clock, driver, connection } = await connected();
+    const { wire } = driver;
+    const calls = ['a', 'b'].map((text) => connection.run(echo(text), 1_000));
+    wire.next('evalsha', 'echo a').refuse("READONLY You can't write against a read only replica.");
+    await clock.settle();
+    expect(wire.isDropped).toBe(false);
+    wire.next('evalsha', 'echo b').refuse("READONLY You can't write against a read only replica.");
+    for (const call of calls)
+      expect(failureOf(await call)).toMatchObject({ kind: 'reply', word: 'READONLY' });
+    await clock.settle();
+    expect(wire.isDropped).toBe(true);
+    expect(connection.isConnected).toBe(false);
+    void connection.run(echo('c'), 1_000);
+    expect(driver.wires).toHaveLength(2);
+    connection.close();
+  });
+
   test('goes on being made for later calls when the first has given up', async () => {
     const { clock, driver, connection } = setUp();
     const hasty = connection.run(echo('hasty'), 100);

@@ -4,7 +4,7 @@ import type { Driver, SharedWire, Wire, WireEvents } from '../../src/clients/wir
 
 /** Something asked of the client that has not been answered yet. */
 export interface Asked {
-  readonly verb: 'connect' | 'evalsha' | 'eval' | 'subscribe' | 'unsubscribe';
+  readonly verb: 'connect' | 'evalsha' | 'eval' | 'command' | 'subscribe' | 'unsubscribe';
   readonly what: string;
   answer(value?: unknown): void;
   refuse(message: string): void;
@@ -26,6 +26,10 @@ export class FakeWire implements Wire {
 
   send({ script, args }: ScriptCall, isByText: boolean): Promise<unknown> {
     return this.#ask(isByText ? 'eval' : 'evalsha', [script.name, ...args].join(' '));
+  }
+
+  command(args: readonly string[]): Promise<unknown> {
+    return this.#ask('command', args.join(' '));
   }
 
   subscribe(channel: string): Promise<unknown> {

@@ -1,18 +1,20 @@
 /** What a rule of the suite works with: the caller's client, the seam made from it, and scripts to run. */
-import { afterEach, beforeEach } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { adaptClient } from '../../src/clients/adapt.ts';
 import { CallFailure, type Client, type Reply } from '../../src/clients/client.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
+import type { Extent } from '../support/extent.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask, askAll, asStrings } from '../support/raw-redis.ts';
 import { type RedisServer, useRedis } from '../support/redis-server.ts';
 import type { Caller, CallerOptions, Flavour } from './caller.ts';
+import { type Rule, ruleOf } from './rule.ts';
 
 /** One line of the matrix. */
-export interface Row {
+export interface Row extends Extent {
   readonly title: string;
   readonly flavour: Flavour;
   readonly database?: number;
@@ -39,6 +41,7 @@ export const AMPLE_MS = 10_000;
 export class Harness {
   readonly row: Row;
   readonly redis: RedisServer;
+  readonly rule: Rule;
   #proxy: FaultProxy | null = null;
   #adapted: Adapted[] = [];
 
@@ -46,6 +49,7 @@ export class Harness {
   constructor(row: Row) {
     this.row = row;
     this.redis = useRedis();
+    this.rule = ruleOf(row.flavour, row.title);
     useLeakCheck(this.redis, { ignoreKeys: [/^list/] });
     beforeEach(async () => {
       if (!this.redis.isRunning) await this.redis.restart();
@@ -63,6 +67,11 @@ export class Harness {
     });
   }
 
+  /** That a connection could not be had for this reason, as far as the client tells it. */
+  expectReason(text: string, reason: string | RegExp): void {
+    expect(text).toMatch(this.row.flavour.saysWhy === false ? /./ : reason);
+  }
+
   /** Between the clients and the server, new for each test. */
   get proxy(): FaultProxy {
     if (this.#proxy === null) throw new Error('the proxy is there inside a test only');
@@ -72,7 +81,7 @@ export class Harness {
   /** A client through the proxy, closed after the test. */
   async adapt(choices: AdaptChoices = {}): Promise<Adapted> {
     const { clock = systemClock, isShared = this.row.isShared ?? false, ...options } = choices;
-    const caller = this.row.flavour.make({
+    const caller = await this.row.flavour.make({
       port: this.proxy.port,
       database: this.row.database,
       keyPrefix: this.row.keyPrefix,

@@ -1,6 +1,7 @@
 import { Redis as Ioredis6, type RedisOptions } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
-import { type Caller, type CallerOptions, defined, type Flavour, listenersOf } from './caller.ts';
+import { Redis as Iovalkey } from 'iovalkey';
+import { type Caller, type CallerOptions, defined, listenersOf, type PromptFlavour } from './caller.ts';
 
 /** The one option on which the type of a client depends. */
 type OwnOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -8,7 +9,7 @@ type OwnOptions = Omit<RedisOptions, 'replyMapping'>;
 /** And gone at once when the test ends it: by default it keeps a timer for two seconds. */
 const LAZY = { lazyConnect: true, disconnectTimeout: 0 };
 
-function ioredis(name: string, Redis: typeof Ioredis6): Flavour {
+function ioredis(name: string, Redis: typeof Ioredis6): PromptFlavour {
   const make = (options: CallerOptions): Caller => {
     const own: OwnOptions = {
       ...LAZY,
@@ -33,11 +34,20 @@ function ioredis(name: string, Redis: typeof Ioredis6): Flavour {
       end: async () => client.disconnect(),
     };
   };
-  return { name, library: 'ioredis', hasKeyPrefix: true, make };
+  return {
+    name,
+    library: 'ioredis',
+    hasKeyPrefix: true,
+    hasPath: true,
+    hasUrl: true,
+
+    make,
+  };
 }
 
-export const IOREDIS: readonly Flavour[] = [
+export const IOREDIS: readonly PromptFlavour[] = [
   ioredis('ioredis 6', Ioredis6),
-  // The types of the two versions differ in ways that do not matter here.
-  ioredis('ioredis 5.4', Ioredis5 as unknown as typeof Ioredis6),
+  // The types of the three differ in ways that do not matter here.
+  { ...ioredis('ioredis 5.4', Ioredis5 as unknown as typeof Ioredis6), isMatrix: true },
+  ioredis('iovalkey 0.4', Iovalkey as unknown as typeof Ioredis6),
 ];

@@ -6,8 +6,8 @@ import {
   type CallerOptions,
   defined,
   type Emitter,
-  type Flavour,
   listenersOf,
+  type PromptFlavour,
 } from './caller.ts';
 
 /** What the two versions have in common; their full types are unrelated. */
@@ -26,7 +26,7 @@ function nodeRedis(
   name: string,
   create: (options: object) => NodeRedis & RedisClient,
   hasKeyPrefix: boolean,
-): Flavour {
+): PromptFlavour {
   const make = (options: CallerOptions): Caller => {
     const tcp = { port: options.port, host: '127.0.0.1' };
     const tls = { port: options.port, host: 'localhost', tls: true, ca: options.ca };
@@ -55,10 +55,18 @@ function nodeRedis(
       },
     };
   };
-  return { name, library: 'node-redis', hasKeyPrefix, make };
+  return {
+    name,
+    library: 'node-redis',
+    hasKeyPrefix,
+    hasPath: true,
+    hasUrl: true,
+
+    make,
+  };
 }
 
-export const NODE_REDIS: readonly Flavour[] = [
+export const NODE_REDIS: readonly PromptFlavour[] = [
   nodeRedis('node-redis 6', (options) => createNodeRedis6(options), true),
-  nodeRedis('node-redis 5', (options) => createNodeRedis5(options), false),
+  { ...nodeRedis('node-redis 5', (options) => createNodeRedis5(options), false), isMatrix: true },
 ];

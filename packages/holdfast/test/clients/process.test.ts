@@ -1,9 +1,11 @@
 /** What keeps a process alive, and what does not. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Child, startChild, useChildren } from '../support/child.ts';
+import { rowsOf } from '../support/extent.ts';
 import { command, type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { startRedis, useRedis } from '../support/redis-server.ts';
 import { FLAVOURS } from './flavours.ts';
+import { ruleOf } from './rule.ts';
 
 /** Below the timers of a client that would hold the process back: the shortest is two seconds. */
 const AT_ONCE_MS = 1_500;
@@ -35,18 +37,20 @@ async function withProxy(body: (proxy: FaultProxy) => Promise<void>): Promise<vo
   }
 }
 
-describe.each(FLAVOURS)('a process with $name', ({ name }) => {
+describe.each(rowsOf(FLAVOURS))('a process with $name', (flavour) => {
+  const { name } = flavour;
+  const rule = ruleOf(flavour, `a process with ${name}`);
   useChildren();
 
-  test('exits by itself, at once, when its own client has ended and nothing of ours is in use', async () => {
+  rule('exits by itself, at once, when its own client has ended and nothing of ours is in use', async () => {
     await expectToLeave(start(name, redis.port, 'use'), ['answered', 'left']);
   });
 
-  test('stays alive until a call in flight is answered', async () => {
+  rule('stays alive until a call in flight is answered', async () => {
     await expectToLeave(start(name, redis.port, 'call in flight'), ['left', 'answered']);
   });
 
-  test('is not held back by a call that was given up before it was written', async () => {
+  rule('is not held back by a call that was given up before it was written', async () => {
     await withProxy(async (proxy) => {
       // Only our connections have a name: this is our handshake, which gets no answer.
       void proxy.dropReply(command('CLIENT', 'SETNAME'));
@@ -54,7 +58,7 @@ describe.each(FLAVOURS)('a process with $name', ({ name }) => {
     });
   });
 
-  test('is not held back by closing a connection to a server that is frozen', async () => {
+  rule('is not held back by closing a connection to a server that is frozen', async () => {
     const server = await startRedis();
     const child = start(name, server.port, 'close while frozen');
     await child.next((line) => line.word === 'left');
@@ -63,7 +67,7 @@ describe.each(FLAVOURS)('a process with $name', ({ name }) => {
     await server.stop();
   });
 
-  test('stays alive while it listens, also while the connection is being restored', async () => {
+  rule('stays alive while it listens, also while the connection is being restored', async () => {
     await withProxy(async (proxy) => {
       const child = start(name, proxy.port, 'listen');
       await child.next((line) => line.word === 'left');

@@ -7,8 +7,12 @@ import { systemRandom } from '../../src/core/random.ts';
 import type { Caller } from './caller.ts';
 
 /** Closes both clients at the end. */
-export async function using<T>(caller: Caller, body: (client: Client) => Promise<T>): Promise<T> {
+export async function using<T>(
+  made: Caller | Promise<Caller>,
+  body: (client: Client) => Promise<T>,
+): Promise<T> {
   const options = { agenda: new Agenda(systemClock), random: systemRandom, shareConnection: false };
+  const caller = await made;
   const client = adaptClient(caller.client, options);
   try {
     return await body(client);

@@ -1,6 +1,8 @@
 /** The clients that callers bring, each as an application would make it. */
+import { GlideClient, Logger } from '@valkey/valkey-glide';
 import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
+import { Redis as Iovalkey } from 'iovalkey';
 import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
@@ -37,6 +39,25 @@ export async function ioredis5({ port, db, keyPrefix }: CallerOptions): Promise<
   const client = new Ioredis5({ host: HOST, port, db, keyPrefix, lazyConnect: true });
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.quit() };
+}
+
+export async function iovalkey({ port, db, keyPrefix }: CallerOptions): Promise<Caller> {
+  const client = new Iovalkey({ host: HOST, port, db, keyPrefix, lazyConnect: true });
+  await client.connect();
+  return { client, ping: () => client.ping(), close: () => client.quit() };
+}
+
+// It writes warnings to the terminal about every connection that a rule cuts.
+Logger.setLoggerConfig('off');
+
+export async function glide({ port, db }: CallerOptions): Promise<Caller> {
+  // On a busy machine its own quarter of a second is not enough to connect.
+  const client = await GlideClient.createClient({
+    addresses: [{ host: HOST, port }],
+    databaseId: db,
+    requestTimeout: 5_000,
+  });
+  return { client, ping: () => client.ping(), close: async () => client.close() };
 }
 
 /**

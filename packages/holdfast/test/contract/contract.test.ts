@@ -11,7 +11,7 @@ import { useRow } from './harness.ts';
 import { inputContract } from './input.contract.ts';
 import { KINDS } from './kinds.ts';
 import { leaseContract } from './lease.contract.ts';
-import { ROWS } from './matrix.ts';
+import { MATRIX } from './matrix.ts';
 import { mutexContract } from './mutex.contract.ts';
 import { nameContract } from './name.contract.ts';
 import { reentryContract } from './reentry.contract.ts';
@@ -24,7 +24,7 @@ import { redissonContract, waitingContract } from './waiting.contract.ts';
 /** They wait far more than they work. */
 vi.setConfig({ maxConcurrency: 12 });
 
-for (const row of ROWS)
+for (const row of MATRIX)
   describe(row.title, () => {
     const test = useRow(row);
 

@@ -1,17 +1,26 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
 import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
-import { type Connect, clusterOf, inProcess, ioredis5, ioredis6, nodeRedis5, nodeRedis6 } from './callers.ts';
+import { type Extent, rowsOf } from '../support/extent.ts';
+import {
+  type Connect,
+  clusterOf,
+  glide,
+  inProcess,
+  ioredis5,
+  ioredis6,
+  iovalkey,
+  nodeRedis5,
+  nodeRedis6,
+} from './callers.ts';
 
-export interface Row {
+export interface Row extends Extent {
   readonly title: string;
   readonly connect: Connect;
   /** How many independent servers decide. @default 1 */
   readonly servers?: number;
   /** Whether the servers are a cluster. @default false */
   readonly isCluster?: boolean;
-  /** Only for the whole matrix, not for every run. @default false */
-  readonly isMatrix?: boolean;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -29,29 +38,36 @@ const CLUSTERS: readonly Row[] = CLUSTER_FLAVOURS.map((flavour) => ({
   isMatrix: flavour !== IOREDIS_6,
 }));
 
-const MATRIX: readonly Row[] = [
-  { title: 'ioredis 5.4.0', connect: ioredis5 },
+export const MATRIX: readonly Row[] = rowsOf<Row>([
+  { title: 'ioredis 5.4.0', connect: ioredis5, isMatrix: true },
   { title: 'ioredis 6', connect: ioredis6 },
-  { title: 'node-redis 5.0.0', connect: nodeRedis5 },
-  { title: 'node-redis 6', connect: nodeRedis6 },
-  { title: 'ioredis 6 in database 3', connect: ioredis6, db: 3 },
+  { title: 'node-redis 5.0.0', connect: nodeRedis5, isMatrix: true },
+  { title: 'node-redis 6', connect: nodeRedis6, isMatrix: true },
+  { title: 'iovalkey 0.4', connect: iovalkey },
+  { title: 'GLIDE 2.5', connect: glide },
+  { title: 'ioredis 6 in database 3', connect: ioredis6, db: 3, isMatrix: true },
   {
     title: 'node-redis 5.0.0 in database 3 with a prefix',
     connect: nodeRedis5,
     db: 3,
     options: { prefix: 'locks:' },
   },
-  { title: 'ioredis 6 with a keyPrefix', connect: ioredis6, keyPrefix: 'app:' },
+  { title: 'ioredis 6 with a keyPrefix', connect: ioredis6, keyPrefix: 'app:', isMatrix: true },
   {
     title: 'ioredis 5.4.0 with a keyPrefix and a prefix',
     connect: ioredis5,
     keyPrefix: 'app:',
     options: { prefix: '[l]*' },
   },
-  { title: 'ioredis 6 on a shared connection', connect: ioredis6, options: { shareConnection: true } },
+  {
+    title: 'ioredis 6 on a shared connection',
+    connect: ioredis6,
+    options: { shareConnection: true },
+    isMatrix: true,
+  },
   { title: 'node-redis 6 on a shared connection', connect: nodeRedis6, options: { shareConnection: true } },
-  { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 } },
-  { title: 'ioredis 6 without bundles', connect: ioredis6, options: { bundleMax: 1 } },
+  { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 }, isMatrix: true },
+  { title: 'ioredis 6 without bundles', connect: ioredis6, options: { bundleMax: 1 }, isMatrix: true },
   {
     title: 'ioredis 6 by a quorum of three',
     connect: ioredis6,
@@ -61,10 +77,5 @@ const MATRIX: readonly Row[] = [
   },
   ...CLUSTERS,
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
-  { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true },
-];
-
-/** The rows of this run: all of them when the whole matrix is asked for. */
-export const ROWS: readonly Row[] = MATRIX.filter(
-  ({ isMatrix = false }) => !isMatrix || process.env['HOLDFAST_MATRIX'] === '1',
-);
+  { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true, isMatrix: true },
+]);

@@ -14,6 +14,7 @@ import {
   mutexRelease,
   mutexRenew,
 } from '../../src/scripts/generated.ts';
+import { type Extent, rowsOf } from '../support/extent.ts';
 import { type FaultProxy, type Match, script, startProxy } from '../support/fault-proxy.ts';
 import { ask, askAll, asStrings } from '../support/raw-redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -67,10 +68,21 @@ export const MUTEX: Subject = {
 export const SUBJECTS: readonly Subject[] = [LOCK, MUTEX];
 export const CLIENTS: readonly ClientKind[] = ['ioredis', 'node-redis'];
 
-/** Every client with every kind of lock; `$client` and `$subject.kind` name them in titles. */
-export const MATRIX: readonly { readonly client: ClientKind; readonly subject: Subject }[] = CLIENTS.flatMap(
-  (client) => SUBJECTS.map((subject) => ({ client, subject })),
-);
+export interface FaultRow extends Extent {
+  readonly client: ClientKind;
+  readonly subject: Subject;
+}
+
+/**
+ * Every client with every kind of lock; `$client` and `$subject.kind` name them in titles. The two crossings are of the
+ * matrix only: what a client does to a call does not depend on the script.
+ */
+export const MATRIX: readonly FaultRow[] = rowsOf<FaultRow>([
+  { client: 'ioredis', subject: LOCK },
+  { client: 'node-redis', subject: MUTEX },
+  { client: 'ioredis', subject: MUTEX, isMatrix: true },
+  { client: 'node-redis', subject: LOCK, isMatrix: true },
+]);
 
 /** What stands under a name. */
 export interface Held {

@@ -68,7 +68,7 @@ describe('a wrong client is refused at construction', () => {
     const error = refusal(make());
     expect(error).toBeInstanceOf(LockConfigError);
     expect(error).toMatchObject({ code: 'ELOCKCONFIG' });
-    expect(error.message).toMatch(/^expected an ioredis or node-redis client, got /);
+    expect(error.message).toMatch(/^expected a client of ioredis, node-redis, iovalkey or GLIDE, got /);
     expect(error.message).toMatch(says);
   });
 

@@ -87,6 +87,11 @@ export class Database {
     expect(left).toBeGreaterThan(ttlMs - SLACK_MS);
   }
 
+  /** How much has been written since the server began. */
+  async writes(): Promise<number> {
+    return Number(/rdb_changes_since_last_save:(\d+)/.exec(await this.redis.info('persistence'))?.[1]);
+  }
+
   async expectNoTtl(name: string): Promise<void> {
     expect(await this.redis.pttl(name)).toBe(-1);
   }

@@ -81,6 +81,16 @@ test('each hold of a batch gets its own outcome and its own lease', async () => 
   expect(await database.redis.get(b.lock)).toBe('mine');
 });
 
+test('every renewal is a write, because replicas are counted by it', async () => {
+  await hold(ITEM);
+  for (const leaseMs of [30_000, 30_000, 3_000]) {
+    const before = await database.writes();
+    expect(await renew({ ...ITEM, leaseMs })).toEqual(['RENEWED']);
+    expect(await database.writes()).toBeGreaterThan(before);
+  }
+  await database.expectTtl(ITEM.lock, 30_000);
+});
+
 test('an empty batch does nothing', async () => {
   expect(await renew()).toEqual([]);
 });

@@ -72,6 +72,16 @@ test('each mutex of a batch gets its own outcome and its own lease', async () =>
   expect(await database.redis.hgetall(b.mutex)).toEqual({ 'session:1': '1' });
 });
 
+test('every renewal is a write, because replicas are counted by it', async () => {
+  await hold(ITEM);
+  for (const leaseMs of [30_000, 30_000, 3_000]) {
+    const before = await database.writes();
+    expect(await renew({ ...ITEM, leaseMs })).toEqual(['RENEWED']);
+    expect(await database.writes()).toBeGreaterThan(before);
+  }
+  await database.expectTtl(ITEM.mutex, 30_000);
+});
+
 test('an empty batch does nothing', async () => {
   expect(await renew()).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { useChildren } from '../support/child.ts';
 import { commandCounts } from '../support/commands.ts';
+import { upTo } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { CLIENT_KINDS } from './children/store.ts';
@@ -9,7 +10,7 @@ import type { CounterTask } from './counter-task.ts';
 import { firstFenceOutOfOrder, readTally, runCrew } from './crew.ts';
 import { START_LIMIT_MS } from './limits.ts';
 
-const INCREMENTS = 20_000;
+const INCREMENTS = upTo(4_000, 20_000);
 const CALLERS = 25;
 /** Enough for a control: a hundred callers without a lock lose nearly everything. */
 const INCREMENTS_OF_CONTROL = 2_000;

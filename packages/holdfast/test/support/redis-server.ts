@@ -3,7 +3,9 @@
  * killed, frozen and started again, and it is never left running.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { freePort } from './free-port.ts';
@@ -14,6 +16,8 @@ import { RespError } from './resp.ts';
 export interface RedisOptions {
   /** Further arguments, after ours, so they win: `['--appendonly', 'yes']`. */
   readonly args?: readonly string[];
+  /** The lines of its settings when it is to be a sentinel, which keeps them, and what it learns, in a file. */
+  readonly sentinel?: readonly string[];
   /** A port that must be this one. By default any free port. */
   readonly port?: number;
   /** A folder that exists and is kept. By default a new one, removed by `stop()`. */
@@ -158,7 +162,7 @@ export class RedisServer {
 
   async #launch(): Promise<void> {
     const outputBefore = this.#output.length;
-    const child = spawn('redis-server', [...this.#ownArgs(), ...(this.#options.args ?? [])], {
+    const child = spawn('redis-server', this.#args(), {
       cwd: this.#dir,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -175,6 +179,20 @@ export class RedisServer {
       await this.#exited;
       throw error;
     }
+  }
+
+  #args(): string[] {
+    const { args = [], sentinel } = this.#options;
+    if (sentinel !== undefined) return [this.#sentinelFile(sentinel), '--sentinel'];
+    return [...this.#ownArgs(), ...args];
+  }
+
+  /** Written once: after a restart it goes by what it has written there itself. */
+  #sentinelFile(lines: readonly string[]): string {
+    const file = join(this.#dir, `sentinel-${this.#port}.conf`);
+    const own = [`port ${this.#port}`, 'bind 127.0.0.1', 'protected-mode no', `dir ${this.#dir}`];
+    if (!existsSync(file)) writeFileSync(file, [...own, ...lines, ''].join('\n'));
+    return file;
   }
 
   #ownArgs(): string[] {

@@ -1,6 +1,8 @@
 /** The compiler is the test: `tsc` checks this file, and the runner only finds it. */
+import type { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import type { Redis as Ioredis6, Cluster as Ioredis6Cluster } from 'ioredis';
 import type { Redis as Ioredis5, Cluster as Ioredis5Cluster } from 'ioredis-5';
+import type { Redis as Iovalkey, Cluster as IovalkeyCluster } from 'iovalkey';
 import type * as nodeRedis6 from 'redis';
 import type * as nodeRedis5 from 'redis-5';
 import { describe, expectTypeOf, test } from 'vitest';
@@ -24,6 +26,15 @@ describe('the type of an accepted client', () => {
     expectTypeOf<nodeRedis5.RedisClientType>().toExtend<RedisClient>();
   });
 
+  test('takes a sentinel of node-redis 6', () => {
+    expectTypeOf<ReturnType<typeof nodeRedis6.createSentinel>>().toExtend<RedisClient>();
+  });
+
+  test('takes a Redis of iovalkey and a client of GLIDE', () => {
+    expectTypeOf<Iovalkey>().toExtend<RedisClient>();
+    expectTypeOf<GlideClient>().toExtend<RedisClient>();
+  });
+
   test('takes an implementation of the seam', () => {
     expectTypeOf<Client>().toExtend<RedisClient>();
   });
@@ -41,13 +52,14 @@ describe('the type of an accepted client', () => {
   test('takes a cluster of either', () => {
     expectTypeOf<Ioredis6Cluster>().toExtend<RedisClient>();
     expectTypeOf<Ioredis5Cluster>().toExtend<RedisClient>();
+    expectTypeOf<IovalkeyCluster>().toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createCluster>>().toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis5.createCluster>>().toExtend<RedisClient>();
   });
 
-  test('does not take pools, sentinels and pipelines', () => {
+  test('does not take pools, pipelines, clusters of GLIDE, and sentinels of node-redis 5', () => {
+    expectTypeOf<GlideClusterClient>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<Ioredis6['pipeline']>>().not.toExtend<RedisClient>();
-    expectTypeOf<ReturnType<typeof nodeRedis6.createSentinel>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis6.createClientPool>>().not.toExtend<RedisClient>();
     expectTypeOf<ReturnType<typeof nodeRedis5.createSentinel>>().not.toExtend<RedisClient>();
   });

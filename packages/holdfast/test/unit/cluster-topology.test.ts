@@ -37,7 +37,7 @@ function setScene(): Scene {
   const clock = new FakeClock();
   const agenda = new Agenda(clock);
   const cluster = new ScriptedCluster();
-  const options = { random: systemRandom, pubsub: 'sharded', callTimeoutMs: 500 } as const;
+  const options = { random: systemRandom, pubsub: 'sharded', callTimeoutMs: 500, replicas: null } as const;
   const topology = new ClusterTopology(new ClusterNodes(cluster, agenda, options), agenda, options);
   const until = async <Result>(promise: Promise<Result>): Promise<Result> => {
     let isSettled = false;
@@ -105,6 +105,19 @@ describe('a redirection', () => {
     expect(await scene.until(acquiring)).toMatchObject({ is: 'unknown' });
     answers[0]?.(moved('b:2'));
     await scene.clock.advance(1_000);
+    expect(scene.cluster.sentTo(B)).toEqual([]);
+  });
+
+  test('with hardly any time left is told, and not followed to where its answer could not be waited for', async () => {
+    const scene = setScene();
+    scene.cluster.at(A, () => granted(CLOCKS.a));
+    await scene.until(scene.topology.acquire(protocol, TERMS, 500));
+    scene.cluster.at(A, async () => {
+      scene.clock.advanceSync(195);
+      throw moved('b:2');
+    });
+    const result = await scene.until(scene.topology.acquire(protocol, TERMS, 200));
+    expect(result).toMatchObject({ is: 'refused', isPassing: true, isCertain: true });
     expect(scene.cluster.sentTo(B)).toEqual([]);
   });
 

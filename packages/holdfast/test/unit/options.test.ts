@@ -59,6 +59,7 @@ describe('the options of Locks', () => {
       nodeTimeoutMs: null,
       restartGuardMs: null,
       splitVotesMax: 100,
+      replicas: null,
       pubsub: 'auto',
       shareConnection: false,
       clock: systemClock,
@@ -75,6 +76,35 @@ describe('the options of Locks', () => {
       expect(locks({ [name]: wrong })).toThrow(LockConfigError);
       expect(locks({ [name]: wrong })).toThrow(`${form} ${named}`);
     }
+  });
+
+  test('take replicas with how many, how long and whether on disk', () => {
+    const resolved = (replicas: object): unknown =>
+      resolveLocksOptions({ replicas } as LocksOptions).replicas;
+    expect(resolved({ min: 0 })).toBeNull();
+    expect(resolved({ min: 2 })).toEqual({ min: 2, timeoutMs: 1_000, aof: false });
+    expect(resolved({ min: 0, aof: true })).toEqual({ min: 0, timeoutMs: 1_000, aof: true });
+    expect(resolved({ min: 1, timeoutMs: 1_999 })).toEqual({ min: 1, timeoutMs: 1_999, aof: false });
+    expect(resolveLocksOptions({ callTimeoutMs: 500, replicas: { min: 1 } }).replicas?.timeoutMs).toBe(250);
+  });
+
+  test.each([
+    [{ replicas: 1 }, 'expected replicas to be an object, got 1'],
+    [{ replicas: {} }, 'expected replicas.min to be an integer from 0 to 1000, got undefined'],
+    [{ replicas: { min: -1 } }, 'expected replicas.min to be an integer from 0 to 1000, got -1'],
+    [{ replicas: { min: 1, aof: 1 } }, 'expected replicas.aof to be a boolean, got 1'],
+    [{ replicas: { min: 1, max: 2 } }, 'expected an option of replicas among min, timeoutMs, aof, got "max"'],
+    [
+      { replicas: { min: 1, timeoutMs: 2_000 } },
+      'expected replicas.timeoutMs (less than callTimeoutMs) to be an integer from 1 to 1999, got 2000',
+    ],
+    [
+      { callTimeoutMs: 1, replicas: { min: 1 } },
+      'expected callTimeoutMs to be at least 2 with replicas, got 1',
+    ],
+  ])('refuse %j', (options, message) => {
+    expect(locks(options)).toThrow(LockConfigError);
+    expect(locks(options)).toThrow(message);
   });
 
   test.each([

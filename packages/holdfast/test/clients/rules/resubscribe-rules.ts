@@ -1,5 +1,5 @@
 /** What happens to listeners when their connection is lost. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { command } from '../../support/fault-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
@@ -8,8 +8,9 @@ import { hear } from './listen-rules.ts';
 type Heard = (string | null)[];
 
 export function resubscribeRules(harness: Harness): void {
+  const { rule } = harness;
   describe('a lost subscription', () => {
-    test('is restored, and every listener is told that it may have missed something', async () => {
+    rule('is restored, and every listener is told that it may have missed something', async () => {
       const { client } = await harness.adapt();
       const heard: Record<string, Heard> = { a: [], b: [], b2: [] };
       await hear(client, 'a', (message) => heard['a']?.push(message));
@@ -25,7 +26,18 @@ export function resubscribeRules(harness: Harness): void {
       expect(heard).toEqual({ a: [null], b: [null, 'x'], b2: [null, 'x'] });
     });
 
-    test('is restored although the first attempts fail', async () => {
+    rule('is restored, and messages are heard again', async () => {
+      const { client } = await harness.adapt();
+      const heard: Heard = [];
+      await hear(client, 'news', (message) => heard.push(message));
+      harness.proxy.cutAll();
+      await waitFor(async () => {
+        await harness.publish('news', 'x');
+        return heard.includes('x');
+      });
+    });
+
+    rule('is restored although the first attempts fail', async () => {
       const { client } = await harness.adapt();
       const heard: Heard = [];
       await hear(client, 'news', (message) => heard.push(message));
@@ -41,7 +53,7 @@ export function resubscribeRules(harness: Harness): void {
       expect(await harness.subscribers('other')).toBe(0);
     });
 
-    test('is restored when it is lost again while it is being restored', async () => {
+    rule('is restored when it is lost again while it is being restored', async () => {
       const { client } = await harness.adapt();
       const heard: Heard = [];
       await hear(client, 'news', (message) => heard.push(message));
@@ -54,7 +66,7 @@ export function resubscribeRules(harness: Harness): void {
       expect(heard).toEqual([null, 'x']);
     });
 
-    test('is restored when the server was killed and started again', async () => {
+    rule('is restored when the server was killed and started again', async () => {
       const { client } = await harness.adapt({ port: harness.redis.port });
       const heard: Heard = [];
       await hear(client, 'news', (message) => heard.push(message));
@@ -66,7 +78,7 @@ export function resubscribeRules(harness: Harness): void {
       expect(heard).toEqual([null, 'x']);
     });
 
-    test('is not restored for a listener that stopped meanwhile', async () => {
+    rule('is not restored for a listener that stopped meanwhile', async () => {
       const { client, agenda } = await harness.adapt();
       const heard: Heard = [];
       const stop = await hear(client, 'news', (message) => heard.push(message));
@@ -87,7 +99,7 @@ export function resubscribeRules(harness: Harness): void {
       expect(heard).toEqual([]);
     });
 
-    test('is not restored after close, and nobody is told', async () => {
+    rule('is not restored after close, and nobody is told', async () => {
       const { client, agenda } = await harness.adapt();
       const heard: Heard = [];
       const stop = await hear(client, 'news', (message) => heard.push(message));

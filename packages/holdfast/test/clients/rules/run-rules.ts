@@ -10,8 +10,9 @@ import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { append, echo, returning } from '../scripts.ts';
 
 export function runRules(harness: Harness): void {
+  const { rule } = harness;
   describe('a call', () => {
-    test('runs by its hash, and by its text when the server does not know the script', async () => {
+    rule('runs by its hash, and by its text when the server does not know the script', async () => {
       const { client } = await harness.adapt();
       const counts = await commandCounts(harness.redis);
       expect(await client.run(echo('a'), AMPLE_MS)).toBe('a');
@@ -21,7 +22,7 @@ export function runRules(harness: Harness): void {
       expect(await counts.delta()).toEqual({ evalsha: 1 });
     });
 
-    test('works after the server has forgotten its scripts', async () => {
+    rule('works after the server has forgotten its scripts', async () => {
       const { client } = await harness.adapt();
       await client.run(echo('a'), AMPLE_MS);
       await ask(harness.redis.port, ['SCRIPT', 'FLUSH']);
@@ -46,14 +47,14 @@ export function runRules(harness: Harness): void {
       expect(await client.run(returning(expression), AMPLE_MS)).toEqual(expected);
     });
 
-    test('has its keys and arguments as they were given', async () => {
+    rule('has its keys and arguments as they were given', async () => {
       const { client } = await harness.adapt();
       const script = { ...returning('{KEYS[1], KEYS[2], ARGV[1], ARGV[2]}').script };
       const call = { script, keys: ['a b', ''], args: ['é☃', '1'] };
       expect(await client.run(call, AMPLE_MS)).toEqual(['a b', '', 'é☃', '1']);
     });
 
-    test('goes out in its turn, also while the first connection is being made', async () => {
+    rule('goes out in its turn, also while the first connection is being made', async () => {
       const { client } = await harness.adapt();
       const values = Array.from({ length: 300 }, (_, index) => String(index));
       // Known before the first, so that none of them has to be sent twice.
@@ -65,7 +66,7 @@ export function runRules(harness: Harness): void {
       expect(await harness.appended()).toEqual(values);
     });
 
-    test('that the server refuses ends as a reply with its word and text', async () => {
+    rule('that the server refuses ends as a reply with its word and text', async () => {
       const { client } = await harness.adapt();
       await client.run(append('x'), AMPLE_MS);
       const wrong = { ...returning("redis.call('GET', KEYS[1])"), keys: ['list'] };
@@ -74,7 +75,7 @@ export function runRules(harness: Harness): void {
       expect(failure.text).toMatch(/^WRONGTYPE Operation against a key/);
     });
 
-    test('with a broken script ends as a reply, and is not sent by its text twice', async () => {
+    rule('with a broken script ends as a reply, and is not sent by its text twice', async () => {
       const { client } = await harness.adapt();
       const failure = failureOf(await client.run(returning('nonsense('), AMPLE_MS));
       expect(failure).toMatchObject({ kind: 'reply', word: 'ERR' });
@@ -92,7 +93,7 @@ export function runRules(harness: Harness): void {
       },
     );
 
-    test('leaves no alarm behind but the one that watches the connection', async () => {
+    rule('leaves no alarm behind but the one that watches the connection', async () => {
       const { client, agenda } = await harness.adapt();
       await Promise.all(Array.from({ length: 50 }, () => client.run(echo('x'), AMPLE_MS)));
       expect(agenda.size).toBeLessThanOrEqual(1);
@@ -100,7 +101,7 @@ export function runRules(harness: Harness): void {
       expect(agenda.size).toBe(0);
     });
 
-    test('of many at once is answered with its own answer', async () => {
+    rule('of many at once is answered with its own answer', async () => {
       const { client } = await harness.adapt();
       const values = Array.from({ length: 1_000 }, (_, index) => String(index));
       const answers = await Promise.all(values.map((value) => client.run(echo(value), AMPLE_MS)));
@@ -109,7 +110,7 @@ export function runRules(harness: Harness): void {
   });
 
   describe('after close', () => {
-    test('a call and a subscription end as closed', async () => {
+    rule('a call and a subscription end as closed', async () => {
       const { client } = await harness.adapt();
       await client.run(echo('x'), AMPLE_MS);
       await client.close();
@@ -119,7 +120,7 @@ export function runRules(harness: Harness): void {
       expect(failureOf(await client.listen('c', () => {}, AMPLE_MS)).kind).toBe('closed');
     });
 
-    test('a connection that was being made is gone, however far it was', async () => {
+    rule('a connection that was being made is gone, however far it was', async () => {
       for (let turns = 0; turns < 8; turns += 1) {
         const { client, caller } = await harness.adapt();
         const call = client.run(echo('x'), AMPLE_MS);
@@ -135,7 +136,7 @@ export function runRules(harness: Harness): void {
       await waitFor(() => harness.proxy.connections === 1);
     });
 
-    test('a call in flight has ended, as closed or unknown', async () => {
+    rule('a call in flight has ended, as closed or unknown', async () => {
       const { client } = await harness.adapt();
       await client.run(echo('x'), AMPLE_MS);
       harness.proxy.freeze();

@@ -7,10 +7,11 @@ import { append, echo, returning } from '../scripts.ts';
 import { hear } from './listen-rules.ts';
 
 export function sharedRules(harness: Harness): void {
+  const { rule } = harness;
   const { library, hasKeyPrefix } = harness.row.flavour;
 
   describe('a shared connection', () => {
-    test('carries the scripts; only channels have one of ours', async () => {
+    rule('carries the scripts; only channels have one of ours', async () => {
       const { client } = await harness.adapt();
       expect(client.isConnected).toBe(true);
       expect(await client.run(echo('x'), AMPLE_MS)).toBe('x');
@@ -21,7 +22,7 @@ export function sharedRules(harness: Harness): void {
       await waitFor(async () => (await harness.ownConnections()).length === 1);
     });
 
-    test('stays open and as it was after close', async () => {
+    rule('stays open and as it was after close', async () => {
       const { client, caller } = await harness.adapt();
       const before = caller.footprint;
       await client.run(echo('x'), AMPLE_MS);
@@ -31,7 +32,7 @@ export function sharedRules(harness: Harness): void {
       expect(String(await caller.command('PING'))).toBe('PONG');
     });
 
-    test('that was never opened carries nothing and is not opened', async () => {
+    rule('that was never opened carries nothing and is not opened', async () => {
       const { client, caller } = await harness.adapt({ isConnected: false });
       expect(client.isConnected).toBe(false);
       expect(['unreachable', 'closed']).toContain(failureOf(await client.run(append('x'), AMPLE_MS)).kind);
@@ -41,7 +42,7 @@ export function sharedRules(harness: Harness): void {
       expect(await harness.appended()).toEqual(['y']);
     });
 
-    test('that is not ready queues nothing for later', async () => {
+    rule('that is not ready queues nothing for later', async () => {
       const { client, caller } = await harness.adapt();
       harness.proxy.refuse();
       harness.proxy.cutAll();
@@ -55,7 +56,7 @@ export function sharedRules(harness: Harness): void {
       expect(await harness.appended()).toEqual(['y']);
     });
 
-    test('that its owner has ended makes calls end closed or unreachable', async () => {
+    rule('that its owner has ended makes calls end closed or unreachable', async () => {
       const { client, caller } = await harness.adapt();
       await client.run(echo('x'), AMPLE_MS);
       await caller.end();
@@ -64,7 +65,7 @@ export function sharedRules(harness: Harness): void {
       expect(client.isConnected).toBe(false);
     });
 
-    test('that does not answer lets a call end unknown at its deadline', async () => {
+    rule('that does not answer lets a call end unknown at its deadline', async () => {
       const { client } = await harness.adapt();
       await client.run(append('a'), AMPLE_MS);
       harness.proxy.freeze();
@@ -82,7 +83,7 @@ export function sharedRules(harness: Harness): void {
 
     // The last two are about an option of one library each.
     if (library === 'ioredis') {
-      test('is refused when it would prefix keys or turn numbers into text', async () => {
+      rule('is refused when it would prefix keys or turn numbers into text', async () => {
         const prefixed = harness.adapt({ keyPrefix: 'app:', isConnected: false });
         await expect(prefixed).rejects.toThrow(LockConfigError);
         await expect(prefixed).rejects.toThrow(
@@ -92,7 +93,7 @@ export function sharedRules(harness: Harness): void {
         await expect(numbers).rejects.toThrow(LockConfigError);
       });
     } else if (hasKeyPrefix) {
-      test('with a key prefix does not add it to our keys', async () => {
+      rule('with a key prefix does not add it to our keys', async () => {
         const { client } = await harness.adapt({ keyPrefix: 'app:' });
         expect(client.keyPrefix).toBe('app:');
         await client.run(append('x', 'list'), AMPLE_MS);

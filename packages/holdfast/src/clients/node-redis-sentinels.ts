@@ -1,0 +1,151 @@
+/** Sentinels of node-redis 6. Those of version 5 tell nothing of how they were made. */
+import type { Agenda } from '../core/agenda.ts';
+import { LockConfigError } from '../errors.ts';
+import { keyPrefixOf, type NodeRedis, NodeRedisWire, type Options, socketOptionsOf } from './node-redis.ts';
+import { PrimaryDriver } from './primary.ts';
+import type { Address, Sentinels } from './sentinels.ts';
+import type { Driver, SharedWire, Wire, WireEvents } from './wire.ts';
+
+/** What tells a sentinel of node-redis from everything else, in types. */
+export interface NodeRedisSentinel {
+  readonly isOpen: boolean;
+  readonly isReady: boolean;
+  duplicate(override?: object): object;
+  getSentinelNode(): unknown;
+  getMasterNode(): unknown;
+}
+
+/** What we use of it. */
+interface Sentinel {
+  duplicate(override?: object): Sentinel;
+  connect(): Promise<unknown>;
+  destroy(): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
+  /** Hands over a client of the primary. */
+  _execute<Result>(isReadonly: boolean, fn: (client: NodeRedis) => Promise<Result>): Promise<Result>;
+}
+
+/** How the one that is connected for a moment differs: it gives up at once, and keeps nothing. */
+const OPTIONS: Options = {
+  maxCommandRediscovers: 0,
+  masterPoolSize: 1,
+  replicaPoolSize: 0,
+  reserveClient: false,
+  scanInterval: 0,
+  passthroughClientErrorEvents: false,
+  clientSideCache: undefined,
+};
+
+/** Of a client of the primary that a client of a sentinel must not have. */
+const NOT_OF_SENTINELS: Options = {
+  username: undefined,
+  password: undefined,
+  credentialsProvider: undefined,
+  database: undefined,
+};
+
+class NodeRedisSentinels implements Sentinels {
+  readonly name: string;
+  readonly description: string;
+  readonly keyPrefix: string;
+  readonly addresses: readonly Address[];
+  readonly #sentinel: Sentinel;
+  readonly #options: Options;
+  #pattern: NodeRedis | null = null;
+  #learning: Promise<void> | null = null;
+
+  constructor(sentinel: Sentinel) {
+    this.#sentinel = sentinel;
+    this.#options = optionsOf(sentinel);
+    const { name, sentinelRootNodes } = this.#options;
+    this.name = String(name);
+    this.description = `node-redis by sentinel ${this.name}`;
+    this.keyPrefix = keyPrefixOf(this.#options);
+    // The caller's sentinel has accepted them.
+    this.addresses = Array.isArray(sentinelRootNodes) ? (sentinelRootNodes as Address[]) : [];
+  }
+
+  ready(): Promise<void> {
+    if (this.#pattern !== null) return Promise.resolve();
+    this.#learning ??= this.#learn().finally(() => {
+      this.#learning = null;
+    });
+    return this.#learning;
+  }
+
+  dialSentinel(address: Address, events: WireEvents): Wire {
+    const own = partOf(this.#options, 'sentinelClientOptions');
+    // Flat lists for answers, and nothing that a sentinel might not know.
+    return this.#dial(address, events, { ...NOT_OF_SENTINELS, ...own, RESP: 2 });
+  }
+
+  dialPrimary(address: Address, events: WireEvents): Wire {
+    return this.#dial(address, events, partOf(this.#options, 'nodeClientOptions'));
+  }
+
+  share(): SharedWire {
+    throw new LockConfigError(
+      'expected a client of one server for shareConnection, got a node-redis sentinel, which sends again what had no answer',
+    );
+  }
+
+  #dial(address: Address, events: WireEvents, own: Options): Wire {
+    if (this.#pattern === null) throw new Error('no client to make connections from yet');
+    const { host, port } = mapped(address, this.#options['nodeAddressMap']);
+    const socket = { ...socketOptionsOf(own), host, port };
+    return new NodeRedisWire(this.#pattern, events, { ...own, socket });
+  }
+
+  /**
+   * The sentinel makes clients of the primary, and none of ours can be made without one of them: a client is imported
+   * by its owner only. One is taken from a sentinel like the caller's that lives for a moment.
+   */
+  async #learn(): Promise<void> {
+    const sentinel = this.#sentinel.duplicate(OPTIONS);
+    sentinel.on('error', () => {});
+    try {
+      await sentinel.connect();
+      this.#pattern = await sentinel._execute(false, async (client) => client);
+    } finally {
+      await sentinel.destroy();
+    }
+  }
+}
+
+/** The caller must have made sure that it is one: see `adapt.ts`. */
+export function driveNodeRedisSentinel(sentinel: object, agenda: Agenda): Driver {
+  // The one border: what `adapt.ts` checked stands for the rest, and the tests of sentinels for that.
+  return new PrimaryDriver(new NodeRedisSentinels(sentinel as Sentinel), agenda);
+}
+
+/**
+ * With what it was made: it keeps that to itself, but hands it to the constructor when it is asked for a duplicate.
+ * So an heir of it is asked whose constructor is ours. Nothing is set on the caller's, and nothing made.
+ */
+function optionsOf(sentinel: Sentinel): Options {
+  const seen: Options[] = [];
+  const see = function See(options: Options): void {
+    seen.push(options);
+  };
+  Object.create(Object.create(sentinel, { constructor: { value: see } })).duplicate();
+  return seen[0] ?? {};
+}
+
+function partOf(options: Options, name: string): Options {
+  const part = options[name];
+  const RESP = options['RESP'];
+  // As the sentinel itself does: what is said for all, then what is said for these.
+  return {
+    ...(RESP === undefined ? {} : { RESP }),
+    ...(typeof part === 'object' && part !== null ? part : {}),
+  };
+}
+
+/** Where a server is seen from here, when the sentinels see it elsewhere. */
+function mapped(address: Address, map: unknown): Address {
+  const key = `${address.host}:${address.port}`;
+  // The caller's own, as its sentinel takes it.
+  if (typeof map === 'function') return (map as (key: string) => Address | undefined)(key) ?? address;
+  if (typeof map === 'object' && map !== null) return (map as Record<string, Address>)[key] ?? address;
+  return address;
+}

@@ -1,0 +1,96 @@
+/**
+ * Hears from the sentinels when another server becomes the primary.
+ *
+ * A planned failover leaves the old primary in its office for some ten seconds, in which it takes writes that are lost
+ * afterwards: whoever stays with it holds locks that others hold elsewhere. A primary that froze keeps its connections
+ * too. So all sentinels are listened to while there is a connection to a primary; the one that leads the failover tells
+ * it first. Nothing of this keeps the process alive.
+ */
+import { type Agenda, Alarm } from '../core/agenda.ts';
+import { Link } from './link.ts';
+import { type Address, PrimarySearch, type Sentinels } from './sentinels.ts';
+
+const CHANNEL = '+switch-master';
+
+/** How long after a sentinel was lost it is tried again. There are others meanwhile. */
+const RETRY_MS = 1_000;
+
+interface EarNews {
+  /** From now on nothing is missed. */
+  readonly listening: () => void;
+  /** `<name> <old host> <old port> <new host> <new port>` */
+  readonly heard: (text: string) => void;
+}
+
+/** One sentinel that is listened to. */
+class Ear {
+  readonly #agenda: Agenda;
+  readonly #link: Link;
+  readonly #alarm = new Alarm(() => this.#link.open(), false);
+
+  constructor(sentinels: Sentinels, address: Address, agenda: Agenda, news: EarNews) {
+    this.#agenda = agenda;
+    const dial = sentinels.dialSentinel.bind(sentinels, address);
+    this.#link = new Link({ dial }, agenda, {
+      // Refused or lost: the others tell us, and the next connection asks again.
+      up: (wire) => void wire.subscribe(CHANNEL).then(news.listening, () => {}),
+      down: () => agenda.setIn(this.#alarm, RETRY_MS),
+      message: (channel, text) => {
+        if (channel === CHANNEL) news.heard(text);
+      },
+    });
+    this.#link.hold(false);
+    this.#link.open();
+  }
+
+  close(): void {
+    this.#agenda.cancel(this.#alarm);
+    this.#link.close();
+  }
+}
+
+export class PrimaryWatch {
+  readonly #sentinels: Sentinels;
+  readonly #agenda: Agenda;
+  readonly #tell: (primary: Address) => void;
+  #ears: Ear[] = [];
+  #search: PrimarySearch | null = null;
+
+  constructor(sentinels: Sentinels, agenda: Agenda, tell: (primary: Address) => void) {
+    this.#sentinels = sentinels;
+    this.#agenda = agenda;
+    this.#tell = tell;
+  }
+
+  open(): void {
+    if (this.#ears.length > 0) return;
+    const news: EarNews = { listening: () => this.#look(), heard: (text) => this.#hear(text) };
+    const { addresses } = this.#sentinels;
+    this.#ears = addresses.map((address) => new Ear(this.#sentinels, address, this.#agenda, news));
+  }
+
+  close(): void {
+    for (const ear of this.#ears.splice(0)) ear.close();
+    this.#search?.cancel();
+    this.#search = null;
+  }
+
+  #hear(text: string): void {
+    const [name, , , host, port] = text.split(' ');
+    if (name !== this.#sentinels.name || host === undefined) return;
+    this.#tell({ host, port: Number(port) });
+  }
+
+  /** What happened before it listened was not heard. */
+  #look(): void {
+    if (this.#search !== null || this.#ears.length === 0) return;
+    const search = new PrimarySearch(this.#sentinels, this.#agenda);
+    this.#search = search;
+    const end = (primary: Address | null): void => {
+      if (this.#search !== search) return;
+      this.#search = null;
+      if (primary !== null) this.#tell(primary);
+    };
+    search.result.then(end, () => end(null));
+  }
+}

@@ -1,0 +1,40 @@
+/** How many replicas must have a lock before it counts: what callers may choose of it. */
+import type { ReplicaTerms } from '../clients/client.ts';
+import { LockConfigError } from '../errors.ts';
+import { checkKnown, checkObject, integerWithin, ofType } from './checks.ts';
+
+export interface ReplicaOptions {
+  /** How many replicas must have a grant or a renewal before it counts; 0 asks none of them. */
+  readonly min: number;
+  /** How long they may take; less than `callTimeoutMs`. @default half of `callTimeoutMs` */
+  readonly timeoutMs?: number;
+  /**
+   * They, and the server itself, must have it on disk: their append-only files, synchronised. Needs Redis 7.2 or
+   * Valkey, with `appendonly yes`. @default false
+   */
+  readonly aof?: boolean;
+}
+
+const REPLICA_OPTIONS: ReadonlySet<string> = new Set(['min', 'timeoutMs', 'aof']);
+
+/** No primary has more; a larger number is a mistake. */
+const REPLICAS_MAX = 1_000;
+
+/** Null when they ask for nothing. */
+export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number): ReplicaTerms | null {
+  checkObject(options, 'replicas');
+  checkKnown(options, REPLICA_OPTIONS, 'an option of replicas');
+  const min = integerWithin(options.min, 'replicas.min', 0, REPLICAS_MAX);
+  const aof = ofType(options.aof ?? false, 'replicas.aof', 'boolean');
+  if (callTimeoutMs === 1) {
+    throw new LockConfigError('expected callTimeoutMs to be at least 2 with replicas, got 1');
+  }
+  // The answer must be back before the call is given up.
+  const timeoutMs = integerWithin(
+    options.timeoutMs ?? Math.floor(callTimeoutMs / 2),
+    'replicas.timeoutMs (less than callTimeoutMs)',
+    1,
+    callTimeoutMs - 1,
+  );
+  return min === 0 && !aof ? null : { min, timeoutMs, aof };
+}

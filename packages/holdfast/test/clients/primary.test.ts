@@ -1,0 +1,212 @@
+/** How the primary is found, and left for another: with sentinels whose every answer the test gives by hand. */
+import { describe, expect, test } from 'vitest';
+import { PrimaryDriver } from '../../src/clients/primary.ts';
+import type { Address, Sentinels } from '../../src/clients/sentinels.ts';
+import type { Wire, WireEvents } from '../../src/clients/wire.ts';
+import { Agenda } from '../../src/core/agenda.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FakeWire } from './fake-driver.ts';
+
+const QUESTION = 'SENTINEL MASTER main';
+
+class FakeSentinels implements Sentinels {
+  readonly description = 'a fake';
+  readonly keyPrefix = '';
+  readonly name = 'main';
+  readonly addresses: Address[] = [1, 2, 3].map((port) => ({ host: 'sentinel', port }));
+  /** Every connection ever made, with where to. */
+  readonly wires: { readonly to: string; readonly wire: FakeWire }[] = [];
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  dialSentinel(address: Address, events: WireEvents): Wire {
+    return this.#dial(address, events);
+  }
+
+  dialPrimary(address: Address, events: WireEvents): Wire {
+    return this.#dial(address, events);
+  }
+
+  share(): never {
+    throw new Error('not shared in these tests');
+  }
+
+  /** The oldest open connection to there that has something to answer. */
+  to(where: string): FakeWire {
+    const found = this.wires.find(({ to, wire }) => to === where && !wire.isDropped && wire.asked.length > 0);
+    if (found === undefined) throw new Error(`nobody asks ${where}`);
+    return found.wire;
+  }
+
+  get open(): string[] {
+    return this.wires.filter(({ wire }) => !wire.isDropped).map(({ to }) => to);
+  }
+
+  #dial({ host, port }: Address, events: WireEvents): Wire {
+    const wire = new FakeWire(events);
+    this.wires.push({ to: `${host}:${port}`, wire });
+    return wire;
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const agenda = new Agenda(clock);
+  const sentinels = new FakeSentinels();
+  const driver = new PrimaryDriver(sentinels, agenda);
+  const lost: string[] = [];
+  const dial = (): Wire => driver.dial({ lost: (cause) => lost.push(String(cause)), message: () => {} });
+  const say = async (port: number, host: string, epoch: number): Promise<void> => {
+    const wire = sentinels.to(`sentinel:${port}`);
+    wire.next('connect').answer();
+    await clock.settle();
+    wire
+      .next('command', QUESTION)
+      .answer(['name', 'main', 'ip', host, 'port', '7', 'config-epoch', `${epoch}`]);
+    await clock.settle();
+  };
+  return { clock, agenda, sentinels, dial, lost, say };
+}
+
+/** A connection that is up, to the server called `old`, with all sentinels listened to. */
+async function connected() {
+  const parts = setUp();
+  const { clock, sentinels, say } = parts;
+  const wire = parts.dial();
+  const connecting = wire.connect();
+  await clock.settle();
+  for (const port of [1, 2, 3]) await say(port, 'old', 1);
+  const primary = sentinels.to('old:7');
+  primary.next('connect').answer();
+  await clock.settle();
+  primary.next('command', 'ROLE').answer(['master', 1, []]);
+  await connecting;
+  for (const port of [1, 2, 3]) {
+    const ear = sentinels.to(`sentinel:${port}`);
+    ear.next('connect').answer();
+    await clock.settle();
+    ear.next('subscribe', '+switch-master').answer();
+    await clock.settle();
+  }
+  // Each may have missed something before it listened.
+  for (const port of [1, 2, 3]) await say(port, 'old', 1);
+  return { ...parts, wire, primary };
+}
+
+describe('the primary', () => {
+  test('is the one that the sentinel with the latest failover names', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    await say(1, 'old', 4);
+    await say(3, 'new', 5);
+    expect(sentinels.open).not.toContain('new:7');
+    await say(2, 'old', 4);
+    expect(sentinels.open).toContain('new:7');
+    wire.drop();
+  });
+
+  test('is looked for among those who answer: one that does not costs a moment', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    sentinels.to('sentinel:1').next('connect').refuse('connect ECONNREFUSED');
+    await say(2, 'old', 1);
+    await clock.advance(249);
+    expect(sentinels.open).not.toContain('old:7');
+    await clock.advance(1);
+    await clock.settle();
+    expect(sentinels.open).toContain('old:7');
+    wire.drop();
+  });
+
+  test('that no sentinel names is told with what each of them said', async () => {
+    const { clock, agenda, sentinels, dial } = setUp();
+    const wire = dial();
+    const connecting = wire.connect().catch(String);
+    await clock.settle();
+    for (const port of [1, 2]) sentinels.to(`sentinel:${port}`).next('connect').refuse(`refused ${port}`);
+    const third = sentinels.to('sentinel:3');
+    third.next('connect').answer();
+    await clock.settle();
+    third.next('command', QUESTION).refuse('ERR No such master with that name');
+    const reasons =
+      'sentinel:1: refused 1; sentinel:2: refused 2; sentinel:3: ERR No such master with that name';
+    expect(await connecting).toBe(`Error: no sentinel names the primary main: ${reasons}`);
+    wire.drop();
+    expect(sentinels.open).toEqual([]);
+    expect(agenda.size).toBe(0);
+  });
+
+  test('is not believed to be one when it says that it is none', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    const connecting = wire.connect().catch(String);
+    await clock.settle();
+    for (const port of [1, 2, 3]) await say(port, 'old', 1);
+    const primary = sentinels.to('old:7');
+    primary.next('connect').answer();
+    await clock.settle();
+    primary.next('command', 'ROLE').answer(['slave', 'new', 7, 'connected', 1]);
+    expect(await connecting).toBe('Error: the sentinels name old:7, whose role is slave');
+    wire.drop();
+  });
+
+  test('that does not tell its role to our user is believed', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    const connecting = wire.connect();
+    await clock.settle();
+    for (const port of [1, 2, 3]) await say(port, 'old', 1);
+    const primary = sentinels.to('old:7');
+    primary.next('connect').answer();
+    await clock.settle();
+    primary.next('command', 'ROLE').refuse('NOPERM this user has no permissions');
+    await connecting;
+    wire.drop();
+  });
+});
+
+describe('a connection to the primary', () => {
+  test('is lost as soon as one sentinel says that it is another server, and not before', async () => {
+    const { sentinels, lost, wire } = await connected();
+    const ear = sentinels.wires.filter(({ to, wire: one }) => to === 'sentinel:2' && !one.isDropped)[0]?.wire;
+    ear?.events.message('+switch-master', 'other old 7 new 7');
+    ear?.events.message('+switch-master', 'main older 7 old 7');
+    expect(lost).toEqual([]);
+    ear?.events.message('+switch-master', 'main old 7 new 7');
+    expect(lost).toEqual(['Error: the primary is new:7 now, no longer old:7']);
+    wire.drop();
+  });
+
+  test('is lost when a sentinel that was away says so once it is listened to again', async () => {
+    const { clock, sentinels, lost, say, wire } = await connected();
+    const ear = sentinels.wires.filter(({ to, wire: one }) => to === 'sentinel:1' && !one.isDropped)[0]?.wire;
+    ear?.events.lost(new Error('gone'));
+    await clock.advance(1_000);
+    const again = sentinels.to('sentinel:1');
+    again.next('connect').answer();
+    await clock.settle();
+    again.next('subscribe', '+switch-master').answer();
+    await clock.settle();
+    await say(1, 'old', 1);
+    await say(2, 'new', 2);
+    await say(3, 'old', 1);
+    expect(lost).toEqual(['Error: the primary is new:7 now, no longer old:7']);
+    wire.drop();
+  });
+
+  test('is watched over for as long as there is one, and leaves nothing behind', async () => {
+    const { agenda, sentinels, wire, dial } = await connected();
+    const second = dial();
+    wire.drop();
+    expect(sentinels.open.filter((to) => to.startsWith('sentinel')).length).toBeGreaterThan(0);
+    second.drop();
+    expect(sentinels.open).toEqual([]);
+    expect(agenda.size).toBe(0);
+  });
+});

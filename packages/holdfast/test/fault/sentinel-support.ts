@@ -1,0 +1,49 @@
+/** Sessions that find their server by sentinels, through every client that can. */
+import { Redis as Ioredis6 } from 'ioredis';
+import { Redis as Ioredis5 } from 'ioredis-5';
+import { createSentinel } from 'redis';
+import { Locks, type LocksOptions, type RedisClient } from '../../src/index.ts';
+import type { SentinelGroup } from '../support/sentinel-group.ts';
+import type { Bench } from './acquire-support.ts';
+
+export const SENTINEL_CLIENTS = ['ioredis 6', 'ioredis 5.4', 'node-redis 6'] as const;
+
+export type SentinelClient = (typeof SENTINEL_CLIENTS)[number];
+
+interface Finder {
+  readonly client: RedisClient;
+  end(): void;
+}
+
+/** The caller's client, never connected: it is a description. */
+function finder(
+  kind: SentinelClient,
+  { addresses: sentinels, name }: Pick<SentinelGroup, 'addresses' | 'name'>,
+): Finder {
+  if (kind === 'node-redis 6') {
+    const client = createSentinel({ name, sentinelRootNodes: sentinels });
+    client.on('error', () => {});
+    return { client, end: () => {} };
+  }
+  // The types of the two versions differ in ways that do not matter here.
+  const Redis = kind === 'ioredis 6' ? Ioredis6 : (Ioredis5 as unknown as typeof Ioredis6);
+  const client = new Redis({ sentinels, name, lazyConnect: true });
+  client.on('error', () => {});
+  return { client, end: () => client.disconnect() };
+}
+
+/** A session of its own, as another process would have. */
+export function sentinelSession(
+  bench: Bench,
+  group: SentinelGroup,
+  kind: SentinelClient,
+  options: LocksOptions = {},
+): Locks {
+  const { client, end } = finder(kind, group);
+  const locks = new Locks(client, options);
+  bench.onEnd(async () => {
+    await locks.destroy();
+    end();
+  });
+  return locks;
+}
