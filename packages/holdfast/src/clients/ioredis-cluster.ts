@@ -1,4 +1,4 @@
-/** The `Cluster` of ioredis 5.4 to 6. */
+/** The `Cluster` of ioredis 5.4 to 6, and of iovalkey. */
 import type { ClusterDriver } from './cluster-driver.ts';
 import { type Ioredis, IoredisDriver, keyPrefixOf } from './ioredis.ts';
 import { addressKey, type NodeAddress } from './node-address.ts';
@@ -20,8 +20,8 @@ interface IoredisCluster {
   readonly options: Options;
   /** As they were given: a port, a URL, or options. */
   readonly startupNodes?: readonly unknown[];
-  /** Makes a `Redis` for a node from the options of the cluster, not connected. */
-  readonly connectionPool: { findOrCreate(node: object): Ioredis };
+  /** Makes a `Redis` for a node from the options of the cluster, not connected. Some put it into a record. */
+  readonly connectionPool: { findOrCreate(node: object): Ioredis | { readonly redis: Ioredis } };
   nodes(role: 'all'): readonly Ioredis[];
   duplicate(startupNodes: readonly object[], override: object): IoredisCluster;
 }
@@ -65,7 +65,8 @@ class IoredisClusterDriver implements ClusterDriver {
   drive(address: NodeAddress): NodeDriver {
     const { host, port } = this.#mapped(address);
     const given = this.#startNodes.get(addressKey({ host, port }));
-    return new IoredisDriver(this.#workshop.connectionPool.findOrCreate({ ...given, host, port }));
+    const made = this.#workshop.connectionPool.findOrCreate({ ...given, host, port });
+    return new IoredisDriver('redis' in made ? made.redis : made);
   }
 
   /** Through the caller's `natMap`. A seed is its own address, and no map need know it. */
