@@ -34,6 +34,9 @@ import type {
 /** Two nodes that send us to each other are both wrong, and will agree in a moment. */
 const REDIRECTIONS_MAX = 16;
 
+/** With less time left a certain refusal is worth more than a call whose answer would not come in time. */
+const FOLLOW_MS_MIN = 10;
+
 /** The pauses between attempts at keys that are on both sides of a moving slot. */
 const AGAIN_MS_MIN = 10;
 const AGAIN_MS_MAX = 100;
@@ -234,7 +237,7 @@ export class ClusterTopology implements Topology, Shards {
     let againMs = AGAIN_MS_MIN;
     for (let steps = 0; steps < REDIRECTIONS_MAX; steps += 1) {
       const leftMs = giveUpMs - this.#nowMs();
-      if (node === null || leftMs <= 0) break;
+      if (node === null || leftMs <= (result === undefined ? 0 : FOLLOW_MS_MIN)) break;
       result = await attempt(isAsked ? node.askedServer : node.server, leftMs);
       const refusal = refusalIn(result);
       if (refusal === undefined) return result;

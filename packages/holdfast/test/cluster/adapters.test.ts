@@ -105,6 +105,25 @@ test.each(CLUSTER_FLAVOURS.filter(({ hasKeyPrefix }) => hasKeyPrefix))(
   },
 );
 
+test.each(CLUSTER_FLAVOURS)('the credentials of $name are used for every node', async (flavour) => {
+  const login = { username: 'ann', password: 'secret' };
+  for (const node of ground.cluster.nodes) {
+    await command(node, 'ACL', 'SETUSER', 'ann', 'reset', 'on', '>secret', '~*', '&*', '+@all');
+  }
+  const caller = await flavour.make(ground.cluster.ports, login);
+  const locks = new Locks(caller.client);
+  const leases = await Promise.all(['a', 'b', 'c', 'd'].map((name) => locks.lock(name).acquire()));
+  const lists = await Promise.all(ground.cluster.nodes.map((node) => command(node, 'CLIENT', 'LIST')));
+  const ours = lists
+    .flatMap((list) => String(list).split('\n'))
+    .filter((line) => / name=holdfast /.test(line));
+  expect(ours.length).toBeGreaterThanOrEqual(3);
+  expect(ours.filter((line) => !line.includes(' user=ann '))).toEqual([]);
+  await Promise.all(leases.map((lease) => lease.release()));
+  await locks.close();
+  await caller.end();
+});
+
 describe('a name', () => {
   test.each(['a{b', 'a}b', '{}x', 'a{}b{c}', '}', '{'])('such as %s is refused at once', async (name) => {
     const locks = await ground.locks();

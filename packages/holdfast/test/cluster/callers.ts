@@ -5,6 +5,7 @@ import { Cluster as IovalkeyCluster } from 'iovalkey';
 import { createCluster as createNodeRedis6Cluster } from 'redis';
 import { createCluster as createNodeRedis5Cluster } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
+import { type Extent, rowsOf } from '../support/extent.ts';
 
 export interface ClusterCaller {
   readonly client: RedisClient;
@@ -19,7 +20,7 @@ export interface ClusterCallerOptions {
   readonly keyPrefix?: string;
 }
 
-export interface ClusterFlavour {
+export interface ClusterFlavour extends Extent {
   readonly name: string;
   readonly hasKeyPrefix: boolean;
   /** Connected, and quiet about its own troubles. */
@@ -96,13 +97,20 @@ function shared(flavour: ClusterFlavour): ClusterFlavour {
   };
 }
 
+/** Every one of them, for what each must have been seen to do. */
 export const CLUSTER_FLAVOURS: readonly ClusterFlavour[] = [
   ioredis('ioredis 6', Ioredis6Cluster),
-  // The types of the two versions differ in ways that do not matter here.
-  ioredis('ioredis 5.4', Ioredis5Cluster as unknown as typeof Ioredis6Cluster),
-  ioredis('iovalkey 0.4', IovalkeyCluster as unknown as typeof Ioredis6Cluster),
+  // The types of the versions and of its sibling differ in ways that do not matter here.
+  { ...ioredis('ioredis 5.4', Ioredis5Cluster as unknown as typeof Ioredis6Cluster), isMatrix: true },
+  { ...ioredis('iovalkey 0.4', IovalkeyCluster as unknown as typeof Ioredis6Cluster), isMatrix: true },
   nodeRedis('node-redis 6', (options) => createNodeRedis6Cluster(options), true),
-  shared(nodeRedis('node-redis 5', (options) => createNodeRedis5Cluster(options), false)),
+  {
+    ...shared(nodeRedis('node-redis 5', (options) => createNodeRedis5Cluster(options), false)),
+    isMatrix: true,
+  },
 ];
+
+/** Those of this run, for what the clients have little part in. */
+export const SOME_CLUSTER_FLAVOURS: readonly ClusterFlavour[] = rowsOf(CLUSTER_FLAVOURS);
 
 export const [IOREDIS_6] = CLUSTER_FLAVOURS as [ClusterFlavour];

@@ -4,7 +4,7 @@ import { type Lease, LockUnavailableError } from '../../src/index.ts';
 import { command } from '../support/redis-cluster.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { CLUSTER_FLAVOURS } from './callers.ts';
+import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
 import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
@@ -59,7 +59,7 @@ async function untilReplicated(name: string): Promise<void> {
   });
 }
 
-describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
+describe.each(SOME_CLUSTER_FLAVOURS)('$name', (flavour) => {
   test('a planned failover costs the owner nothing, and a waiter is woken at the new primary', async () => {
     const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
     const name = `planned:${flavour.name}`;

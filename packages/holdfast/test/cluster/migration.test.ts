@@ -5,7 +5,7 @@ import { LockUnavailableError } from '../../src/index.ts';
 import { command } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { CLUSTER_FLAVOURS } from './callers.ts';
+import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
 import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
@@ -25,7 +25,7 @@ afterEach(async () => {
   migration = null;
 });
 
-test.each(CLUSTER_FLAVOURS)(
+test.each(SOME_CLUSTER_FLAVOURS)(
   'a lock that moves while it is held is renewed and released where it went, with $name',
   async (flavour) => {
     const locks = await ground.locks({}, flavour);
@@ -46,7 +46,7 @@ test.each(CLUSTER_FLAVOURS)(
   },
 );
 
-test.each(CLUSTER_FLAVOURS)(
+test.each(SOME_CLUSTER_FLAVOURS)(
   'a lock in a slot that is half-way is renewed, entered again and released by asking, with $name',
   async (flavour) => {
     const locks = await ground.locks({}, flavour);
@@ -92,7 +92,7 @@ test.each(['sharded', 'plain', 'both'] as const)(
   },
 );
 
-test.each(CLUSTER_FLAVOURS)(
+test.each(SOME_CLUSTER_FLAVOURS)(
   'a sharded subscription follows its slot within a second, without being asked, with $name',
   async (flavour) => {
     const [locks, other] = await Promise.all([ground.locks(), ground.locks({}, flavour)]);

@@ -1,10 +1,11 @@
 /**
  * Four processes that contend without a pause for one lock of a cluster, while the primary that has it is replaced
- * again and again. Short by default; `HOLDFAST_LONG=1` runs a minute, with a failover every ten seconds.
+ * again and again. The matrix runs a minute, with a failover every ten seconds, and with replicas that acknowledge.
  */
 import { describe, expect, test } from 'vitest';
 import type { LocksOptions } from '../../src/index.ts';
 import { startChild, useChildren } from '../support/child.ts';
+import { type Extent, rowsOf, upTo } from '../support/extent.ts';
 import { useCluster } from '../support/redis-cluster.ts';
 import type { TroubleLine } from './children/talk.ts';
 import { ClusterFaults, type Fault } from './cluster-faults.ts';
@@ -14,9 +15,8 @@ import type { RivalLine, RivalTask } from './rival-task.ts';
 
 type Line = RivalLine & TroubleLine;
 
-const IS_LONG = process.env['HOLDFAST_LONG'] === '1';
-const PERIOD_MS = IS_LONG ? 60_000 : 6_000;
-const FAULT_EVERY_MS = IS_LONG ? 10_000 : 3_000;
+const PERIOD_MS = upTo(6_000, 60_000);
+const FAULT_EVERY_MS = upTo(3_000, 10_000);
 const PROCESSES = 4;
 const CALLERS = 3;
 const LEASE_MS = 2_000;
@@ -30,10 +30,23 @@ const TURN_MS_MAX = 3_000;
 const cluster = useCluster();
 useChildren();
 
-/** What a rival is given beside the rest. A row with replicas that must acknowledge belongs here. */
-const CASES: readonly { title: string; options: LocksOptions; isExactWithoutFence: boolean }[] = [
+interface Case extends Extent {
+  readonly title: string;
+  /** What a rival is given beside the rest. */
+  readonly options: LocksOptions;
+  /** Whether no two may overlap even where a primary dies. */
+  readonly isExactWithoutFence: boolean;
+}
+
+const CASES = rowsOf<Case>([
   { title: 'as it comes', options: {}, isExactWithoutFence: false },
-];
+  {
+    title: 'with a replica that must have it',
+    options: { replicas: { min: 1, timeoutMs: 500 } },
+    isExactWithoutFence: true,
+    isMatrix: true,
+  },
+]);
 
 /** Owners that still claimed the lock when the next one had it already. */
 function overlaps(lines: readonly Line[]): { fence: number; atMs: number }[] {
@@ -84,7 +97,7 @@ describe.each(CASES)('rivals in a cluster, $title', ({ options, isExactWithoutFe
       rivals.map((rival) => rival.next(({ session }) => session !== undefined, START_LIMIT_MS)),
     );
     for (const rival of rivals) rival.send('go');
-    const faults = new ClusterFaults(cluster, 'guard');
+    const faults = new ClusterFaults(cluster, 'guard', isExactWithoutFence);
     await faults.run(PERIOD_MS, FAULT_EVERY_MS);
     for (const rival of rivals) rival.send('stop');
     await Promise.all(rivals.map((rival) => rival.next(({ sections }) => sections !== undefined, 30_000)));

@@ -108,6 +108,19 @@ describe('a redirection', () => {
     expect(scene.cluster.sentTo(B)).toEqual([]);
   });
 
+  test('with hardly any time left is told, and not followed to where its answer could not be waited for', async () => {
+    const scene = setScene();
+    scene.cluster.at(A, () => granted(CLOCKS.a));
+    await scene.until(scene.topology.acquire(protocol, TERMS, 500));
+    scene.cluster.at(A, async () => {
+      scene.clock.advanceSync(195);
+      throw moved('b:2');
+    });
+    const result = await scene.until(scene.topology.acquire(protocol, TERMS, 200));
+    expect(result).toMatchObject({ is: 'refused', isPassing: true, isCertain: true });
+    expect(scene.cluster.sentTo(B)).toEqual([]);
+  });
+
   test('between two nodes that name each other ends, and is told', async () => {
     const scene = setScene();
     scene.cluster.at(A, () => moved('b:2'));

@@ -1,0 +1,68 @@
+/** What a cluster is sent: as little as one server is. */
+import { expect, test } from 'vitest';
+import { type CommandCounts, commandCounts } from '../support/commands.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { channelOf, useClusterGround } from './ground.ts';
+
+const ground = useClusterGround();
+
+/** What their replicas say to them, and what our looking costs. */
+const NOT_OURS = ['ping', 'replconf', 'info', 'publish'];
+
+async function countAll(): Promise<CommandCounts[]> {
+  return Promise.all((await ground.cluster.primaries()).map((node) => commandCounts(node)));
+}
+
+/** Calls over all primaries, without those that scripts make. */
+async function sent(counts: readonly CommandCounts[]): Promise<Record<string, number>> {
+  const total: Record<string, number> = {};
+  const inScripts = /^(time|pttl|hlen|hgetall|hexists|hset|pexpire|get|set|del|spublish)$/;
+  for (const delta of await Promise.all(counts.map((one) => one.delta()))) {
+    for (const [name, calls] of Object.entries(delta)) {
+      if (!NOT_OURS.includes(name) && !inScripts.test(name)) total[name] = (total[name] ?? 0) + calls;
+    }
+  }
+  return total;
+}
+
+test('a lone acquire and release are two commands once the nodes are known', async () => {
+  const locks = await ground.locks();
+  for (let i = 0; i < 30; i += 1) await locks.lock(`warm:${i}`).using(() => {});
+  const counts = await countAll();
+  for (let i = 0; i < 30; i += 1) await locks.lock(`warm:${i}`).using(() => {});
+  expect(await sent(counts)).toEqual({ evalsha: 60 });
+});
+
+test('a node is asked for nothing before one of its names is wanted, and the map is read once', async () => {
+  const locks = await ground.locks();
+  const counts = await countAll();
+  await locks.lock('one').using(() => {});
+  const { 'cluster|slots': maps = 0, evalsha = 0, eval: texts = 0 } = await sent(counts);
+  // The caller's own client may read it too, as it connects.
+  expect(maps).toBeLessThanOrEqual(3);
+  expect(evalsha + texts).toBe(4);
+});
+
+test('nothing is sent after a release, and nobody listens any more', async () => {
+  const [locks, other] = await Promise.all([ground.locks(), ground.locks()]);
+  const lease = await locks.lock('quiet').acquire({ leaseMs: 600 });
+  const waiting = other.lock('quiet').acquire({ leaseMs: 600 });
+  await ground.untilListening(channelOf('quiet'));
+  await lease.release();
+  await (await waiting).release();
+  await ground.untilListening(channelOf('quiet'), 0);
+  const counts = await countAll();
+  const endMs = performance.now() + 1_200;
+  await waitFor(() => performance.now() > endMs);
+  const { evalsha, 'cluster|slots': maps } = await sent(counts);
+  expect([evalsha, maps]).toEqual([undefined, undefined]);
+});
+
+test('fifty callers of one name cost far fewer commands than acquisitions', async () => {
+  const locks = await ground.locks();
+  await locks.lock('crowd').using(() => {});
+  const counts = await countAll();
+  await Promise.all(Array.from({ length: 50 }, () => locks.lock('crowd').using(() => {})));
+  const { evalsha = 0 } = await sent(counts);
+  expect(evalsha).toBeLessThan(20);
+});
