@@ -44,6 +44,13 @@ const NOT_OF_SENTINELS: Options = {
   database: undefined,
 };
 
+/**
+ * A sentinel makes clients of its servers, and none of ours can be made without one of that kind: the package is its
+ * owner's to import. So one is taken from a sentinel, once for each copy of the package, which is known by its methods:
+ * making a sentinel connect costs a good part of a second.
+ */
+const patterns = new WeakMap<object, NodeRedis>();
+
 class NodeRedisSentinels implements Sentinels {
   readonly name: string;
   readonly description: string;
@@ -51,7 +58,6 @@ class NodeRedisSentinels implements Sentinels {
   readonly addresses: readonly Address[];
   readonly #sentinel: Sentinel;
   readonly #options: Options;
-  #pattern: NodeRedis | null = null;
   #learning: Promise<void> | null = null;
 
   constructor(sentinel: Sentinel) {
@@ -66,7 +72,7 @@ class NodeRedisSentinels implements Sentinels {
   }
 
   ready(): Promise<void> {
-    if (this.#pattern !== null) return Promise.resolve();
+    if (this.#pattern !== undefined) return Promise.resolve();
     this.#learning ??= this.#learn().finally(() => {
       this.#learning = null;
     });
@@ -90,22 +96,26 @@ class NodeRedisSentinels implements Sentinels {
   }
 
   #dial(address: Address, events: WireEvents, own: Options): Wire {
-    if (this.#pattern === null) throw new Error('no client to make connections from yet');
+    if (this.#pattern === undefined) throw new Error('no client to make connections from yet');
     const { host, port } = mapped(address, this.#options['nodeAddressMap']);
     const socket = { ...socketOptionsOf(own), host, port };
     return new NodeRedisWire(this.#pattern, events, { ...own, socket });
   }
 
-  /**
-   * The sentinel makes clients of the primary, and none of ours can be made without one of them: a client is imported
-   * by its owner only. One is taken from a sentinel like the caller's that lives for a moment.
-   */
+  get #pattern(): NodeRedis | undefined {
+    return patterns.get(this.#sentinel.duplicate);
+  }
+
+  /** One is taken from a sentinel like the caller's that lives for a moment. */
   async #learn(): Promise<void> {
     const sentinel = this.#sentinel.duplicate(OPTIONS);
     sentinel.on('error', () => {});
     try {
       await sentinel.connect();
-      this.#pattern = await sentinel._execute(false, async (client) => client);
+      const client = await sentinel._execute(false, async (one) => one);
+      // Of the same kind, and with no options: those of this one are not for everybody.
+      const Kind = Object.getPrototypeOf(client).constructor as new (options: object) => NodeRedis;
+      patterns.set(this.#sentinel.duplicate, new Kind({}));
     } finally {
       await sentinel.destroy();
     }

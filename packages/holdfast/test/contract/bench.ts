@@ -6,7 +6,9 @@ import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
+import type { SentinelGroup } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { Access } from './access.ts';
 import { type Caller, inProcess, several } from './callers.ts';
 import { shardOf } from './cluster-onlooker.ts';
 import type { Kind } from './kinds.ts';
@@ -20,6 +22,10 @@ export interface Ground {
   readonly ports: readonly number[];
   /** The server, when it is one in this process. */
   readonly node: EmbeddedNode | null;
+  /** Who names the server, when sentinels do. */
+  readonly sentinels: SentinelGroup | null;
+  /** What callers must say to get in. */
+  readonly access: Access;
   /** An onlooker's connection, in the caller's database: not one of the clients under test. */
   readonly redis: Redis;
 }
@@ -37,7 +43,9 @@ export class Bench {
   readonly port: number;
   readonly #ports: readonly number[];
   readonly #row: Row;
+  readonly #access: Access;
   readonly #node: EmbeddedNode | null;
+  readonly #sentinels: SentinelGroup | null;
   readonly #id: string;
   readonly #opening: Promise<Locks>[] = [];
   readonly #sessions: Locks[] = [];
@@ -46,10 +54,12 @@ export class Bench {
   readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, ports, node, redis }: Ground, id: string) {
+  constructor({ row, port, ports, node, sentinels, access, redis }: Ground, id: string) {
+    this.#access = access;
     this.#ports = ports;
     this.#row = row;
     this.#node = node;
+    this.#sentinels = sentinels;
     this.#id = id;
     this.port = port;
     this.redis = redis;
@@ -73,6 +83,10 @@ export class Bench {
     return !this.isCluster && this.#ports.length > 1;
   }
 
+  get isReplicated(): boolean {
+    return this.#sentinels !== null;
+  }
+
   /** A lock name of this test. */
   name(label = 'it'): string {
     return `${this.#id}:${label}`;
@@ -92,7 +106,7 @@ export class Bench {
 
   async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
-    const options = { port, db, keyPrefix, node: this.#node };
+    const options = { port, db, keyPrefix, node: this.#node, sentinels: this.#sentinels, ...this.#access };
     const caller = await (this.isQuorum ? several(connect, this.#ports, options) : connect(options));
     this.#callers.push(caller);
     return caller;
@@ -109,7 +123,9 @@ export class Bench {
   async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
     if (this.#row.connect === inProcess) throw new Declined('there is no connection that could be disturbed');
     if (this.isCluster) throw new Declined('one of several nodes is disturbed: see the tests of the cluster');
+    if (this.isReplicated) throw new Declined('the sentinels lead past whatever could disturb it');
     if (this.isQuorum) throw new Declined('one of several servers is disturbed: see the tests of the quorum');
+    if (this.#access.ca !== undefined) throw new Declined('what is encrypted cannot be disturbed half-way');
     const proxy = await startProxy(this.port);
     this.#proxies.push(proxy);
     return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };

@@ -8,13 +8,17 @@ import { createClient as createNodeRedis5 } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
 import type { ClusterFlavour } from '../cluster/callers.ts';
+import type { SentinelGroup } from '../support/sentinel-group.ts';
+import type { Access } from './access.ts';
 
-export interface CallerOptions {
+export interface CallerOptions extends Access {
   readonly port: number;
   readonly db: number;
   readonly keyPrefix: string;
   /** The server, when it is one in this process. */
   readonly node: EmbeddedNode | null;
+  /** Who names the server, when sentinels do. */
+  readonly sentinels: SentinelGroup | null;
 }
 
 /** A connected client of somebody's application. */
@@ -29,20 +33,37 @@ export type Connect = (options: CallerOptions) => Promise<Caller>;
 
 const HOST = '127.0.0.1';
 
-export async function ioredis6({ port, db, keyPrefix }: CallerOptions): Promise<Caller> {
-  const client = new Ioredis6({ host: HOST, port, db, keyPrefix, lazyConnect: true });
+/** What the shape of ioredis takes. */
+function ioredisOptions({ port, db, keyPrefix, username, password, ca }: CallerOptions) {
+  return {
+    ...{ host: HOST, port, db, keyPrefix, lazyConnect: true },
+    ...(password === undefined ? {} : { username: username ?? 'default', password }),
+    ...(ca === undefined ? {} : { tls: { ca } }),
+  };
+}
+
+function nodeRedisOptions({ port, db, username, password, ca }: CallerOptions) {
+  return {
+    socket: ca === undefined ? { host: HOST, port } : { host: HOST, port, tls: true as const, ca },
+    database: db,
+    ...(password === undefined ? {} : { username: username ?? 'default', password }),
+  };
+}
+
+export async function ioredis6(options: CallerOptions): Promise<Caller> {
+  const client = new Ioredis6(ioredisOptions(options));
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.quit() };
 }
 
-export async function ioredis5({ port, db, keyPrefix }: CallerOptions): Promise<Caller> {
-  const client = new Ioredis5({ host: HOST, port, db, keyPrefix, lazyConnect: true });
+export async function ioredis5(options: CallerOptions): Promise<Caller> {
+  const client = new Ioredis5(ioredisOptions(options));
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.quit() };
 }
 
-export async function iovalkey({ port, db, keyPrefix }: CallerOptions): Promise<Caller> {
-  const client = new Iovalkey({ host: HOST, port, db, keyPrefix, lazyConnect: true });
+export async function iovalkey(options: CallerOptions): Promise<Caller> {
+  const client = new Iovalkey(ioredisOptions(options));
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.quit() };
 }
@@ -50,12 +71,16 @@ export async function iovalkey({ port, db, keyPrefix }: CallerOptions): Promise<
 // It writes warnings to the terminal about every connection that a rule cuts.
 Logger.setLoggerConfig('off');
 
-export async function glide({ port, db }: CallerOptions): Promise<Caller> {
+export async function glide({ port, db, username, password, ca }: CallerOptions): Promise<Caller> {
   // On a busy machine its own quarter of a second is not enough to connect.
   const client = await GlideClient.createClient({
     addresses: [{ host: HOST, port }],
     databaseId: db,
     requestTimeout: 5_000,
+    ...(password === undefined ? {} : { credentials: { username: username ?? 'default', password } }),
+    ...(ca === undefined
+      ? {}
+      : { useTLS: true, advancedConfiguration: { tlsAdvancedConfiguration: { rootCertificates: ca } } }),
   });
   return { client, ping: () => client.ping(), close: async () => client.close() };
 }
@@ -67,15 +92,15 @@ export async function glide({ port, db }: CallerOptions): Promise<Caller> {
 const pattern6 = createNodeRedis6();
 const pattern5 = createNodeRedis5();
 
-export async function nodeRedis6({ port, db }: CallerOptions): Promise<Caller> {
-  const client = pattern6.duplicate({ socket: { host: HOST, port }, database: db });
+export async function nodeRedis6(options: CallerOptions): Promise<Caller> {
+  const client = pattern6.duplicate(nodeRedisOptions(options));
   client.on('error', () => {});
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.close() };
 }
 
-export async function nodeRedis5({ port, db }: CallerOptions): Promise<Caller> {
-  const client = pattern5.duplicate({ socket: { host: HOST, port }, database: db });
+export async function nodeRedis5(options: CallerOptions): Promise<Caller> {
+  const client = pattern5.duplicate(nodeRedisOptions(options));
   client.on('error', () => {});
   await client.connect();
   return { client, ping: () => client.ping(), close: () => client.close() };

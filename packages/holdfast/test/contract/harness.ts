@@ -10,8 +10,10 @@ import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
 import { useCluster } from '../support/redis-cluster.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
+import { SentinelGroup } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { type Access, type Gate, type GateKind, openGate } from './access.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
 import { clusterOnlooker } from './cluster-onlooker.ts';
 import { everyServer } from './every-server.ts';
@@ -33,13 +35,22 @@ export type ContractTest = (title: string, rule: Rule, options?: RuleOptions) =>
 export const PUNCTUAL: RuleOptions = { stallMs: 80 };
 
 const STALL_MS_DEFAULT = 500;
-const TRIES_MAX = 5;
+/** Each of them beside a stall. The matrix runs on machines that have more to do. */
+const TRIES_MAX = 10;
 const RULE_LIMIT_MS = 90_000;
+
+interface StageExtras {
+  readonly node?: EmbeddedNode | null;
+  readonly sentinels?: SentinelGroup | null;
+  readonly accessOf?: () => Access;
+}
 
 /** A server for the row, an onlooker's connection to it, and a look at what the whole row leaves behind. */
 class Stage implements Ground {
   readonly row: Row;
   readonly node: EmbeddedNode | null;
+  readonly sentinels: SentinelGroup | null;
+  readonly #accessOf: () => Access;
   readonly #portsOf: () => readonly [number, ...number[]];
   readonly #retried: string[] = [];
   readonly #declined: string[] = [];
@@ -47,10 +58,20 @@ class Stage implements Ground {
   #watch: StallWatch | undefined;
   #benches = 0;
 
-  constructor(row: Row, node: EmbeddedNode | null, portsOf: () => readonly [number, ...number[]]) {
+  constructor(
+    row: Row,
+    portsOf: () => readonly [number, ...number[]],
+    { node = null, sentinels = null, accessOf = () => ({}) }: StageExtras = {},
+  ) {
     this.row = row;
     this.node = node;
+    this.sentinels = sentinels;
     this.#portsOf = portsOf;
+    this.#accessOf = accessOf;
+  }
+
+  get access(): Access {
+    return this.#accessOf();
   }
 
   get port(): number {
@@ -140,15 +161,28 @@ function isCounterUnder(key: string, prefix: string): boolean {
 }
 
 function useServer(row: Row): Stage {
-  const first = useRedis();
-  const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis());
-  return new Stage(row, null, () => [first.port, ...others.map(({ port }) => port)]);
+  const options = row.program === undefined ? {} : { program: row.program };
+  const first = useRedis(options);
+  const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis(options));
+  return new Stage(row, () => [first.port, ...others.map(({ port }) => port)]);
 }
 
 function useClusterRow(row: Row): Stage {
   const cluster = useCluster();
   // The first three are its primaries: no rule changes that.
-  return new Stage(row, null, () => cluster.ports.slice(0, 3) as [number, number, number]);
+  return new Stage(row, () => cluster.ports.slice(0, 3) as [number, number, number]);
+}
+
+/** A server that does not let everybody in. The onlooker is let in as usual. */
+function useGated(row: Row, kind: GateKind): Stage {
+  let gate: Gate | undefined;
+  let port = 0;
+  beforeAll(async () => {
+    gate = await openGate(kind);
+    ({ port } = await startRedis({ args: gate.serverArgs }));
+  });
+  afterAll(stopAllRedis);
+  return new Stage(row, () => [port], { accessOf: () => gate?.access ?? {} });
 }
 
 function useEmbedded(row: Row): Stage {
@@ -158,11 +192,21 @@ function useEmbedded(row: Row): Stage {
     ({ port: listening } = await node.listen());
   });
   afterAll(() => node.close());
-  return new Stage(row, node, () => [listening]);
+  return new Stage(row, () => [listening], { node });
+}
+
+/** The one that is the primary at first stays it: what a failover does is told elsewhere. */
+function useSentinelGroup(row: Row): Stage {
+  const sentinels = new SentinelGroup();
+  beforeAll(() => sentinels.start(), RULE_LIMIT_MS);
+  afterAll(stopAllRedis);
+  return new Stage(row, () => [sentinels.group.first.port], { sentinels });
 }
 
 function stageOf(row: Row): Stage {
+  if (row.isBySentinels === true) return useSentinelGroup(row);
   if (row.isEmbedded === true) return useEmbedded(row);
+  if (row.gate !== undefined) return useGated(row, row.gate);
   return row.isCluster === true ? useClusterRow(row) : useServer(row);
 }
 

@@ -2,6 +2,8 @@
 import type { LocksOptions } from '../../src/index.ts';
 import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
+import { fetchedServers, type ServerProgram } from '../support/server-program.ts';
+import type { GateKind } from './access.ts';
 import {
   type Connect,
   clusterOf,
@@ -13,6 +15,7 @@ import {
   nodeRedis5,
   nodeRedis6,
 } from './callers.ts';
+import { ioredis5BySentinels, ioredis6BySentinels, nodeRedis6BySentinels } from './sentinel-callers.ts';
 
 export interface Row extends Extent {
   readonly title: string;
@@ -21,6 +24,12 @@ export interface Row extends Extent {
   readonly servers?: number;
   /** Whether the servers are a cluster. @default false */
   readonly isCluster?: boolean;
+  /** Whether sentinels name the server, which has two replicas. @default false */
+  readonly isBySentinels?: boolean;
+  /** Which server. @default the one on the path */
+  readonly program?: ServerProgram;
+  /** How callers get in. @default as everybody */
+  readonly gate?: GateKind;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -38,7 +47,10 @@ const CLUSTERS: readonly Row[] = CLUSTER_FLAVOURS.map((flavour) => ({
   isMatrix: flavour !== IOREDIS_6,
 }));
 
-export const MATRIX: readonly Row[] = rowsOf<Row>([
+/** The keys that the user may touch begin so. */
+const LEAST_RIGHTS = { gate: 'least rights', options: { prefix: 'locks:' } } as const;
+
+const ROWS: readonly Row[] = [
   { title: 'ioredis 5.4.0', connect: ioredis5, isMatrix: true },
   { title: 'ioredis 6', connect: ioredis6 },
   { title: 'node-redis 5.0.0', connect: nodeRedis5, isMatrix: true },
@@ -59,6 +71,14 @@ export const MATRIX: readonly Row[] = rowsOf<Row>([
     keyPrefix: 'app:',
     options: { prefix: '[l]*' },
   },
+  { title: 'ioredis 6 over TLS', connect: ioredis6, gate: 'tls', isMatrix: true },
+  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls' },
+  { title: 'iovalkey 0.4 over TLS', connect: iovalkey, gate: 'tls', isMatrix: true },
+  { title: 'GLIDE 2.5 over TLS', connect: glide, gate: 'tls', isMatrix: true },
+  { ...LEAST_RIGHTS, title: 'ioredis 6 with the least rights', connect: ioredis6 },
+  { ...LEAST_RIGHTS, title: 'node-redis 6 with the least rights', connect: nodeRedis6, isMatrix: true },
+  { ...LEAST_RIGHTS, title: 'iovalkey 0.4 with the least rights', connect: iovalkey, isMatrix: true },
+  { ...LEAST_RIGHTS, title: 'GLIDE 2.5 with the least rights', connect: glide, isMatrix: true },
   {
     title: 'ioredis 6 on a shared connection',
     connect: ioredis6,
@@ -76,6 +96,55 @@ export const MATRIX: readonly Row[] = rowsOf<Row>([
     options: { restartGuardMs: 0, nodeTimeoutMs: 1_500 },
   },
   ...CLUSTERS,
+  { title: 'ioredis 6 by sentinels', connect: ioredis6BySentinels, isBySentinels: true },
+  {
+    title: 'ioredis 5.4.0 by sentinels with a keyPrefix',
+    connect: ioredis5BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    keyPrefix: 'app:',
+  },
+  {
+    title: 'node-redis 6 by sentinels in database 3 with a prefix',
+    connect: nodeRedis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    db: 3,
+    options: { prefix: 'locks:' },
+  },
+  {
+    title: 'ioredis 6 by sentinels with two replicas that acknowledge',
+    connect: ioredis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    options: { replicas: { min: 2 } },
+  },
+  {
+    title: 'node-redis 6 by sentinels with a replica that acknowledges',
+    connect: nodeRedis6BySentinels,
+    isBySentinels: true,
+    isMatrix: true,
+    options: { replicas: { min: 1 } },
+  },
   { title: 'the embedded node by its own door', connect: inProcess, isEmbedded: true },
   { title: 'the embedded node through ioredis 6', connect: ioredis6, isEmbedded: true, isMatrix: true },
-]);
+];
+
+/** Every client on every further server. One of Valkey is asked in every run, if there is one. */
+const FURTHER_ROWS: readonly Row[] = fetchedServers().flatMap((program, index) => {
+  const by = (client: string, connect: Connect, isMatrix = true): Row => ({
+    title: `${client} on ${program.title}`,
+    connect,
+    program,
+    isMatrix,
+  });
+  const isLast = index === fetchedServers().length - 1;
+  return [
+    by('ioredis 6', ioredis6),
+    by('node-redis 6', nodeRedis6),
+    by('iovalkey 0.4', iovalkey, !(isLast && program.title.startsWith('Valkey'))),
+    by('GLIDE 2.5', glide),
+  ];
+});
+
+export const MATRIX: readonly Row[] = rowsOf([...ROWS, ...FURTHER_ROWS]);

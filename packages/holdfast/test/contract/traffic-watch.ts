@@ -28,6 +28,7 @@ export class TrafficWatch {
 export async function watching(bench: Bench, work: (watch: TrafficWatch) => Promise<void>): Promise<void> {
   if (bench.isCluster) throw new Declined('commands are counted on one server: see the tests of the cluster');
   if (bench.isQuorum) throw new Declined('commands are counted on one server: a quorum sends others');
+  if (bench.isReplicated) throw new Declined('sentinels and replicas talk to the server all the time');
   const { address, port } = bench.redis.stream.address() as { address: string; port: number };
   const watch = new TrafficWatch(await monitor(bench.port), `${address}:${port}`);
   try {

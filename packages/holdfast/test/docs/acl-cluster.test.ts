@@ -1,29 +1,25 @@
-/** The users that docs/reference/keys.md describes for a cluster can do what it says, and no less than all of it is needed. */
+/** The users that docs/operate/acl.md describes for a cluster can do what it says, and no less than all of it is needed. */
 import { Cluster } from 'ioredis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { slotOf } from '../../src/clients/slot.ts';
 import { Locks, LockUnavailableError } from '../../src/index.ts';
+import { aclWords, CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
 import { command, useCluster } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { blocksOf } from './pages.ts';
 
 const cluster = useCluster();
 
-const [least = '', more = '', shards = ''] = blocksOf('docs/reference/keys.md')
-  .filter(({ code }) => /^[~+]/.test(code))
-  .map(({ code }) => code);
-
-const USERS: Readonly<Record<string, string>> = {
-  least: `${least} ${shards}`,
-  more: `${least} ${more} ${shards}`,
-  alone: least,
+const USERS: Readonly<Record<string, readonly string[]>> = {
+  least: aclWords(LEAST, CLUSTER),
+  more: aclWords(LEAST, LOOKING, CLUSTER),
+  alone: aclWords(LEAST),
 };
 
 beforeAll(async () => {
   for (const [name, rules] of Object.entries(USERS)) {
     for (const node of cluster.nodes) {
-      await command(node, 'ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...rules.split(/\s+/));
+      await command(node, 'ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...rules);
     }
   }
 });

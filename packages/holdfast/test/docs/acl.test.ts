@@ -1,9 +1,10 @@
-/** The users that docs/reference/keys.md describes can do what it says, and no more than that. */
+/** The users that docs/operate/acl.md describes can do what it says, and no more than that. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../src/index.ts';
+import { aclWords, BRACES, CLUSTER, CONNECTING, LEAST, LOOKING, REPLICATION } from '../support/acl-rules.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -15,26 +16,28 @@ const LEASE_MS = 4_000;
 const redis = useRedis();
 useLeakCheck(redis);
 
-const [least = '', more = ''] = blocksOf('docs/reference/keys.md')
-  .filter(({ code }) => /^[~+]/.test(code))
-  .map(({ code }) => code);
+const PAGE = 'docs/operate/acl.md';
 
-async function addUser(name: string, rules: string): Promise<void> {
-  const reply = await ask(redis.port, [
-    'ACL',
-    'SETUSER',
-    name,
-    'reset',
-    'on',
-    '>pass',
-    ...rules.split(/\s+/),
-  ]);
+async function addUser(name: string, rules: readonly string[]): Promise<void> {
+  const reply = await ask(redis.port, ['ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...rules]);
   expect(reply).toBe('OK');
 }
 
 beforeAll(async () => {
-  await addUser('least', least);
-  await addUser('more', `${least}\n${more}`);
+  await addUser('least', aclWords(LEAST));
+  await addUser('more', aclWords(LEAST, LOOKING));
+});
+
+test('the page prints the lists that the tests use', () => {
+  const lists = blocksOf(PAGE).filter(({ info }) => info === 'text');
+  expect(lists.map(({ code }) => code)).toEqual([LEAST, LOOKING, BRACES, CLUSTER, REPLICATION, CONNECTING]);
+});
+
+test('the command on the page makes a user of all of them', () => {
+  const [command] = blocksOf(PAGE).filter(({ info }) => info === 'sh');
+  const words = (command?.code ?? '').replaceAll(/[\\']/g, ' ').trim().split(/\s+/);
+  expect(words.slice(0, 6)).toEqual(['redis-cli', 'ACL', 'SETUSER', 'app', 'on', '>secret']);
+  expect(words.slice(6).sort()).toEqual([...new Set(aclWords(LEAST, LOOKING, BRACES, CONNECTING))].sort());
 });
 
 const CLIENTS = {

@@ -98,7 +98,8 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
     expect(toldMs).toBeGreaterThan(0);
     expect(toldMs).toBeLessThan(servedMs);
     expect(next.fence).toBeGreaterThan(lease.fence);
-    await next.release();
+    // Not what this is about, and on a machine that stalls the next failover may be under way.
+    await next.release().catch(() => {});
   });
 
   test('while no sentinel answers, what is connected goes on, and who is not hears which ones were asked', async () => {

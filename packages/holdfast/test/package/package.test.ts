@@ -1,29 +1,57 @@
 /** The package as users get it: built, installed in an empty folder, imported and required. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rowsOf } from '../support/extent.ts';
 
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
-const MODULES = join(PACKAGE, '../../node_modules');
+const ROOT = join(PACKAGE, '../..');
+const MODULES = join(ROOT, 'node_modules');
+const SIZE_MAX_BYTES = 300_000;
 const run = promisify(execFile);
 
+/** What npm says of a tarball that it has made. */
+interface Packed {
+  readonly filename: string;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
 let folder = '';
+let packed: Packed = { filename: '', unpackedSize: 0, files: [] };
+
+/** What a file of `bin` or of the repository says, run with this Node. */
+async function runNode(args: readonly string[], cwd: string): Promise<string> {
+  const { stdout } = await run(process.execPath, [...args], { cwd }).catch((error) =>
+    expect.fail(`${String(error.stdout)}${String(error.stderr)}`),
+  );
+  return stdout;
+}
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
-  const installed = join(folder, 'node_modules/holdfast');
-  await mkdir(installed, { recursive: true });
-  await cp(join(PACKAGE, 'package.json'), join(installed, 'package.json'));
-  const build = ['-p', join(PACKAGE, 'tsconfig.build.json'), '--outDir', join(installed, 'dist')];
-  await run(process.execPath, [join(MODULES, 'typescript/bin/tsc'), ...build]);
+  const draft = join(folder, 'draft');
+  await mkdir(draft);
+  for (const file of ['package.json', 'README.md', 'LICENSE'])
+    await cp(join(PACKAGE, file), join(draft, file));
+  const dist = join(draft, 'dist');
+  const build = ['-p', join(PACKAGE, 'tsconfig.build.json'), '--outDir', dist];
+  await runNode([join(MODULES, 'typescript/bin/tsc'), ...build], ROOT);
+  await runNode([join(ROOT, 'scripts/slim.mjs'), dist, 'index', 'testing/index'], ROOT);
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: draft });
+  [packed = packed] = JSON.parse(stdout) as Packed[];
+  await writeFile(join(folder, 'package.json'), '{ "private": true }');
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${packed.filename}`], {
+    cwd: folder,
+  });
   await symlink(join(MODULES, 'typescript'), join(folder, 'node_modules/typescript'));
   await symlink(join(MODULES, '@types'), join(folder, 'node_modules/@types'));
   await symlink(join(MODULES, 'ioredis'), join(folder, 'node_modules/ioredis'));
-}, 120_000);
+}, 180_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -69,7 +97,16 @@ test('the embedded node says which package it needs, and runs once that is there
   expect(await runFile('embedded.mjs', EMBEDDED)).toBe('7');
 });
 
-test('a strict TypeScript user compiles against its declarations alone', async () => {
+/** It has `Symbol.asyncDispose`. */
+const LIBRARY = ['--lib', 'es2022,esnext.disposable'];
+
+/** The newest compiler, and the oldest that we say we support: the one that attw brings, 5.6. */
+const COMPILERS = rowsOf([
+  { tsc: join(MODULES, 'typescript/bin/tsc') },
+  { tsc: join(MODULES, '@arethetypeswrong/core/node_modules/typescript/bin/tsc'), isMatrix: true },
+]);
+
+test('a strict TypeScript user compiles against its declarations alone', { timeout: 90_000 }, async () => {
   await writeFile(
     join(folder, 'user.mts'),
     `import { Redis } from 'ioredis';
@@ -83,20 +120,42 @@ export const fence: Promise<number> = locks.lock('a').using((lease: FencedLease)
 export const none: Promise<number> = locks.mutex('a').using((lease) => lease.fence);
 `,
   );
-  const options = [
-    '--strict',
-    '--noEmit',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2023',
-    '--skipLibCheck',
-    'false',
-  ];
-  const tsc = join(MODULES, 'typescript/bin/tsc');
-  await run(process.execPath, [tsc, ...options, '--types', 'node', 'user.mts'], { cwd: folder }).catch(
-    (error) => {
-      expect.fail(String(error.stdout));
-    },
+  for (const { tsc } of COMPILERS) {
+    for (const module of [['nodenext'], ['esnext', '--moduleResolution', 'bundler']]) {
+      const options = ['--strict', '--noEmit', '--module', ...module, '--target', 'es2022', ...LIBRARY];
+      const checked = ['--skipLibCheck', 'false', '--types', 'node', 'user.mts'];
+      await runNode([tsc, ...options, ...checked], folder);
+    }
+  }
+});
+
+test('is small, brings no dependency, and nothing but what it needs', async () => {
+  expect(packed.unpackedSize).toBeLessThan(SIZE_MAX_BYTES);
+  const strangers = packed.files.filter(
+    ({ path }) => !/^(dist\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json)$/.test(path),
+  );
+  expect(strangers).toEqual([]);
+  const installed = await readdir(join(folder, 'node_modules'));
+  expect(installed.filter((name) => !name.startsWith('.')).sort()).toEqual(
+    ['@types', 'holdfast', 'ioredis', 'typescript', 'wasmoon-lua5.1'].filter((name) =>
+      installed.includes(name),
+    ),
   );
 });
+
+test('keeps the names of its errors', async () => {
+  const script =
+    "import { LockConfigError, Locks } from 'holdfast';\ntry { new Locks(7) } catch (error) { console.log(error.name, error instanceof LockConfigError, error.message) }";
+  expect(await runFile('names.mjs', script)).toBe(
+    'LockConfigError true expected a client of ioredis, node-redis, iovalkey or GLIDE, got a number',
+  );
+});
+
+test('passes publint and attw', async () => {
+  const tarball = join(folder, packed.filename);
+  const publint = await runNode([join(MODULES, 'publint/src/cli.js'), 'run', tarball, '--strict'], folder);
+  expect(publint).toContain('All good!');
+  const attw = join(MODULES, '@arethetypeswrong/cli/dist/index.js');
+  // Its exit code says what is wrong beside what nobody can expect of an ES module.
+  expect(await runNode([attw, tarball, '--profile', 'esm-only'], folder)).toContain('holdfast v');
+}, 60_000);

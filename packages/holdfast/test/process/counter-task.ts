@@ -15,6 +15,12 @@ export interface CounterTask {
   readonly quorum?: readonly number[];
   /** Of several: how long one may take to answer. */
   readonly nodeTimeoutMs?: number;
+  /** The sentinels that name the server that decides, when it is another than the one that has the counter. */
+  readonly sentinels?: readonly { readonly host: string; readonly port: number }[];
+  /** How many replicas of it must have the lock. */
+  readonly replicas?: number;
+  /** Whether the counter refuses an owner once it has met a later one. */
+  readonly isFenced?: boolean;
 }
 
 export interface CounterLine {
@@ -24,8 +30,18 @@ export interface CounterLine {
   readonly increments?: number;
   /** Said at the end: sections that found their lease lost. */
   readonly losses?: number;
+  /** Said at the end: sections that a fenced counter refused. */
+  readonly refusals?: number;
+  /** Said at the end: those among them that held their lease all the same. There were two owners. */
+  readonly violations?: number;
+  /** Said at the end: the longest time in which no section of this process came to its end. */
+  readonly pauseMs?: number;
 }
 
 export const COUNTER = 'counter';
 export const LOG = 'log';
+/** The largest fence that a fenced counter has met. */
+export const FENCE = 'fence';
+/** What the sentinels call the server that they watch over. */
+export const PRIMARY = 'primary';
 export const LOCK = 'guard';

@@ -5,3 +5,6 @@ export const START_LIMIT_MS = 60_000;
 
 /** For one call to Redis, so that a stall of the machine is not taken for an outage of the server. */
 export const CALL_TIMEOUT_MS = 5_000;
+
+/** For one call where a server goes away for good, and another takes its place. */
+export const FAILOVER_CALL_TIMEOUT_MS = 1_500;

@@ -12,6 +12,7 @@ import { freePort } from './free-port.ts';
 import { askAll } from './raw-redis.ts';
 import { guardProcess, makeGuardedFolder, removeGuardedFolder } from './reaper.ts';
 import { RespError } from './resp.ts';
+import { type ServerProgram, USUAL_SERVER } from './server-program.ts';
 
 export interface RedisOptions {
   /** Further arguments, after ours, so they win: `['--appendonly', 'yes']`. */
@@ -22,6 +23,8 @@ export interface RedisOptions {
   readonly port?: number;
   /** A folder that exists and is kept. By default a new one, removed by `stop()`. */
   readonly dir?: string;
+  /** @default the one on the path */
+  readonly program?: ServerProgram;
 }
 
 const START_LIMIT_MS = 15_000;
@@ -162,7 +165,9 @@ export class RedisServer {
 
   async #launch(): Promise<void> {
     const outputBefore = this.#output.length;
-    const child = spawn('redis-server', this.#args(), {
+    const { program = USUAL_SERVER } = this.#options;
+    const [command = '', ...before] = program.command;
+    const child = spawn(command, [...before, ...this.#args()], {
       cwd: this.#dir,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -11,7 +11,7 @@ const SENTINELS = 3;
 const QUORUM = 2;
 
 /** After how long without an answer a sentinel takes a server for dead: longer than this machine stalls. */
-const DOWN_AFTER_MS = 1_000;
+const DOWN_AFTER_MS = 1_500;
 
 /** How long one that leads a failover may take before another one tries. */
 const FAILOVER_TIMEOUT_MS = 3_000;

@@ -1,0 +1,84 @@
+/** A grant of a cluster that counts only once a replica of its own shard has it. */
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { LockUnavailableError } from '../../src/index.ts';
+import { command } from '../support/redis-cluster.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { CLUSTER_FLAVOURS } from './callers.ts';
+import { useClusterGround } from './ground.ts';
+
+const ground = useClusterGround();
+const REPLICAS = { min: 1, timeoutMs: 300 };
+/** Three names, one of each shard. */
+const NAMES = ['a', 'b', 'c'];
+
+/** Version 5 of node-redis prints whatever happens to its own connections. */
+beforeEach(() => {
+  const silenced = vi.spyOn(console, 'error').mockImplementation(() => {});
+  return () => silenced.mockRestore();
+});
+
+async function isFree(name: string): Promise<boolean> {
+  return (await command(await ground.cluster.primaryOf(name), 'EXISTS', name)) === 0;
+}
+
+describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
+  test('names of every shard are granted, kept and released', async () => {
+    const locks = await ground.locks({ replicas: REPLICAS }, flavour);
+    for (const kind of ['lock', 'mutex'] as const) {
+      const leases = await Promise.all(NAMES.map((name) => locks[kind](`${kind}:${name}`).acquire()));
+      await Promise.all(leases.map((lease) => lease.extend(20_000)));
+      expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([true, true, true]);
+    }
+  });
+});
+
+const NEWEST = CLUSTER_FLAVOURS.filter(({ name }) => name.endsWith(' 6'));
+
+describe.each(NEWEST)('$name', (flavour) => {
+  test('a shard whose replica does not answer grants nothing and keeps nothing, and the others go on', async () => {
+    const locks = await ground.locks({ replicas: REPLICAS }, flavour);
+    const primary = await ground.cluster.primaryOf('a');
+    const replica = await ground.cluster.replicaOf(primary);
+    const other = NAMES.find((name) => name !== 'a') ?? '';
+    expect(await ground.cluster.primaryOf(other)).not.toBe(primary);
+    await (await locks.lock('a').acquire()).release();
+    replica.freeze();
+    const refused = await locks
+      .lock('a')
+      .tryAcquire()
+      .catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(LockUnavailableError);
+    expect(String(refused)).toContain('wanted 1 replica to have it, 0 had it');
+    await waitFor(() => isFree('a'), { what: 'the grant to be given back' });
+    await (await locks.lock(other).acquire()).release();
+  });
+
+  test('a lock that was granted is still held after its primary was killed and the replica has taken over', async () => {
+    const [locks, rival] = await Promise.all([
+      ground.locks({ replicas: REPLICAS, leaseMs: 20_000 }, flavour),
+      ground.locks({}, flavour),
+    ]);
+    const name = `acknowledged:${flavour.name}`;
+    const lease = await locks.lock(name).acquire();
+    const primary = await ground.cluster.primaryOf(name);
+    await primary.kill();
+    const taken = await waitFor(
+      async () => {
+        const now = await ground.cluster.primaryOf(name);
+        return now === primary ? null : now;
+      },
+      { limitMs: 15_000, what: 'another primary' },
+    );
+    expect(await command(taken, 'EXISTS', name)).toBe(1);
+    const attempt = async (): Promise<{ lease: unknown } | null> => {
+      try {
+        return { lease: await rival.lock(name).tryAcquire() };
+      } catch {
+        return null;
+      }
+    };
+    const answer = await waitFor(attempt, { limitMs: 15_000, what: 'an answer of the new primary' });
+    expect(answer.lease).toBeNull();
+    expect(lease.isHeld).toBe(true);
+  });
+});

@@ -1,0 +1,43 @@
+/** How callers get in where not everybody may: by TLS, or as a user with hardly any rights. */
+import { aclWords, BRACES, CONNECTING, LEAST, LOOKING } from '../support/acl-rules.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
+import { makeGuardedFolder } from '../support/reaper.ts';
+
+/** What a caller's client must be told beside the port. */
+export interface Access {
+  readonly username?: string;
+  readonly password?: string;
+  /** The certificate of the authority that signed the server's. */
+  readonly ca?: string;
+  /** The port of callers, when it is not the server's usual one. */
+  readonly port?: number;
+}
+
+export interface Gate {
+  readonly access: Access;
+  /** What the server must be told. */
+  readonly serverArgs: readonly string[];
+}
+
+export type GateKind = 'tls' | 'least rights';
+
+export async function openGate(kind: GateKind): Promise<Gate> {
+  return kind === 'tls' ? await tlsGate() : aclGate();
+}
+
+async function tlsGate(): Promise<Gate> {
+  const { ca, serverArgs } = makeCertificates(makeGuardedFolder('holdfast-tls-'));
+  const port = await freePort();
+  return { access: { ca, port }, serverArgs: ['--tls-port', String(port), ...serverArgs] };
+}
+
+function aclGate(): Gate {
+  const [username, password] = ['app', 'secret'];
+  // The rules of the contract have the caller's own client answer a ping at times.
+  const words = [...aclWords(LEAST, LOOKING, BRACES, CONNECTING), '+ping'];
+  return {
+    access: { username, password },
+    serverArgs: ['--user', username, 'on', `>${password}`, ...words],
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * The least that a user of holdfast needs, in Redis's own words. docs/operate/acl.md prints these lists, and the
+ * contract runs as a user that has nothing else.
+ */
+
+/** For locks and mutexes whose keys begin with `locks:`. */
+export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_session:*
+&redisson_lock__channel:{locks:* &holdfast_mutex__channel:{locks:*
++evalsha +eval +time +get +set +del +pexpire +pttl
++hset +hlen +hgetall +hexists
++publish +subscribe +unsubscribe`;
+
+/** For `inspect`, `list`, `forceRelease` and `check`. */
+export const LOOKING = '+type +scan +info +pubsub|numsub';
+
+/** For names that bring a brace of their own, `locks:{order}:1`: no brace is put around them. */
+export const BRACES = `~redisson_lock_token:locks:*
+&redisson_lock__channel:locks:* &holdfast_mutex__channel:locks:*`;
+
+/** For a cluster: where the slots are, the way through one that is moving, the channels of the shards. */
+export const CLUSTER = '+cluster|slots +asking +spublish +ssubscribe +sunsubscribe +pubsub|shardnumsub';
+
+/** For a primary that sentinels name, and to count replicas. */
+export const REPLICATION = '+role +wait +waitaof';
+
+/** What the connections themselves are glad of: their name, another database, the ready check of ioredis. */
+export const CONNECTING = '+client|setname +select +info';
+
+/** The words of `ACL SETUSER` and of the setting `user`. */
+export function aclWords(...lists: readonly string[]): string[] {
+  return lists.flatMap((list) => list.split(/\s+/));
+}
