@@ -20,7 +20,7 @@ interface IoredisCluster {
   readonly options: Options;
   /** As they were given: a port, a URL, or options. */
   readonly startupNodes?: readonly unknown[];
-  /** Makes a `Redis` for a node from the options of the cluster, not connected. Some put it into a record. */
+  /** Makes a `Redis` for a node from the options of the cluster, not connected; iovalkey gives it inside a record. */
   readonly connectionPool: { findOrCreate(node: object): Ioredis | { readonly redis: Ioredis } };
   nodes(role: 'all'): readonly Ioredis[];
   duplicate(startupNodes: readonly object[], override: object): IoredisCluster;

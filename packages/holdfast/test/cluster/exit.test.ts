@@ -1,0 +1,19 @@
+/** A process that uses a cluster ends by itself, as one that uses a server does. */
+import { expect, test } from 'vitest';
+import { startChild, useChildren } from '../support/child.ts';
+import { useCluster } from '../support/redis-cluster.ts';
+
+const cluster = useCluster();
+useChildren();
+
+test.each(['closed', 'left open'])(
+  'a process whose session is %s exits once it has nothing to do',
+  async (how) => {
+    const child = startChild<{ leftAfterMs?: number; held?: boolean }>('test/cluster/children/leaver.ts', [
+      JSON.stringify({ ports: cluster.ports, isClosed: how === 'closed' }),
+    ]);
+    const { leftAfterMs } = await child.next((line) => line.leftAfterMs !== undefined, 30_000);
+    expect((await child.exited).code).toBe(0);
+    expect(leftAfterMs).toBeLessThan(500);
+  },
+);
