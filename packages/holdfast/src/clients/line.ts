@@ -6,6 +6,9 @@ import { reasonOf, replyFailure, replyWord } from './reason.ts';
 import type { Silence } from './silence.ts';
 import type { Sender } from './wire.ts';
 
+/** A key that our user may not touch; keys of several slots, where a single client is led to a node of a cluster. */
+const SINGLY: ReadonlySet<string> = new Set(['NOPERM', 'CROSSSLOT']);
+
 export class Line {
   readonly #sender: Sender;
   readonly #silence: Silence | null;
@@ -76,7 +79,7 @@ export class Line {
       return;
     }
     this.#silence?.answered();
-    if (word === 'NOPERM' && open.length > 1) {
+    if (word !== null && SINGLY.has(word) && open.length > 1) {
       this.#sendSingly(calls, open);
       return;
     }
@@ -90,7 +93,7 @@ export class Line {
     if (word === 'READONLY' && this.#calls.length === 0 && !this.#isCut) this.#onReplica?.();
   }
 
-  /** One key that our user may not touch has refused the bundle, before any of it was run: each is asked by itself. */
+  /** One key has refused the bundle for all, before any of it was run: each is asked by itself. */
   #sendSingly(calls: readonly Call[], open: readonly Call[]): void {
     for (const call of calls) this.#remove(call);
     for (const call of open) this.write([call], call.startedMs);

@@ -193,9 +193,12 @@ describe('a bundle', () => {
     connection.close();
   });
 
-  test('that is refused for one key is sent call by call', async () => {
+  test.each([
+    'NOPERM No permissions to access a key',
+    "CROSSSLOT Keys in request don't hash to the same slot",
+  ])('that is refused for one key is sent call by call (%s)', async (refusal) => {
     const { clock, connection, wire, bundle, calls } = await sent();
-    bundle.refuse('NOPERM No permissions to access a key');
+    bundle.refuse(refusal);
     await clock.settle();
     wire.next('evalsha', 'take a').answer(1);
     wire.next('evalsha', 'take b').refuse('NOPERM No permissions to access a key');
