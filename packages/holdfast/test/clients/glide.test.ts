@@ -2,13 +2,14 @@
 import { GlideClient } from '@valkey/valkey-glide';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockConfigError, Locks } from '../../src/index.ts';
+import { script, startProxy } from '../support/fault-proxy.ts';
 import { ask } from '../support/raw-redis.ts';
 import { startRedis, useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Caller } from './caller.ts';
 import { GLIDE } from './glide-flavours.ts';
 import { AMPLE_MS, failureOf } from './harness.ts';
-import { append, returning } from './scripts.ts';
+import { APPEND, append, returning } from './scripts.ts';
 import { using } from './using.ts';
 
 const redis = useRedis({ args: ['--repl-diskless-sync-delay', '0'] });
@@ -77,10 +78,13 @@ test('a count of replicas is refused: it may be on another connection than the w
 });
 
 test('of several addresses the one of the primary gets the scripts', async () => {
+  // It would wait for further replicas, for five seconds.
+  await ask(redis.port, ['CONFIG', 'SET', 'repl-diskless-sync-delay', '0']);
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(redis.port)] });
   onTestFinished(() => replica.stop());
-  await waitFor(async () =>
-    String(await ask(replica.port, ['INFO', 'replication'])).includes('master_link_status:up'),
+  await waitFor(
+    async () => String(await ask(replica.port, ['INFO', 'replication'])).includes('master_link_status:up'),
+    { what: 'the replica to follow', limitMs: 20_000 },
   );
   const addresses = [replica, redis].map(({ port }) => ({ host: '127.0.0.1', port }));
   await using(caller(redis.port, { addresses }), async (client) => {
@@ -88,6 +92,25 @@ test('of several addresses the one of the primary gets the scripts', async () =>
     expect(await client.run(append('x'), AMPLE_MS)).toBe(1);
   });
   expect(await ask(redis.port, ['DEL', 'list'])).toBe(1);
+});
+
+test('a call after one that has lost its connection is not sent before there is another', async () => {
+  const proxy = await startProxy(redis.port);
+  onTestFinished(() => proxy.stop());
+  await using(caller(proxy.port), async (client) => {
+    await client.run(append('x'), AMPLE_MS);
+    const cut = proxy.cutBeforeRequest(script(APPEND));
+    const lost = client.run(append('lost'), AMPLE_MS);
+    await cut;
+    proxy.refuse();
+    expect(failureOf(await lost).kind).toBe('unknown');
+    expect(client.isConnected).toBe(false);
+    expect(failureOf(await client.run(append('y'), 500)).kind).toBe('unreachable');
+    await proxy.accept();
+    expect(await client.run(append('z'), AMPLE_MS)).toBe(1);
+  });
+  expect(await ask(redis.port, ['LRANGE', 'list', '0', '-1'])).toEqual(['x', 'z']);
+  await ask(redis.port, ['DEL', 'list']);
 });
 
 test("the class of the caller's own client makes ours, also when it is a class of its own", async () => {
