@@ -1,6 +1,6 @@
 // Makes a compiled package small: `node scripts/slim.mjs packages/holdfast/dist index testing/index`. Comments and
-// spaces go from the programs, and declarations go that nobody can reach from the entrances. What is left of the
-// declarations keeps its comments: they are what an editor shows.
+// spaces go from the programs, and declarations go that nobody can reach from the entrances. Those that an entrance
+// names keep their comments: they are what an editor shows.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { transformSync } from 'esbuild';
@@ -30,6 +30,13 @@ for (const path of files('.js')) {
   writeFileSync(file, code);
 }
 
+/** @param {string} path */
+function namedBy(path) {
+  const text = readFileSync(join(folder, path), 'utf8');
+  const names = text.matchAll(/(?:from |import\()['"](\.[^'"]*)\.[jt]s['"]/g);
+  return [...names].map(([, name = '']) => normalize(join(dirname(path), `${name}.d.ts`)));
+}
+
 /** @type {Set<string>} */
 const reached = new Set();
 
@@ -37,11 +44,17 @@ const reached = new Set();
 function reach(path) {
   if (reached.has(path)) return;
   reached.add(path);
-  const text = readFileSync(join(folder, path), 'utf8');
-  for (const [, named = ''] of text.matchAll(/(?:from |import\()['"](\.[^'"]*)\.[jt]s['"]/g)) {
-    reach(normalize(join(dirname(path), `${named}.d.ts`)));
-  }
+  for (const named of namedBy(path)) reach(named);
 }
 
-for (const entrance of entrances) reach(`${entrance}.d.ts`);
-for (const path of files('.d.ts')) if (!reached.has(path)) rmSync(join(folder, path));
+const doors = entrances.map((entrance) => `${entrance}.d.ts`);
+const shown = new Set([...doors, ...doors.flatMap(namedBy)]);
+for (const door of doors) reach(door);
+for (const path of files('.d.ts')) {
+  const file = join(folder, path);
+  if (!reached.has(path)) rmSync(file);
+  else if (!shown.has(path)) {
+    const bare = readFileSync(file, 'utf8').replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\n/gm, '');
+    writeFileSync(file, bare.replaceAll(/^ +/gm, ''));
+  }
+}

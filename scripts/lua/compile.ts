@@ -1,4 +1,4 @@
-import { assemble, assembleBundle } from './assemble.ts';
+import { assemble, bundleShape } from './assemble.ts';
 import { type Complaint, LuaComplaint } from './complaint.ts';
 import { type CompiledScript, emitModule } from './emit.ts';
 import type { LuaFiles } from './include.ts';
@@ -39,7 +39,7 @@ export function compile(files: LuaFiles): Compiled {
       const program = readProgram(files, file);
       for (const include of program.includes) unused.delete(include.file);
       complaints.push(...RULES.flatMap((rule) => rule(program)));
-      const bundle = program.header.canBundle ? assembleBundle(program) : undefined;
+      const bundle = program.header.canBundle ? bundleShape(program) : undefined;
       scripts.push({ name, header: program.header, source: assemble(program), bundle });
     } catch (error) {
       if (!(error instanceof LuaComplaint)) throw error;

@@ -1,3 +1,4 @@
+import { type BundleShape, bundleSource } from '../../packages/holdfast/src/scripts/bundle-source.ts';
 import { sha1 } from './assemble.ts';
 import type { Argument, Header, Outcome } from './header.ts';
 
@@ -6,12 +7,13 @@ export interface CompiledScript {
   readonly name: string;
   readonly header: Header;
   readonly source: string;
-  /** The text that runs it many times, if it may. */
-  readonly bundle: string | undefined;
+  /** What the text is made by that runs it many times, if it may. */
+  readonly bundle: BundleShape | undefined;
 }
 
 const PREAMBLE = `// Generated from lua/ by \`npm run lua\`. Do not edit.
 import type { Reply, ScriptCall, ScriptText } from '../clients/client.ts';
+import { bundleSource } from './bundle-source.ts';
 import { OUTCOMES } from './outcome.ts';
 `;
 
@@ -33,24 +35,27 @@ function emitScript(script: CompiledScript): string {
   const name = camelCase(script.name);
   const text = `${name}Text`;
   const body = script.header.isBatch ? emitBatch(script.header, name) : emitSingle(script.header, name);
-  return `const ${text}: ScriptText = {
+  const lines = script.source
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.stringify(`${line}\n`));
+  return `const ${name}Source =
+${lines.join(' +\n')};
+
+const ${text}: ScriptText = {
   name: '${script.name}',
-  ${emitText(script.source)}${emitBundle(script)}
+  sha: '${sha1(script.source)}',
+  source: ${name}Source,${emitBundle(script, name)}
 };
 
 ${body}`;
 }
 
-function emitBundle({ name, bundle }: CompiledScript): string {
-  return bundle === undefined ? '' : `\nbundle: { name: '${name} (bundle)', ${emitText(bundle)} },`;
-}
-
-function emitText(source: string): string {
-  const lines = source
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.stringify(`${line}\n`));
-  return `sha: '${sha1(source)}',\nsource:\n${lines.join(' +\n')},`;
+function emitBundle({ name, source, bundle }: CompiledScript, camel: string): string {
+  if (bundle === undefined) return '';
+  const sha = sha1(bundleSource(source, bundle));
+  const made = `bundleSource(${camel}Source, ${JSON.stringify(bundle)})`;
+  return `\nbundle: { name: '${name} (bundle)', sha: '${sha}', source: ${made} },`;
 }
 
 function emitSingle(header: Header, name: string): string {

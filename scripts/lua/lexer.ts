@@ -71,7 +71,7 @@ export function stripComments(file: string, text: string): string {
   for (const piece of pieces(file, text, 1)) if (piece.kind !== 'comment') code += piece.text;
   return code
     .split('\n')
-    .map((line) => line.trimEnd())
+    .map((line) => line.trim())
     .filter((line) => line !== '')
     .map((line) => `${line}\n`)
     .join('');

@@ -22,6 +22,8 @@ export interface ScriptText {
 
 /** One call of a script: keys are full Redis keys, arguments are strings. */
 export interface ScriptCall {
+  /** Asked before it is written a second time: what undoes it may have been written meanwhile. @default always */
+  readonly isWanted?: () => boolean;
   readonly script: ScriptText;
   readonly keys: readonly string[];
   readonly args: readonly string[];

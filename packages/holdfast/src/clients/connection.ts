@@ -48,7 +48,7 @@ export class Connection {
     const refused = refusal(this.#isClosed, timeoutMs);
     if (refused !== null) return Promise.resolve(refused);
     const call = new Call(request, timeoutMs, this.#agenda);
-    if (this.#line === null) this.#wait(call);
+    if (this.#line === null || this.#line.isLeaving) this.#wait(call);
     else if (!this.#turn.take(call)) this.#line.write([call], call.startedMs);
     call.arm();
     return call.result;
@@ -60,11 +60,12 @@ export class Connection {
     this.#link.close();
     this.#line?.cut('the client was closed before the answer came');
     this.#line = null;
+    this.#turn.flush();
     this.#endWaiting(CLOSED);
   }
 
   #writeTurn(calls: readonly Call[]): void {
-    if (this.#line !== null) {
+    if (this.#line !== null && !this.#line.isLeaving) {
       this.#line.write(calls, this.#agenda.clock.monotonicMs());
       return;
     }
@@ -88,15 +89,24 @@ export class Connection {
   #up(wire: Wire, silence: Silence): void {
     this.#connections += 1;
     // It was a primary once, and is no use any more. What leads to it may lead to its successor by now.
-    this.#line = new Line(wire, silence, () => this.#link.leave('the server has become a replica'));
+    this.#line = new Line(wire, silence, () => this.#leave());
     const nowMs = this.#agenda.clock.monotonicMs();
     for (const call of this.#waiting) this.#line.write([call], nowMs);
     this.#waiting.clear();
   }
 
+  #leave(): void {
+    this.#link.close();
+    this.#line?.cut('the server has become a replica');
+    this.#line = null;
+    this.#turn.flush();
+    if (this.#waiting.size > 0) this.#link.open();
+  }
+
   #down(reason: string, cause: unknown): void {
     this.#line?.cut(`the connection was lost: ${reason}`, cause);
     this.#line = null;
+    this.#turn.flush();
     this.#endWaiting(new CallFailure('unreachable', reason, '', cause));
   }
 

@@ -9,6 +9,9 @@ import type { Sender } from './wire.ts';
 /** A key that our user may not touch; keys of several slots, where a single client is led to a node of a cluster. */
 const SINGLY: ReadonlySet<string> = new Set(['NOPERM', 'CROSSSLOT']);
 
+/** After these a call may be sent a second time: they say that nothing was run. */
+const AGAIN: ReadonlySet<string> = new Set(['NOSCRIPT', ...SINGLY]);
+
 export class Line {
   readonly #sender: Sender;
   readonly #silence: Silence | null;
@@ -16,12 +19,18 @@ export class Line {
   /** Those that wait for an answer, in no order: each knows its place, so that taking one out moves only the last. */
   readonly #calls: Call[] = [];
   #isCut = false;
+  #isLeaving = false;
 
   /** Without a `silence` nobody watches for one: a connection that is not ours is not ours to drop. */
   constructor(sender: Sender, silence: Silence | null, onReplica: (() => void) | null = null) {
     this.#sender = sender;
     this.#silence = silence;
     this.#onReplica = onReplica;
+  }
+
+  /** The server has become a replica: nothing more is to be written, and the connection goes with the last answer. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
   }
 
   /** How many calls wait for an answer. */
@@ -70,6 +79,8 @@ export class Line {
 
   #fail(calls: readonly Call[], error: unknown, isByText: boolean): void {
     const word = replyWord(error);
+    if (word === 'READONLY' && this.#onReplica !== null) this.#isLeaving = true;
+    if (word !== null && AGAIN.has(word)) this.#endUnwanted(calls, replyFailure(error, word));
     // An ended call is not sent again: its caller has given up, and may have queued a clean-up behind it.
     const open = this.#isCut ? [] : calls.filter(isOpen);
     if (word === 'NOSCRIPT' && !isByText && open.length > 0) {
@@ -79,7 +90,7 @@ export class Line {
       return;
     }
     this.#silence?.answered();
-    if (word !== null && SINGLY.has(word) && open.length > 1) {
+    if (word !== null && SINGLY.has(word) && calls.length > 1 && open.length > 0) {
       this.#sendSingly(calls, open);
       return;
     }
@@ -89,14 +100,19 @@ export class Line {
       calls,
       calls.map(() => failure),
     );
-    // When the last has been told: those before it get the same answer, rather than none.
-    if (word === 'READONLY' && this.#calls.length === 0 && !this.#isCut) this.#onReplica?.();
+  }
+
+  /** Nor is one sent again whose undoing was written meanwhile: it would be done behind it, for nobody. */
+  #endUnwanted(calls: readonly Call[], failure: CallFailure): void {
+    for (const call of calls) if (call.request.isWanted?.() === false) call.end(failure);
   }
 
   /** One key has refused the bundle for all, before any of it was run: each is asked by itself. */
   #sendSingly(calls: readonly Call[], open: readonly Call[]): void {
     for (const call of calls) this.#remove(call);
     for (const call of open) this.write([call], call.startedMs);
+    // The first of them was not written when its call began, but now.
+    this.#silence?.heard();
   }
 
   #end(calls: readonly Call[], results: readonly CallResult[]): void {
@@ -105,6 +121,8 @@ export class Line {
       this.#remove(call);
       call.end(results[i] as CallResult);
     }
+    // With the last answer: those before it get the same one, rather than none.
+    if (this.#isLeaving && this.#calls.length === 0 && !this.#isCut) this.#onReplica?.();
   }
 
   #remove(call: Call): void {

@@ -57,11 +57,6 @@ export class Link {
     this.#wire?.hold(isHeld);
   }
 
-  /** Gives up the connection, if there is one or one is being made. The next one may lead to another server. */
-  leave(reason: string): void {
-    if (this.#wire !== null) this.#fall(new Error(reason));
-  }
-
   close(): void {
     const wire = this.#wire;
     this.#wire = null;

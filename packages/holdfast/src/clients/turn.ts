@@ -26,6 +26,10 @@ export interface TurnTarget {
   write(calls: readonly Call[]): void;
 }
 
+/** Kept from the beginning: whoever fakes timers for a test of theirs must not stop ours half-way. */
+const { setImmediate } = globalThis;
+const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
+
 export class Turn {
   readonly #target: TurnTarget;
   readonly #bundleMax: number;
@@ -48,7 +52,7 @@ export class Turn {
     if (!this.#isOn) {
       if (this.#target.inFlight() === 0) return false;
       this.#isOn = true;
-      process.nextTick(this.#pass);
+      nextTick(this.#pass);
     }
     if (this.#keys.has(key)) this.flush();
     this.#keys.add(key);

@@ -1,5 +1,6 @@
 // Generated from lua/ by `npm run lua`. Do not edit.
 import type { Reply, ScriptCall, ScriptText } from '../clients/client.ts';
+import { bundleSource } from './bundle-source.ts';
 import { OUTCOMES } from './outcome.ts';
 import {
   type BatchScript,
@@ -14,51 +15,53 @@ import {
   stringsFrom,
 } from './script.ts';
 
+const adminForceReleaseSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local GONE = 6\n' +
+  'local CONFLICT = 4\n' +
+  'local function is_lock(field, ttl_ms)\n' +
+  "if not string.match(field[2], '^%d+$') then return false end\n" +
+  "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local function notify(how, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if how == 'plain' or how == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if how == 'sharded' or how == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local name = KEYS[1]\n' +
+  'local lock_channel = ARGV[1]\n' +
+  'local mutex_channel = ARGV[2]\n' +
+  'local how = ARGV[3]\n' +
+  "local found = redis.call('TYPE', name)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  'local owner\n' +
+  'local channel\n' +
+  "local ttl_ms = redis.call('PTTL', name)\n" +
+  "if found == 'string' then\n" +
+  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
+  "owner, channel = redis.call('GET', name), mutex_channel\n" +
+  "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
+  "local field = redis.call('HGETALL', name)\n" +
+  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
+  'owner, channel = field[1], lock_channel\n' +
+  'else\n' +
+  'return { CONFLICT, found }\n' +
+  'end\n' +
+  "redis.call('DEL', name)\n" +
+  "return { RELEASED, owner, notify(how, channel, '0') }\n";
+
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: '58edf795f6089b3ac14ef6ffba820ddc430e9398',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local RELEASED = 5\n' +
-    'local GONE = 6\n' +
-    'local CONFLICT = 4\n' +
-    'local function is_lock(field, ttl_ms)\n' +
-    "  if not string.match(field[2], '^%d+$') then return false end\n" +
-    "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
-    'end\n' +
-    'local function notify(how, channel, message)\n' +
-    '  local receivers = 0\n' +
-    "  if how == 'plain' or how == 'both' then\n" +
-    "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
-    "    if type(heard) == 'number' then receivers = heard end\n" +
-    '  end\n' +
-    "  if how == 'sharded' or how == 'both' then\n" +
-    "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-    "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-    '  end\n' +
-    '  return receivers\n' +
-    'end\n' +
-    'local name = KEYS[1]\n' +
-    'local lock_channel = ARGV[1]\n' +
-    'local mutex_channel = ARGV[2]\n' +
-    'local how = ARGV[3]\n' +
-    "local found = redis.call('TYPE', name)['ok']\n" +
-    "if found == 'none' then return { GONE } end\n" +
-    'local owner\n' +
-    'local channel\n' +
-    "local ttl_ms = redis.call('PTTL', name)\n" +
-    "if found == 'string' then\n" +
-    "  if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
-    "  owner, channel = redis.call('GET', name), mutex_channel\n" +
-    "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
-    "  local field = redis.call('HGETALL', name)\n" +
-    "  if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
-    '  owner, channel = field[1], lock_channel\n' +
-    'else\n' +
-    '  return { CONFLICT, found }\n' +
-    'end\n' +
-    "redis.call('DEL', name)\n" +
-    "return { RELEASED, owner, notify(how, channel, '0') }\n",
+  sha: '8d8395b82cb49f76a4ef69b383ab6c6d2a510bfd',
+  source: adminForceReleaseSource,
 };
 
 export interface AdminForceReleaseInput {
@@ -109,31 +112,33 @@ export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceRelease
   },
 };
 
+const adminHealthSource =
+  '#!lua flags=no-writes\n' +
+  'local FOUND = 14\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function setting(section, name)\n' +
+  "return string.match(redis.call('INFO', section), name .. ':([^\\r\\n]*)') or ''\n" +
+  'end\n' +
+  'local now_ms = server_now()\n' +
+  'return {\n' +
+  'FOUND,\n' +
+  "setting('server', 'redis_version'),\n" +
+  "setting('replication', 'role'),\n" +
+  "setting('memory', 'maxmemory'),\n" +
+  "setting('memory', 'maxmemory_policy'),\n" +
+  "setting('server', 'uptime_in_seconds'),\n" +
+  "setting('server', 'run_id'),\n" +
+  'now_ms,\n' +
+  '}\n';
+
 const adminHealthText: ScriptText = {
   name: 'admin.health',
-  sha: 'b72cb4c6a21e69c26d2b98a0391254ababa594be',
-  source:
-    '#!lua flags=no-writes\n' +
-    'local FOUND = 14\n' +
-    'local function server_now()\n' +
-    "  local time = redis.call('TIME')\n" +
-    '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-    '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-    'end\n' +
-    'local function setting(section, name)\n' +
-    "  return string.match(redis.call('INFO', section), name .. ':([^\\r\\n]*)') or ''\n" +
-    'end\n' +
-    'local now_ms = server_now()\n' +
-    'return {\n' +
-    '  FOUND,\n' +
-    "  setting('server', 'redis_version'),\n" +
-    "  setting('replication', 'role'),\n" +
-    "  setting('memory', 'maxmemory'),\n" +
-    "  setting('memory', 'maxmemory_policy'),\n" +
-    "  setting('server', 'uptime_in_seconds'),\n" +
-    "  setting('server', 'run_id'),\n" +
-    '  now_ms,\n' +
-    '}\n',
+  sha: 'abdf6bb21ae5265654b5c48c6057f7c1ce7f9ed2',
+  source: adminHealthSource,
 };
 
 export type AdminHealthOutcome = {
@@ -174,48 +179,50 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
   },
 };
 
+const adminInspectSource =
+  '#!lua flags=no-writes\n' +
+  'local ABSENT = 10\n' +
+  'local LOCK = 11\n' +
+  'local MUTEX = 12\n' +
+  'local OTHER = 13\n' +
+  'local function is_lock(field, ttl_ms)\n' +
+  "if not string.match(field[2], '^%d+$') then return false end\n" +
+  "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local name = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local lock_channel = ARGV[1]\n' +
+  'local mutex_channel = ARGV[2]\n' +
+  'local how = ARGV[3]\n' +
+  'local function listeners(channel)\n' +
+  'local count = 0\n' +
+  "if how ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if how ~= 'plain' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  "local found = redis.call('TYPE', name)['ok']\n" +
+  "if found == 'none' then return { ABSENT } end\n" +
+  "local ttl_ms = redis.call('PTTL', name)\n" +
+  "if found == 'string' and ttl_ms >= 0 then\n" +
+  "return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }\n" +
+  'end\n' +
+  "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
+  "local field = redis.call('HGETALL', name)\n" +
+  "local last = redis.pcall('GET', fence)\n" +
+  "if type(last) ~= 'string' then last = '' end\n" +
+  'if is_lock(field, ttl_ms) then\n' +
+  'return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
+  'end\n' +
+  'end\n' +
+  'return { OTHER, found, ttl_ms }\n';
+
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '9773d904f80816a358c03a309cd285ee55868d33',
-  source:
-    '#!lua flags=no-writes\n' +
-    'local ABSENT = 10\n' +
-    'local LOCK = 11\n' +
-    'local MUTEX = 12\n' +
-    'local OTHER = 13\n' +
-    'local function is_lock(field, ttl_ms)\n' +
-    "  if not string.match(field[2], '^%d+$') then return false end\n" +
-    "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
-    'end\n' +
-    'local name = KEYS[1]\n' +
-    'local fence = KEYS[2]\n' +
-    'local lock_channel = ARGV[1]\n' +
-    'local mutex_channel = ARGV[2]\n' +
-    'local how = ARGV[3]\n' +
-    'local function listeners(channel)\n' +
-    '  local count = 0\n' +
-    "  if how ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-    "  if how ~= 'plain' then\n" +
-    "    local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-    '    if sharded > count then count = sharded end\n' +
-    '  end\n' +
-    '  return count\n' +
-    'end\n' +
-    "local found = redis.call('TYPE', name)['ok']\n" +
-    "if found == 'none' then return { ABSENT } end\n" +
-    "local ttl_ms = redis.call('PTTL', name)\n" +
-    "if found == 'string' and ttl_ms >= 0 then\n" +
-    "  return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }\n" +
-    'end\n' +
-    "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
-    "  local field = redis.call('HGETALL', name)\n" +
-    "  local last = redis.pcall('GET', fence)\n" +
-    "  if type(last) ~= 'string' then last = '' end\n" +
-    '  if is_lock(field, ttl_ms) then\n' +
-    '    return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
-    '  end\n' +
-    'end\n' +
-    'return { OTHER, found, ttl_ms }\n',
+  sha: 'f27fd1005f6e59c4af65027e3d306af7d49707ef',
+  source: adminInspectSource,
 };
 
 export interface AdminInspectInput {
@@ -291,19 +298,21 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
   },
 };
 
+const adminScanSource =
+  '#!lua flags=no-writes\n' +
+  'local FOUND = 14\n' +
+  'local cursor = ARGV[1]\n' +
+  'local pattern = ARGV[2]\n' +
+  'local count = tonumber(ARGV[3])\n' +
+  "local page = redis.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', count)\n" +
+  'local reply = { FOUND, page[1] }\n' +
+  'for i = 1, #page[2] do reply[i + 2] = page[2][i] end\n' +
+  'return reply\n';
+
 const adminScanText: ScriptText = {
   name: 'admin.scan',
   sha: '38d72c62c23a663db03909f8ac9e2af4ec553380',
-  source:
-    '#!lua flags=no-writes\n' +
-    'local FOUND = 14\n' +
-    'local cursor = ARGV[1]\n' +
-    'local pattern = ARGV[2]\n' +
-    'local count = tonumber(ARGV[3])\n' +
-    "local page = redis.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', count)\n" +
-    'local reply = { FOUND, page[1] }\n' +
-    'for i = 1, #page[2] do reply[i + 2] = page[2][i] end\n' +
-    'return reply\n',
+  source: adminScanSource,
 };
 
 export interface AdminScanInput {
@@ -342,154 +351,76 @@ export const adminScan: Script<AdminScanInput, AdminScanOutcome> = {
   },
 };
 
+const lockAcquireSource =
+  '#!lua\n' +
+  'local GRANTED = 1\n' +
+  'local HELD = 2\n' +
+  'local LATE = 3\n' +
+  'local CONFLICT = 4\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
+  "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then\n' +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local first = math.max(stored + 1, now_us)\n' +
+  "local last = string.format('%.0f', first + count - 1)\n" +
+  "if ttl_ms ~= '0' then\n" +
+  "redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
+  'else\n' +
+  "redis.call('SET', fence, last)\n" +
+  'end\n' +
+  'return first\n' +
+  'end\n' +
+  'local function is_lock(field, ttl_ms)\n' +
+  "if not string.match(field[2], '^%d+$') then return false end\n" +
+  "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local fences = tonumber(ARGV[3])\n' +
+  'local fence_ttl_ms = ARGV[4]\n' +
+  'local not_after_ms = tonumber(ARGV[5])\n' +
+  'local wants_time = tonumber(ARGV[6])\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  'local first_fence\n' +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  'if ttl_ms ~= -2 then\n' +
+  "if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
+  "local field = redis.call('HGETALL', lock)\n" +
+  'local is_ours = field[1] == holder\n' +
+  "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
+  'if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
+  "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
+  'if last then first_fence = tonumber(last) - fences + 1 end\n' +
+  'end\n' +
+  'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
+  "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
+  'if ttl_ms < tonumber(lease_ms) then\n' +
+  "local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
+  "if type(expires) == 'table' then\n" +
+  "if ttl_ms == -2 then redis.call('DEL', lock) end\n" +
+  'error(expires)\n' +
+  'end\n' +
+  'end\n' +
+  'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
+  'return first_fence\n';
+
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '0d11a09fa02645797764197021a374f1f6c1243e',
-  source:
-    '#!lua\n' +
-    'local GRANTED = 1\n' +
-    'local HELD = 2\n' +
-    'local LATE = 3\n' +
-    'local CONFLICT = 4\n' +
-    'local function server_now()\n' +
-    "  local time = redis.call('TIME')\n" +
-    '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-    '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-    'end\n' +
-    'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
-    "  local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
-    '  if not stored or stored + count > 9007199254740991 then\n' +
-    "    error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
-    '  end\n' +
-    '  local first = math.max(stored + 1, now_us)\n' +
-    "  local last = string.format('%.0f', first + count - 1)\n" +
-    "  if ttl_ms ~= '0' then\n" +
-    "    redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
-    '  else\n' +
-    "    redis.call('SET', fence, last)\n" +
-    '  end\n' +
-    '  return first\n' +
-    'end\n' +
-    'local function is_lock(field, ttl_ms)\n' +
-    "  if not string.match(field[2], '^%d+$') then return false end\n" +
-    "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
-    'end\n' +
-    'local lock = KEYS[1]\n' +
-    'local fence = KEYS[2]\n' +
-    'local holder = ARGV[1]\n' +
-    'local lease_ms = ARGV[2]\n' +
-    'local fences = tonumber(ARGV[3])\n' +
-    'local fence_ttl_ms = ARGV[4]\n' +
-    'local not_after_ms = tonumber(ARGV[5])\n' +
-    'local wants_time = tonumber(ARGV[6])\n' +
-    'local now_ms, now_us = server_now()\n' +
-    'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-    'local first_fence\n' +
-    "local ttl_ms = redis.call('PTTL', lock)\n" +
-    'if ttl_ms ~= -2 then\n' +
-    "  if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
-    "  local field = redis.call('HGETALL', lock)\n" +
-    '  local is_ours = field[1] == holder\n' +
-    "  if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
-    '  if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
-    "  local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
-    '  if last then first_fence = tonumber(last) - fences + 1 end\n' +
-    'end\n' +
-    'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
-    "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
-    'if ttl_ms < tonumber(lease_ms) then\n' +
-    "  local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
-    "  if type(expires) == 'table' then\n" +
-    "    if ttl_ms == -2 then redis.call('DEL', lock) end\n" +
-    '    error(expires)\n' +
-    '  end\n' +
-    'end\n' +
-    'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
-    'return first_fence\n',
+  sha: '86448045795c6753ee172e1b4565aa587c1a028f',
+  source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '311c0c9189f7790358f14989915c41960fdc4f29',
-    source:
-      '#!lua\n' +
-      'local GRANTED = 1\n' +
-      'local HELD = 2\n' +
-      'local LATE = 3\n' +
-      'local CONFLICT = 4\n' +
-      'local function server_now()\n' +
-      "  local time = redis.call('TIME')\n" +
-      '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-      '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-      'end\n' +
-      'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
-      "  local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
-      '  if not stored or stored + count > 9007199254740991 then\n' +
-      "    error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
-      '  end\n' +
-      '  local first = math.max(stored + 1, now_us)\n' +
-      "  local last = string.format('%.0f', first + count - 1)\n" +
-      "  if ttl_ms ~= '0' then\n" +
-      "    redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
-      '  else\n' +
-      "    redis.call('SET', fence, last)\n" +
-      '  end\n' +
-      '  return first\n' +
-      'end\n' +
-      'local function is_lock(field, ttl_ms)\n' +
-      "  if not string.match(field[2], '^%d+$') then return false end\n" +
-      "  return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
-      'end\n' +
-      'local bundle_ms, bundle_us = server_now()\n' +
-      'local function server_now() return bundle_ms, bundle_us end\n' +
-      'local function run(KEYS, ARGV)\n' +
-      'local lock = KEYS[1]\n' +
-      'local fence = KEYS[2]\n' +
-      'local holder = ARGV[1]\n' +
-      'local lease_ms = ARGV[2]\n' +
-      'local fences = tonumber(ARGV[3])\n' +
-      'local fence_ttl_ms = ARGV[4]\n' +
-      'local not_after_ms = tonumber(ARGV[5])\n' +
-      'local wants_time = tonumber(ARGV[6])\n' +
-      'local now_ms, now_us = server_now()\n' +
-      'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-      'local first_fence\n' +
-      "local ttl_ms = redis.call('PTTL', lock)\n" +
-      'if ttl_ms ~= -2 then\n' +
-      "  if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
-      "  local field = redis.call('HGETALL', lock)\n" +
-      '  local is_ours = field[1] == holder\n' +
-      "  if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
-      '  if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
-      "  local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
-      '  if last then first_fence = tonumber(last) - fences + 1 end\n' +
-      'end\n' +
-      'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
-      "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
-      'if ttl_ms < tonumber(lease_ms) then\n' +
-      "  local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
-      "  if type(expires) == 'table' then\n" +
-      "    if ttl_ms == -2 then redis.call('DEL', lock) end\n" +
-      '    error(expires)\n' +
-      '  end\n' +
-      'end\n' +
-      'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
-      'return first_fence\n' +
-      'end\n' +
-      'local count = #KEYS / 2\n' +
-      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
-      'local from = 2\n' +
-      'for a = 1, 6 do\n' +
-      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
-      '  first[a] = from\n' +
-      '  from = from + (step[a] == 0 and 1 or count)\n' +
-      'end\n' +
-      'for i = 0, count - 1 do\n' +
-      '  for k = 1, 2 do keys[k] = KEYS[i * 2 + k] end\n' +
-      '  for a = 1, 6 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
-      '  local is_well, reply = pcall(run, keys, args)\n' +
-      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i + 1] = reply\n' +
-      'end\n' +
-      'return replies\n',
+    sha: '5b3a53f7ac4a896ff67ce1ddd01c52ddcece652c',
+    source: bundleSource(lockAcquireSource, { headLength: 981, keys: 2, args: 6, isTimed: true }),
   },
 };
 
@@ -570,30 +501,32 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
   },
 };
 
+const lockRaiseSource =
+  '#!lua flags=allow-oom\n' +
+  'local RAISED = 15\n' +
+  'local GONE = 6\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local last = tonumber(ARGV[2])\n' +
+  'local fence_ttl_ms = ARGV[3]\n' +
+  "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+  "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
+  'if not stored then return { GONE } end\n' +
+  'if stored < last then\n' +
+  "local text = string.format('%.0f', last)\n" +
+  "if fence_ttl_ms ~= '0' then\n" +
+  "redis.call('SET', fence, text, 'PX', fence_ttl_ms)\n" +
+  'else\n' +
+  "redis.call('SET', fence, text)\n" +
+  'end\n' +
+  'end\n' +
+  'return last\n';
+
 const lockRaiseText: ScriptText = {
   name: 'lock.raise',
-  sha: '329fd499b71658784d7cfc50b15941c1c98edaa0',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local RAISED = 15\n' +
-    'local GONE = 6\n' +
-    'local lock = KEYS[1]\n' +
-    'local fence = KEYS[2]\n' +
-    'local holder = ARGV[1]\n' +
-    'local last = tonumber(ARGV[2])\n' +
-    'local fence_ttl_ms = ARGV[3]\n' +
-    "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-    "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
-    'if not stored then return { GONE } end\n' +
-    'if stored < last then\n' +
-    "  local text = string.format('%.0f', last)\n" +
-    "  if fence_ttl_ms ~= '0' then\n" +
-    "    redis.call('SET', fence, text, 'PX', fence_ttl_ms)\n" +
-    '  else\n' +
-    "    redis.call('SET', fence, text)\n" +
-    '  end\n' +
-    'end\n' +
-    'return last\n',
+  sha: 'a06d6145e3737b5c19e575b22f176fc3fe54ba54',
+  source: lockRaiseSource,
 };
 
 export interface LockRaiseInput {
@@ -637,21 +570,23 @@ export const lockRaise: Script<LockRaiseInput, LockRaiseOutcome> = {
   },
 };
 
+const lockRecountSource =
+  '#!lua flags=allow-oom\n' +
+  'local COUNTED = 9\n' +
+  'local GONE = 6\n' +
+  'local lock = KEYS[1]\n' +
+  'local holder = ARGV[1]\n' +
+  'local count = ARGV[2]\n' +
+  'local lease_ms = tonumber(ARGV[3])\n' +
+  "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+  "redis.call('HSET', lock, holder, count)\n" +
+  "if redis.call('PTTL', lock) < lease_ms then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  'return { COUNTED }\n';
+
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
   sha: '70412b15abc24f6d2be01bbce65cb9b5cc6b6a6a',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local COUNTED = 9\n' +
-    'local GONE = 6\n' +
-    'local lock = KEYS[1]\n' +
-    'local holder = ARGV[1]\n' +
-    'local count = ARGV[2]\n' +
-    'local lease_ms = tonumber(ARGV[3])\n' +
-    "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-    "redis.call('HSET', lock, holder, count)\n" +
-    "if redis.call('PTTL', lock) < lease_ms then redis.call('PEXPIRE', lock, lease_ms) end\n" +
-    'return { COUNTED }\n',
+  source: lockRecountSource,
 };
 
 export interface LockRecountInput {
@@ -692,76 +627,38 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
   },
 };
 
+const lockReleaseSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local GONE = 6\n' +
+  'local function notify(how, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if how == 'plain' or how == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if how == 'sharded' or how == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local holder = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local how = ARGV[3]\n' +
+  "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+  "redis.call('DEL', lock)\n" +
+  "return notify(how, channel, '0')\n";
+
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '0342d3009b6ce204fa264f73ae5eccff73ab3319',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local RELEASED = 5\n' +
-    'local GONE = 6\n' +
-    'local function notify(how, channel, message)\n' +
-    '  local receivers = 0\n' +
-    "  if how == 'plain' or how == 'both' then\n" +
-    "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
-    "    if type(heard) == 'number' then receivers = heard end\n" +
-    '  end\n' +
-    "  if how == 'sharded' or how == 'both' then\n" +
-    "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-    "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-    '  end\n' +
-    '  return receivers\n' +
-    'end\n' +
-    'local lock = KEYS[1]\n' +
-    'local holder = ARGV[1]\n' +
-    'local channel = ARGV[2]\n' +
-    'local how = ARGV[3]\n' +
-    "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-    "redis.call('DEL', lock)\n" +
-    "return notify(how, channel, '0')\n",
+  sha: 'ff678cebfe85ba8af64f8d0fdb027f2b926abe49',
+  source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'dc0dc9d4da622956f4780d5be00926490d71e1ec',
-    source:
-      '#!lua flags=allow-oom\n' +
-      'local RELEASED = 5\n' +
-      'local GONE = 6\n' +
-      'local function notify(how, channel, message)\n' +
-      '  local receivers = 0\n' +
-      "  if how == 'plain' or how == 'both' then\n" +
-      "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
-      "    if type(heard) == 'number' then receivers = heard end\n" +
-      '  end\n' +
-      "  if how == 'sharded' or how == 'both' then\n" +
-      "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-      "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-      '  end\n' +
-      '  return receivers\n' +
-      'end\n' +
-      'local function run(KEYS, ARGV)\n' +
-      'local lock = KEYS[1]\n' +
-      'local holder = ARGV[1]\n' +
-      'local channel = ARGV[2]\n' +
-      'local how = ARGV[3]\n' +
-      "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-      "redis.call('DEL', lock)\n" +
-      "return notify(how, channel, '0')\n" +
-      'end\n' +
-      'local count = #KEYS / 1\n' +
-      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
-      'local from = 2\n' +
-      'for a = 1, 3 do\n' +
-      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
-      '  first[a] = from\n' +
-      '  from = from + (step[a] == 0 and 1 or count)\n' +
-      'end\n' +
-      'for i = 0, count - 1 do\n' +
-      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
-      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
-      '  local is_well, reply = pcall(run, keys, args)\n' +
-      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i + 1] = reply\n' +
-      'end\n' +
-      'return replies\n',
+    sha: 'aedd9187a2b9a97c2ebc4338183974b4b88861ab',
+    source: bundleSource(lockReleaseSource, { headLength: 473, keys: 1, args: 3, isTimed: false }),
   },
 };
 
@@ -802,35 +699,37 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
   },
 };
 
+const lockRenewSource =
+  '#!lua flags=allow-oom\n' +
+  'local RENEWED = 7\n' +
+  'local GONE = 6\n' +
+  'local FAILED = 8\n' +
+  'local outcomes = {}\n' +
+  'for i = 1, #KEYS do\n' +
+  'local lock = KEYS[i]\n' +
+  'local holder = ARGV[2 * i - 1]\n' +
+  'local lease_ms = ARGV[2 * i]\n' +
+  "local mine = redis.pcall('HEXISTS', lock, holder)\n" +
+  'if mine == 1 then\n' +
+  "mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')\n" +
+  'if mine == 0 then\n' +
+  "mine = redis.pcall('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease_ms)))\n" +
+  'end\n' +
+  'end\n' +
+  'if mine == 1 then\n' +
+  'outcomes[i] = RENEWED\n' +
+  "elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
+  'outcomes[i] = GONE\n' +
+  'else\n' +
+  'outcomes[i] = FAILED\n' +
+  'end\n' +
+  'end\n' +
+  'return outcomes\n';
+
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: 'eace423cdc448a6c65bfbb1fd67defe2274227dd',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local RENEWED = 7\n' +
-    'local GONE = 6\n' +
-    'local FAILED = 8\n' +
-    'local outcomes = {}\n' +
-    'for i = 1, #KEYS do\n' +
-    '  local lock = KEYS[i]\n' +
-    '  local holder = ARGV[2 * i - 1]\n' +
-    '  local lease_ms = ARGV[2 * i]\n' +
-    "  local mine = redis.pcall('HEXISTS', lock, holder)\n" +
-    '  if mine == 1 then\n' +
-    "    mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')\n" +
-    '    if mine == 0 then\n' +
-    "      mine = redis.pcall('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease_ms)))\n" +
-    '    end\n' +
-    '  end\n' +
-    '  if mine == 1 then\n' +
-    '    outcomes[i] = RENEWED\n' +
-    "  elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
-    '    outcomes[i] = GONE\n' +
-    '  else\n' +
-    '    outcomes[i] = FAILED\n' +
-    '  end\n' +
-    'end\n' +
-    'return outcomes\n',
+  sha: 'a519aa5844bdc35a5fc184099d4f8a059fbbcd55',
+  source: lockRenewSource,
 };
 
 export interface LockRenewItem {
@@ -877,74 +776,36 @@ export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
   },
 };
 
+const mutexAcquireSource =
+  '#!lua\n' +
+  'local GRANTED = 1\n' +
+  'local HELD = 2\n' +
+  'local LATE = 3\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local token = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local not_after_ms = tonumber(ARGV[3])\n' +
+  'local now_ms = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
+  "local owner = redis.call('GET', mutex)\n" +
+  "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
+  "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
+  'return now_ms\n';
+
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '5cf897396eb6bd1899bd1a5986d8b39bf4ec4c0c',
-  source:
-    '#!lua\n' +
-    'local GRANTED = 1\n' +
-    'local HELD = 2\n' +
-    'local LATE = 3\n' +
-    'local function server_now()\n' +
-    "  local time = redis.call('TIME')\n" +
-    '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-    '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-    'end\n' +
-    'local mutex = KEYS[1]\n' +
-    'local token = ARGV[1]\n' +
-    'local lease_ms = ARGV[2]\n' +
-    'local not_after_ms = tonumber(ARGV[3])\n' +
-    'local now_ms = server_now()\n' +
-    'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-    "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
-    "local owner = redis.call('GET', mutex)\n" +
-    "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
-    "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
-    'return now_ms\n',
+  sha: 'a00269a71455c65bafb697257bc2770035d1cad8',
+  source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '1966f4af2bb62577fad937c5926be4753b660067',
-    source:
-      '#!lua\n' +
-      'local GRANTED = 1\n' +
-      'local HELD = 2\n' +
-      'local LATE = 3\n' +
-      'local function server_now()\n' +
-      "  local time = redis.call('TIME')\n" +
-      '  local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-      '  return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-      'end\n' +
-      'local bundle_ms, bundle_us = server_now()\n' +
-      'local function server_now() return bundle_ms, bundle_us end\n' +
-      'local function run(KEYS, ARGV)\n' +
-      'local mutex = KEYS[1]\n' +
-      'local token = ARGV[1]\n' +
-      'local lease_ms = ARGV[2]\n' +
-      'local not_after_ms = tonumber(ARGV[3])\n' +
-      'local now_ms = server_now()\n' +
-      'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-      "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
-      "local owner = redis.call('GET', mutex)\n" +
-      "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
-      "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
-      'return now_ms\n' +
-      'end\n' +
-      'local count = #KEYS / 1\n' +
-      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
-      'local from = 2\n' +
-      'for a = 1, 3 do\n' +
-      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
-      '  first[a] = from\n' +
-      '  from = from + (step[a] == 0 and 1 or count)\n' +
-      'end\n' +
-      'for i = 0, count - 1 do\n' +
-      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
-      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
-      '  local is_well, reply = pcall(run, keys, args)\n' +
-      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i + 1] = reply\n' +
-      'end\n' +
-      'return replies\n',
+    sha: 'ff54495a75b505fc883c3f3dd8c7f5a403404fe4',
+    source: bundleSource(mutexAcquireSource, { headLength: 257, keys: 1, args: 3, isTimed: true }),
   },
 };
 
@@ -998,76 +859,38 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
   },
 };
 
+const mutexReleaseSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local GONE = 6\n' +
+  'local function notify(how, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if how == 'plain' or how == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if how == 'sharded' or how == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local token = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local how = ARGV[3]\n' +
+  "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
+  "redis.call('DEL', mutex)\n" +
+  "return notify(how, channel, '0')\n";
+
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'de77083045ed96ecb9b809c88000c0a4575f1756',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local RELEASED = 5\n' +
-    'local GONE = 6\n' +
-    'local function notify(how, channel, message)\n' +
-    '  local receivers = 0\n' +
-    "  if how == 'plain' or how == 'both' then\n" +
-    "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
-    "    if type(heard) == 'number' then receivers = heard end\n" +
-    '  end\n' +
-    "  if how == 'sharded' or how == 'both' then\n" +
-    "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-    "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-    '  end\n' +
-    '  return receivers\n' +
-    'end\n' +
-    'local mutex = KEYS[1]\n' +
-    'local token = ARGV[1]\n' +
-    'local channel = ARGV[2]\n' +
-    'local how = ARGV[3]\n' +
-    "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
-    "redis.call('DEL', mutex)\n" +
-    "return notify(how, channel, '0')\n",
+  sha: '10fe196796c8d847da6a8d27606fa3a51ff22a6e',
+  source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '703b2abb60a4d093e496614fdeb15924d904a893',
-    source:
-      '#!lua flags=allow-oom\n' +
-      'local RELEASED = 5\n' +
-      'local GONE = 6\n' +
-      'local function notify(how, channel, message)\n' +
-      '  local receivers = 0\n' +
-      "  if how == 'plain' or how == 'both' then\n" +
-      "    local heard = redis.pcall('PUBLISH', channel, message)\n" +
-      "    if type(heard) == 'number' then receivers = heard end\n" +
-      '  end\n' +
-      "  if how == 'sharded' or how == 'both' then\n" +
-      "    local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-      "    if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-      '  end\n' +
-      '  return receivers\n' +
-      'end\n' +
-      'local function run(KEYS, ARGV)\n' +
-      'local mutex = KEYS[1]\n' +
-      'local token = ARGV[1]\n' +
-      'local channel = ARGV[2]\n' +
-      'local how = ARGV[3]\n' +
-      "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
-      "redis.call('DEL', mutex)\n" +
-      "return notify(how, channel, '0')\n" +
-      'end\n' +
-      'local count = #KEYS / 1\n' +
-      'local replies, keys, args, first, step = {}, {}, {}, {}, {}\n' +
-      'local from = 2\n' +
-      'for a = 1, 3 do\n' +
-      "  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1\n" +
-      '  first[a] = from\n' +
-      '  from = from + (step[a] == 0 and 1 or count)\n' +
-      'end\n' +
-      'for i = 0, count - 1 do\n' +
-      '  for k = 1, 1 do keys[k] = KEYS[i * 1 + k] end\n' +
-      '  for a = 1, 3 do args[a] = ARGV[first[a] + i * step[a]] end\n' +
-      '  local is_well, reply = pcall(run, keys, args)\n' +
-      "  if not is_well then reply = { -1, type(reply) == 'table' and reply.err or tostring(reply) } end\n" +
-      '  replies[i + 1] = reply\n' +
-      'end\n' +
-      'return replies\n',
+    sha: '33e07b06c1e03a940d96751abdae6cce267db475',
+    source: bundleSource(mutexReleaseSource, { headLength: 473, keys: 1, args: 3, isTimed: false }),
   },
 };
 
@@ -1108,35 +931,37 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
   },
 };
 
+const mutexRenewSource =
+  '#!lua flags=allow-oom\n' +
+  'local RENEWED = 7\n' +
+  'local GONE = 6\n' +
+  'local FAILED = 8\n' +
+  'local outcomes = {}\n' +
+  'for i = 1, #KEYS do\n' +
+  'local mutex = KEYS[i]\n' +
+  'local token = ARGV[2 * i - 1]\n' +
+  'local lease_ms = ARGV[2 * i]\n' +
+  "local owner = redis.pcall('GET', mutex)\n" +
+  'if owner == token then\n' +
+  "owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')\n" +
+  'if owner == 0 then\n' +
+  "owner = redis.pcall('PEXPIRE', mutex, math.max(redis.call('PTTL', mutex), tonumber(lease_ms)))\n" +
+  'end\n' +
+  'end\n' +
+  'if owner == 1 then\n' +
+  'outcomes[i] = RENEWED\n' +
+  "elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then\n" +
+  'outcomes[i] = GONE\n' +
+  'else\n' +
+  'outcomes[i] = FAILED\n' +
+  'end\n' +
+  'end\n' +
+  'return outcomes\n';
+
 const mutexRenewText: ScriptText = {
   name: 'mutex.renew',
-  sha: 'f5673ab0fb71bf525c3b94c3af336a824b2431ee',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local RENEWED = 7\n' +
-    'local GONE = 6\n' +
-    'local FAILED = 8\n' +
-    'local outcomes = {}\n' +
-    'for i = 1, #KEYS do\n' +
-    '  local mutex = KEYS[i]\n' +
-    '  local token = ARGV[2 * i - 1]\n' +
-    '  local lease_ms = ARGV[2 * i]\n' +
-    "  local owner = redis.pcall('GET', mutex)\n" +
-    '  if owner == token then\n' +
-    "    owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')\n" +
-    '    if owner == 0 then\n' +
-    "      owner = redis.pcall('PEXPIRE', mutex, math.max(redis.call('PTTL', mutex), tonumber(lease_ms)))\n" +
-    '    end\n' +
-    '  end\n' +
-    '  if owner == 1 then\n' +
-    '    outcomes[i] = RENEWED\n' +
-    "  elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then\n" +
-    '    outcomes[i] = GONE\n' +
-    '  else\n' +
-    '    outcomes[i] = FAILED\n' +
-    '  end\n' +
-    'end\n' +
-    'return outcomes\n',
+  sha: '705b6a031c05a2bb1b9d3f4bae9f97ee0b6c4b71',
+  source: mutexRenewSource,
 };
 
 export interface MutexRenewItem {
@@ -1183,15 +1008,17 @@ export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
   },
 };
 
+const sessionForgetSource =
+  '#!lua flags=allow-oom\n' +
+  'local GONE = 6\n' +
+  'local record = KEYS[1]\n' +
+  "redis.call('DEL', record)\n" +
+  'return { GONE }\n';
+
 const sessionForgetText: ScriptText = {
   name: 'session.forget',
   sha: '4a8841d0dbf5ec8c9059e3aa0047d1097f9e2776',
-  source:
-    '#!lua flags=allow-oom\n' +
-    'local GONE = 6\n' +
-    'local record = KEYS[1]\n' +
-    "redis.call('DEL', record)\n" +
-    'return { GONE }\n',
+  source: sessionForgetSource,
 };
 
 export interface SessionForgetInput {
@@ -1219,20 +1046,22 @@ export const sessionForget: Script<SessionForgetInput, SessionForgetOutcome> = {
   },
 };
 
+const sessionRecordSource =
+  '#!lua\n' +
+  'local RENEWED = 7\n' +
+  'local record = KEYS[1]\n' +
+  'local application = ARGV[1]\n' +
+  'local host = ARGV[2]\n' +
+  'local pid = ARGV[3]\n' +
+  'local ttl_ms = ARGV[4]\n' +
+  "redis.call('HSET', record, 'application', application, 'host', host, 'pid', pid)\n" +
+  "redis.call('PEXPIRE', record, ttl_ms)\n" +
+  'return { RENEWED }\n';
+
 const sessionRecordText: ScriptText = {
   name: 'session.record',
   sha: 'f31329c113e2955811a4992cc284a412bbc52d78',
-  source:
-    '#!lua\n' +
-    'local RENEWED = 7\n' +
-    'local record = KEYS[1]\n' +
-    'local application = ARGV[1]\n' +
-    'local host = ARGV[2]\n' +
-    'local pid = ARGV[3]\n' +
-    'local ttl_ms = ARGV[4]\n' +
-    "redis.call('HSET', record, 'application', application, 'host', host, 'pid', pid)\n" +
-    "redis.call('PEXPIRE', record, ttl_ms)\n" +
-    'return { RENEWED }\n',
+  source: sessionRecordSource,
 };
 
 export interface SessionRecordInput {

@@ -28,7 +28,6 @@ const KEPT: KeepResult = { is: 'kept' };
 const GONE: KeepResult = { is: 'gone' };
 
 const ALWAYS = (): boolean => true;
-const NEVER = (): boolean => false;
 
 /** What a server says of itself. */
 export interface Health {
@@ -89,19 +88,21 @@ export class SingleTopology implements Topology {
     timeoutMs: number,
     isWanted: () => boolean = ALWAYS,
   ): Promise<AcquireResult> {
-    return this.#acquire(protocol, terms, timeoutMs, isWanted);
+    return this.#acquire(protocol, terms, timeoutMs, isWanted, true);
   }
 
   async #acquire(
     protocol: Protocol,
     terms: HoldTerms,
     timeoutMs: number,
-    mayAskAgain: () => boolean,
+    isWanted: () => boolean,
+    mayAskAgain: boolean,
   ): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
     const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
-    const call = protocol.acquire(terms, this.#serverClock.at(giveUpMs), wantsTime);
+    const stated = protocol.acquire(terms, this.#serverClock.at(giveUpMs), wantsTime);
+    const call = isWanted === ALWAYS ? stated : { ...stated, isWanted };
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedAcquire(reply);
 
@@ -116,8 +117,8 @@ export class SingleTopology implements Topology {
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
     if (answer.is === 'LATE') {
       // We had its clock wrong (it jumped, or this machine slept), and this answer has put that right.
-      if (heardAtMs < giveUpMs && mayAskAgain())
-        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, NEVER);
+      if (heardAtMs < giveUpMs && mayAskAgain && isWanted())
+        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, isWanted, false);
       const text = `refused: it reached the server later than ${timeoutMs} ms after it was sent, or the server's clock jumped`;
       // A client that sends again after a reconnect may have had an earlier copy granted.
       return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true, isCertain: false };

@@ -239,11 +239,77 @@ describe('a bundle', () => {
     connection.close();
   });
 
+  test('of which much was not written when the connection was lost is not written on the next one', async () => {
+    const { clock, connection, wire, driver } = await busy();
+    const calls = Array.from({ length: 400 }, (_, i) => connection.run(take(`k${i}`), 1_000));
+    await new Promise((resolve) => process.nextTick(resolve));
+    const written = wire.asked.length;
+    expect(written).toBe(1);
+    wire.events.lost(new Error('gone'));
+    const undoing = connection.run(give('k399'), 1_000);
+    driver.wire.next('connect').answer();
+    await clock.settle();
+    await nextPhase();
+    await nextPhase();
+    driver.wire.next('evalsha', 'give k399').answer(1);
+    expect(await undoing).toBe(1);
+    expect(driver.wire.asked).toEqual([]);
+    const kinds = (await Promise.all(calls)).map((result) => failureOf(result).kind);
+    expect(new Set(kinds)).toEqual(new Set(['unknown', 'unreachable']));
+    expect(kinds.at(-1)).toBe('unreachable');
+    connection.close();
+  });
+
   test('that was not written when the client was closed has not happened', async () => {
     const { connection, wire } = await busy();
     const calls = ['a', 'b'].map((key) => connection.run(take(key), 1_000));
     connection.close();
     for (const call of calls) expect(failureOf(await call).kind).toBe('closed');
     expect(wire.asked).toEqual([]);
+  });
+});
+
+describe('a call that was undone while it was on its way', () => {
+  test.each([
+    ['NOSCRIPT No matching script.', 1],
+    ['NOSCRIPT No matching script.', 2],
+    ['NOPERM No permissions to access a key', 2],
+    ["CROSSSLOT Keys in request don't hash to the same slot", 2],
+  ])('is not sent again after %s (%d of them)', async (refusal, count) => {
+    const { clock, connection, wire } = await busy();
+    let isWanted = true;
+    const unwanted = connection.run({ ...take('a'), isWanted: () => isWanted }, 1_000);
+    const wanted = count === 1 ? null : connection.run({ ...take('b'), isWanted: () => true }, 1_000);
+    await clock.settle();
+    const request = wire.asked.shift();
+    isWanted = false;
+    request?.refuse(refusal);
+    await clock.settle();
+    expect(failureOf(await unwanted)).toMatchObject({ kind: 'reply', word: refusal.split(' ')[0] });
+    const again = wire.asked.shift();
+    expect(again?.what).toBe(wanted === null ? undefined : 'take b');
+    again?.answer(2);
+    if (wanted !== null) expect(await wanted).toBe(2);
+    connection.close();
+  });
+});
+
+describe('a server that has become a replica', () => {
+  test('is left with the last answer, and who comes meanwhile is served by the next', async () => {
+    const { clock, connection, wire, driver, open } = await busy();
+    const refused = connection.run(echo('a'), 1_000);
+    wire.next('evalsha', 'echo a').refuse('READONLY You can not write against a read only replica.');
+    expect(failureOf(await refused)).toMatchObject({ kind: 'reply', word: 'READONLY' });
+    expect(wire.isDropped).toBe(false);
+    const later = connection.run(echo('b'), 1_000);
+    expect(wire.asked).toEqual([]);
+    open.answer('first');
+    await clock.settle();
+    expect(wire.isDropped).toBe(true);
+    driver.wire.next('connect').answer();
+    await clock.settle();
+    driver.wire.next('evalsha', 'echo b').answer('b');
+    expect(await later).toBe('b');
+    connection.close();
   });
 });
