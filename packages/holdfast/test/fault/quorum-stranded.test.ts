@@ -3,7 +3,9 @@
  * what it was asked for. It carries a time after which it must not be granted, but may arrive before that.
  */
 import { expect, test } from 'vitest';
+import { lockRelease, mutexRelease } from '../../src/scripts/generated.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
+import { ask } from '../support/raw-redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FOREIGN_OWNER, rejection, SUBJECTS, type Subject } from './acquire-support.ts';
 import { useQuorumBench, useServers } from './quorum-support.ts';
@@ -68,5 +70,33 @@ test.each(SUBJECTS)(
     await rejection(lease.extend(LEASE_MS));
     await arrived();
     await quorum.untilFree(subject, name);
+  },
+);
+
+test.each(SUBJECTS)(
+  'a vote for a $kind that is asked for by a script the server does not know leaves nothing behind its release',
+  async (subject) => {
+    const far = await quorum.bench.proxy(quorum.server(0).port);
+    const locks = await quorum.assembled(subject, { leaseMs: LEASE_MS }, [far, ...quorum.servers.slice(1)]);
+    // It knows how to release and not how to grant: the request for the vote is refused, behind it is the release.
+    const { port } = quorum.server(0);
+    await ask(port, ['SCRIPT', 'FLUSH']);
+    await ask(port, [
+      'SCRIPT',
+      'LOAD',
+      subject.kind === 'lock' ? lockRelease.text.source : mutexRelease.text.source,
+    ]);
+    far.delay(60);
+    const name = quorum.name();
+    expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
+    // What was sent to it by now has been answered once a later request has been, and again what that led to.
+    for (let i = 0; i < 2; i += 1) {
+      const later = quorum.name();
+      const lease = await subject.of(locks, later).acquire();
+      await waitFor(async () => (await quorum.votes(subject, later))[0] !== null, { what: 'the far vote' });
+      await lease.release();
+      await quorum.untilFree(subject, later);
+    }
+    expect((await quorum.votes(subject, name))[0]).toBeNull();
   },
 );
