@@ -6,7 +6,7 @@ import { checkKnown, checkObject, integerWithin, ofType } from './checks.ts';
 export interface ReplicaOptions {
   /** How many replicas must have a grant or a renewal before it counts; 0 asks none of them. */
   readonly min: number;
-  /** How long they may take; less than `callTimeoutMs`. @default half of `callTimeoutMs` */
+  /** How long they may take; less than `callTimeoutMs`, and at most 4 000. @default half of `callTimeoutMs` */
   readonly timeoutMs?: number;
   /**
    * They, and the server itself, must have it on disk: their append-only files, synchronised. Needs Redis 7.2 or
@@ -20,6 +20,9 @@ const REPLICA_OPTIONS: ReadonlySet<string> = new Set(['min', 'timeoutMs', 'aof']
 /** No primary has more; a larger number is a mistake. */
 const REPLICAS_MAX = 1_000;
 
+/** Well below the silence for which a connection is given up: a server that counts says nothing else on it. */
+const TIMEOUT_MS_MAX = 4_000;
+
 /** Null when they ask for nothing. */
 export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number): ReplicaTerms | null {
   checkObject(options, 'replicas');
@@ -31,10 +34,10 @@ export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number):
   }
   // The answer must be back before the call is given up.
   const timeoutMs = integerWithin(
-    options.timeoutMs ?? Math.floor(callTimeoutMs / 2),
+    options.timeoutMs ?? Math.min(Math.floor(callTimeoutMs / 2), TIMEOUT_MS_MAX),
     'replicas.timeoutMs (less than callTimeoutMs)',
     1,
-    callTimeoutMs - 1,
+    Math.min(callTimeoutMs - 1, TIMEOUT_MS_MAX),
   );
   return min === 0 && !aof ? null : { min, timeoutMs, aof };
 }

@@ -86,12 +86,19 @@ describe('the options of Locks', () => {
     expect(resolved({ min: 0, aof: true })).toEqual({ min: 0, timeoutMs: 1_000, aof: true });
     expect(resolved({ min: 1, timeoutMs: 1_999 })).toEqual({ min: 1, timeoutMs: 1_999, aof: false });
     expect(resolveLocksOptions({ callTimeoutMs: 500, replicas: { min: 1 } }).replicas?.timeoutMs).toBe(250);
+    expect(resolveLocksOptions({ callTimeoutMs: 60_000, replicas: { min: 1 } }).replicas?.timeoutMs).toBe(
+      4_000,
+    );
   });
 
   test.each([
     [{ replicas: 1 }, 'expected replicas to be an object, got 1'],
     [{ replicas: {} }, 'expected replicas.min to be an integer from 0 to 1000, got undefined'],
     [{ replicas: { min: -1 } }, 'expected replicas.min to be an integer from 0 to 1000, got -1'],
+    [
+      { callTimeoutMs: 60_000, replicas: { min: 1, timeoutMs: 4_001 } },
+      'expected replicas.timeoutMs (less than callTimeoutMs) to be an integer from 1 to 4000, got 4001',
+    ],
     [{ replicas: { min: 1, aof: 1 } }, 'expected replicas.aof to be a boolean, got 1'],
     [{ replicas: { min: 1, max: 2 } }, 'expected an option of replicas among min, timeoutMs, aof, got "max"'],
     [
