@@ -44,13 +44,21 @@ export class Bid {
     return { holder, leaseMs, fences: 1 + Math.min(this.#session.options.handovers, spare) };
   }
 
-  /** The attempt may have happened, or happen still. */
-  noteUnanswered(): void {
+  /**
+   * The attempt may have happened, or happen still. The server refuses it once its time is over; an unbounded one is
+   * looked for as long as its lease would keep others out.
+   */
+  noteUnanswered(isUnbounded: boolean): void {
     this.#mayExist = true;
     const { agenda, options } = this.#session;
-    const { count, leaseMs } = this.#strays;
-    const untilMs = agenda.clock.monotonicMs() + options.callTimeoutMs;
-    this.#strays = { count: count + 1, untilMs, leaseMs: Math.max(leaseMs, this.#terms?.leaseMs ?? 0) };
+    const { count, untilMs, leaseMs } = this.#strays;
+    const longestMs = Math.max(leaseMs, this.#terms?.leaseMs ?? 0);
+    const lastsMs = isUnbounded ? Math.max(options.callTimeoutMs, longestMs) : options.callTimeoutMs;
+    this.#strays = {
+      count: count + 1,
+      untilMs: Math.max(untilMs, agenda.clock.monotonicMs() + lastsMs),
+      leaseMs: longestMs,
+    };
   }
 
   /** It was granted: what it was. The next attempt is under another holder. */

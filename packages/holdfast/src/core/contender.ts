@@ -138,7 +138,7 @@ export class Contender {
     if (result.is === 'granted') return true;
     if (result.is === 'refused' && result.wasGranted === true) this.#bid.undo();
     if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
-      this.#bid.noteUnanswered();
+      this.#bid.noteUnanswered(result.is === 'unknown' && result.isUnbounded === true);
     }
     this.#last = result;
     return false;
@@ -279,7 +279,7 @@ export class Contender {
   #fail(error: unknown): void {
     this.#isAttempting = false;
     for (const waiter of this.#queue.takeAll()) waiter.reject(error);
-    this.#bid.noteUnanswered();
+    this.#bid.noteUnanswered(false);
     this.#giveUp();
   }
 }

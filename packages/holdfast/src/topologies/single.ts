@@ -101,13 +101,14 @@ export class SingleTopology implements Topology {
     const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
     const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
-    const stated = protocol.acquire(terms, this.#serverClock.at(giveUpMs), wantsTime);
+    const notAfterMs = this.#serverClock.at(giveUpMs);
+    const stated = protocol.acquire(terms, notAfterMs, wantsTime);
     const call = isWanted === ALWAYS ? stated : { ...stated, isWanted };
     const reply = this.#note(await this.#client.run(call, timeoutMs));
-    if (reply instanceof CallFailure) return this.#failedAcquire(reply);
+    if (reply instanceof CallFailure) return this.#failedAcquire(reply, notAfterMs === 0);
 
     const answer = decodeAcquire(protocol, reply);
-    if (answer instanceof CallFailure) return this.#failedAcquire(answer);
+    if (answer instanceof CallFailure) return this.#failedAcquire(answer, notAfterMs === 0);
     const heardAt = instantNow(this.#clock);
     const heardAtMs = heardAt.monotonicMs;
     if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
@@ -205,10 +206,10 @@ export class SingleTopology implements Topology {
     return reply;
   }
 
-  #failedAcquire(failure: CallFailure): AcquireResult {
+  #failedAcquire(failure: CallFailure, isUnbounded: boolean): AcquireResult {
     if (isConflictWord(failure.word)) return { is: 'conflict', found: failure.text };
     const servers = [this.#failureOf(failure)];
-    if (failure.kind === 'unknown') return { is: 'unknown', servers };
+    if (failure.kind === 'unknown') return { is: 'unknown', servers, isUnbounded };
     const isPassing = failure.kind === 'unreachable' || isPassingWord(failure.word);
     const isCertain = failure.kind !== 'reply' || isCertainWord(failure.word);
     return { is: 'refused', servers, isPassing, isCertain };

@@ -103,7 +103,12 @@ export type AcquireResult =
       readonly wasGranted?: boolean;
     }
   /** It may have happened: repeat it under the same holder, or release that holder. */
-  | { readonly is: 'unknown'; readonly servers: readonly ServerFailure[] };
+  | {
+      readonly is: 'unknown';
+      readonly servers: readonly ServerFailure[];
+      /** It carried no time after which it must not be granted, as the first call to a server: it may be long on its way. */
+      readonly isUnbounded?: boolean;
+    };
 
 /** What a release needs to know of the hold that it ends. */
 export interface ReleaseTerms {
