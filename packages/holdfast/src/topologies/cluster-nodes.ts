@@ -93,6 +93,18 @@ export class ClusterNodes {
     return address === undefined ? null : this.at(address);
   }
 
+  /**
+   * For a slot that the map has nobody for: the map is asked for anew. A cluster that is being made gives out its
+   * slots bit by bit, and no redirection can tell of a slot for which there is nobody to ask.
+   */
+  async findOwnerOf(slot: number, timeoutMs: number): Promise<ClusterNode | null> {
+    await this.#within(
+      detached(() => this.#map.read()),
+      timeoutMs,
+    );
+    return this.#isClosed ? null : this.ownerOf(slot);
+  }
+
   /** The node that has taken over the slot from one that cannot be reached, or null if none has so far. */
   async otherOwnerOf(slot: number, failed: ClusterNode, timeoutMs: number): Promise<ClusterNode | null> {
     if (this.ownerOf(slot) === failed) await this.#within(this.#map.read(failed.address), timeoutMs);

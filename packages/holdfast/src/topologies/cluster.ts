@@ -231,7 +231,7 @@ export class ClusterTopology implements Topology, Shards {
     const unknown = await this.#nodes.ready(timeoutMs);
     if (unknown !== null) return refuse(unknown);
     const slot = slotOf(key);
-    let node = this.#nodes.ownerOf(slot);
+    let node = this.#nodes.ownerOf(slot) ?? (await this.#nodes.findOwnerOf(slot, giveUpMs - this.#nowMs()));
     let isAsked = false;
     let result: Result | undefined;
     let againMs = AGAIN_MS_MIN;

@@ -21,9 +21,13 @@ export class ScriptedCluster implements ClusterDriver {
   readonly obstacle = null;
   readonly received: Received[] = [];
   readonly down = new Set<string>();
+  /** Those that let us in, and say nothing when they are asked for the map. */
+  readonly silent = new Set<string>();
   readonly #answering = new Map<string, Answering>();
   /** The primary of every slot, as whoever is asked tells it. */
   primary: NodeAddress = A;
+  /** Up to which slot they have been given out. */
+  lastSlot = 16_383;
   mapsRead = 0;
 
   seeds(): readonly NodeAddress[] {
@@ -69,7 +73,8 @@ export class ScriptedCluster implements ClusterDriver {
       command: async ([verb]) => {
         if (verb !== 'CLUSTER') return [];
         this.mapsRead += 1;
-        return [[0, 16_383, [this.primary.host, this.primary.port, 'id']]];
+        if (this.silent.has(node)) return new Promise(() => {});
+        return [[0, this.lastSlot, [this.primary.host, this.primary.port, 'id']]];
       },
       subscribe: async () => {},
       unsubscribe: async () => {},
