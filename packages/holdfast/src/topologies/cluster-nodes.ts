@@ -78,9 +78,12 @@ export class ClusterNodes {
   }
 
   /** Asks the cluster for its map. */
-  read(): Promise<CallFailure | null> {
+  read(timeoutMs: number): Promise<CallFailure | null> {
     if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
-    return this.#map.read();
+    return this.#within(
+      detached(() => this.#map.read()),
+      timeoutMs,
+    );
   }
 
   /** Asks the cluster for its map, in the background. */
@@ -98,10 +101,7 @@ export class ClusterNodes {
    * slots bit by bit, and no redirection can tell of a slot for which there is nobody to ask.
    */
   async findOwnerOf(slot: number, timeoutMs: number): Promise<ClusterNode | null> {
-    await this.#within(
-      detached(() => this.#map.read()),
-      timeoutMs,
-    );
+    await this.read(timeoutMs);
     return this.#isClosed ? null : this.ownerOf(slot);
   }
 

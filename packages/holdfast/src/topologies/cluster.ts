@@ -198,7 +198,9 @@ export class ClusterTopology implements Topology, Shards {
 
   /** Every node that has slots must answer: each has names that no other has. */
   async walk(timeoutMs: number): Promise<Walk> {
-    const unknown = (await this.#nodes.read()) ?? (await this.#nodes.ready(timeoutMs));
+    const giveUpMs = this.#nowMs() + timeoutMs;
+    const unread = await this.#nodes.read(timeoutMs);
+    const unknown = unread ?? (await this.#nodes.ready(giveUpMs - this.#nowMs()));
     const nodes = unknown === null ? this.#nodes.owners : [];
     const query = async (callFor: QueryCall, limitMs: number): Promise<readonly QueryAnswer[]> => {
       if (unknown !== null) return [{ index: 0, server: this.description, reply: unknown }];

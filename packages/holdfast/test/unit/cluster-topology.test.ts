@@ -267,6 +267,18 @@ describe('a slot that the first map does not have', () => {
   });
 });
 
+test('a walk waits for the map no longer than it may take', async () => {
+  const scene = setScene();
+  scene.cluster.at(A, () => 0);
+  await scene.until(scene.topology.release(protocol, RELEASE, 300));
+  await scene.clock.advance(200);
+  for (const node of ['a:1', 'c:3']) scene.cluster.silent.add(node);
+  const startedMs = scene.clock.monotonicMs();
+  const walk = await scene.until(scene.topology.walk(300));
+  expect(scene.clock.monotonicMs() - startedMs).toBeLessThanOrEqual(301);
+  expect(await walk.query(() => null, 300)).toMatchObject([{ reply: { kind: 'unreachable' } }]);
+});
+
 test('renewals go out once a slot, and answers come back in the order of the items', async () => {
   const scene = setScene();
   const names = ['{x}:1', 'other', '{x}:2', 'third'];
