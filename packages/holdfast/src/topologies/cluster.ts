@@ -166,10 +166,11 @@ export class ClusterTopology implements Topology, Shards {
     const unknown = await this.#nodes.ready(timeoutMs);
     if (unknown !== null) return unknown;
     const whereabouts = {
+      how: () => this.#nodes.how,
       ownerOf: (channel: string) => this.#nodes.ownerOf(slotOf(channel)),
       redirected: this.#nodes.learn.bind(this.#nodes),
     };
-    const channel = new ClusterChannel(name, this.#nodes.how, wake, timeoutMs, whereabouts, this.#agenda);
+    const channel = new ClusterChannel(name, wake, timeoutMs, whereabouts, this.#agenda);
     this.#channels.add(channel);
     const stop = (): void => {
       this.#channels.delete(channel);

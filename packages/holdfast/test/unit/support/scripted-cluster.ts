@@ -29,6 +29,11 @@ export class ScriptedCluster implements ClusterDriver {
   /** Up to which slot they have been given out. */
   lastSlot = 16_383;
   mapsRead = 0;
+  /** What is said to whoever asks about the channels of shards. An error is refused with, undefined is silence. */
+  shardAnswer: unknown = [];
+  shardQuestions = 0;
+  /** Who listens to what now: `sharded a:1 news`. */
+  readonly listening = new Set<string>();
 
   seeds(): readonly NodeAddress[] {
     return [C];
@@ -58,6 +63,12 @@ export class ScriptedCluster implements ClusterDriver {
     };
   }
 
+  #tellOfShards(): unknown {
+    this.shardQuestions += 1;
+    if (this.shardAnswer instanceof Error) throw this.shardAnswer;
+    return this.shardAnswer === undefined ? new Promise(() => {}) : this.shardAnswer;
+  }
+
   #wire(node: string): NodeWire {
     return {
       connect: async () => {
@@ -71,15 +82,15 @@ export class ScriptedCluster implements ClusterDriver {
         return answer === undefined ? new Promise(() => {}) : answer;
       },
       command: async ([verb]) => {
-        if (verb !== 'CLUSTER') return [];
+        if (verb !== 'CLUSTER') return this.#tellOfShards();
         this.mapsRead += 1;
         if (this.silent.has(node)) return new Promise(() => {});
         return [[0, this.lastSlot, [this.primary.host, this.primary.port, 'id']]];
       },
-      subscribe: async () => {},
-      unsubscribe: async () => {},
-      subscribeShard: async () => {},
-      unsubscribeShard: async () => {},
+      subscribe: async (channel) => this.listening.add(`plain ${node} ${channel}`),
+      unsubscribe: async (channel) => this.listening.delete(`plain ${node} ${channel}`),
+      subscribeShard: async (channel) => this.listening.add(`sharded ${node} ${channel}`),
+      unsubscribeShard: async (channel) => this.listening.delete(`sharded ${node} ${channel}`),
       hold: () => {},
       drop: () => {},
     };
