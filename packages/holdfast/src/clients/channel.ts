@@ -5,7 +5,8 @@
  * The server does not send it to us. When somebody listens and the connection is up: subscribing.
  *
  * ## subscribing
- * Asked for, not confirmed. Confirmed: present. Refused, or the connection is lost: absent.
+ * Asked for, not confirmed. Confirmed: present. Refused, or the connection is lost: absent. Confirmed and taken back
+ * in the same breath: absent, and asked for once more.
  *
  * ## present
  * Confirmed. Nobody listens any more: unsubscribing. The connection is lost: absent, and messages may be missed.
@@ -34,7 +35,10 @@ export class Channel {
   readonly #agenda: Agenda;
   readonly #listeners = new Set<Listener>();
   state: ChannelState = 'absent';
+  /** The server has taken it back before its confirmation was heard here. */
+  isTakenBack = false;
   #hasMissed = false;
+  #isDeaf = false;
 
   constructor(name: string, agenda: Agenda) {
     this.name = name;
@@ -63,6 +67,7 @@ export class Channel {
     this.state = 'present';
     const hasMissed = this.#hasMissed;
     this.#hasMissed = false;
+    this.#isDeaf = false;
     for (const listener of [...this.#listeners]) {
       if (listener.confirm !== null) this.#settle(listener, stopOf(listener));
       else if (hasMissed) this.#wake(listener, null);
@@ -73,6 +78,13 @@ export class Channel {
   lose(): void {
     if (this.state === 'present') this.#hasMissed = true;
     this.state = 'absent';
+  }
+
+  /** It is not restored: whoever was confirmed has missed messages, and will miss more. Said once, until it is. */
+  deafen(): void {
+    if (this.#isDeaf) return;
+    this.#isDeaf = true;
+    for (const listener of [...this.#listeners]) this.#wake(listener, null);
   }
 
   /** Ends those who still wait for the server, and gives their number. */

@@ -1,6 +1,7 @@
 /** ioredis 5.4 to 6, and clients of the same shape. */
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
+import { IoredisShards } from './ioredis-shards.ts';
 import { ignoreRefusal } from './reason.ts';
 import {
   CONNECT_MS_MAX,
@@ -109,7 +110,7 @@ export class IoredisWire implements NodeWire {
   readonly #db: number;
   #isHeld = true;
   #isCorked = false;
-  readonly #shardChannels = new Set<string>();
+  readonly #shards: IoredisShards;
 
   constructor(caller: Ioredis, db: number, events: WireEvents, address: object) {
     this.#client = caller.duplicate({ ...OPTIONS, ...address });
@@ -118,7 +119,7 @@ export class IoredisWire implements NodeWire {
     this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
     this.#client.on('message', events.message);
     this.#client.on('smessage', events.message);
-    this.#client.on('moved', () => this.#tellDropped(events));
+    this.#shards = new IoredisShards(this.#client, (channel) => events.dropped?.(channel));
   }
 
   /**
@@ -154,28 +155,12 @@ export class IoredisWire implements NodeWire {
     await this.#client.unsubscribe(channel);
   }
 
-  async subscribeShard(channel: string): Promise<void> {
-    await this.#client.ssubscribe(channel);
-    this.#shardChannels.add(channel);
+  subscribeShard(channel: string): Promise<void> {
+    return this.#shards.subscribe(channel);
   }
 
-  async unsubscribeShard(channel: string): Promise<void> {
-    this.#shardChannels.delete(channel);
-    await this.#client.sunsubscribe(channel);
-  }
-
-  /**
-   * Version 6 says that some channel has moved, but not which: those that it has struck off its list by itself.
-   * Version 5 takes the server's word for an answer to nothing, which ends the connection.
-   */
-  #tellDropped(events: WireEvents): void {
-    const subscriber = this.#client.condition?.subscriber;
-    const left = new Set(subscriber ? subscriber.channels('ssubscribe') : []);
-    for (const channel of [...this.#shardChannels]) {
-      if (left.has(channel)) continue;
-      this.#shardChannels.delete(channel);
-      events.dropped?.(channel);
-    }
+  unsubscribeShard(channel: string): Promise<void> {
+    return this.#shards.unsubscribe(channel);
   }
 
   hold(isHeld: boolean): void {

@@ -20,7 +20,7 @@ export function readSlotRanges(reply: unknown, speaker: NodeAddress): SlotRange[
     );
     if (!isSlot(first) || !isSlot(last)) return null;
     const [primary, ...replicas] = nodes as (NodeAddress | null)[];
-    // A primary without a known address is nobody whom we could ask: its slots are found by redirections.
+    // A primary without a known address is nobody whom we could ask: whoever needs its slots asks for the map anew.
     if (primary === null || primary === undefined) continue;
     ranges.push({ first, last, primary, replicas: replicas.filter((replica) => replica !== null) });
   }

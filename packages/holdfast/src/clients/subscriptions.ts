@@ -22,6 +22,9 @@ export const RECONNECT_MS_MIN = 50;
 /** One attempt a second and process is harmless to a server in trouble; waiters poll every few seconds anyway. */
 export const RECONNECT_MS_MAX = 1_000;
 
+/** A refusal may pass or may not. Asking as often as waiters poll costs no more than they do. */
+export const REFUSED_MS = 5_000;
+
 /** The connection as it is while it is up. */
 interface Line {
   readonly wire: Wire;
@@ -43,6 +46,7 @@ export class Subscriptions {
   readonly #events: SubscriptionEvents;
   readonly #channels = new Map<string, Channel>();
   readonly #reconnectAlarm: Alarm;
+  readonly #refusedAlarm: Alarm;
   #line: Line | null = null;
   #listenerCount = 0;
   #attempts = 0;
@@ -53,6 +57,7 @@ export class Subscriptions {
     this.#agenda = agenda;
     this.#random = random;
     this.#reconnectAlarm = new Alarm(() => this.#link.open(), true);
+    this.#refusedAlarm = new Alarm(() => this.#reconcileAll(), true);
     this.#link = new Link(driver, agenda, {
       up: (wire, silence) => this.#up({ wire, silence }),
       down: (reason, cause) => this.#down(reason, cause),
@@ -80,7 +85,7 @@ export class Subscriptions {
     this.#isClosed = true;
     this.#line = null;
     this.#link.close();
-    this.#agenda.cancel(this.#reconnectAlarm);
+    this.#cancelAlarms();
     this.#failPending(
       new CallFailure('closed', 'the client was closed before the subscription was confirmed'),
     );
@@ -118,7 +123,16 @@ export class Subscriptions {
   #count(change: number): void {
     this.#listenerCount += change;
     this.#link.hold(this.#listenerCount > 0);
-    if (this.#listenerCount === 0) this.#agenda.cancel(this.#reconnectAlarm);
+    if (this.#listenerCount === 0) this.#cancelAlarms();
+  }
+
+  #cancelAlarms(): void {
+    this.#agenda.cancel(this.#reconnectAlarm);
+    this.#agenda.cancel(this.#refusedAlarm);
+  }
+
+  #reconcileAll(): void {
+    for (const channel of [...this.#channels.values()]) this.#reconcile(channel);
   }
 
   /** Does what the channel needs next, if nothing is under way for it. */
@@ -132,20 +146,31 @@ export class Subscriptions {
 
   #subscribe(channel: Channel, line: Line): void {
     channel.state = 'subscribing';
+    channel.isTakenBack = false;
     this.#ask(line, line.wire.subscribe(channel.name), (error) => {
-      if (error === null) {
-        this.#attempts = 0;
-        this.#confirm(channel);
-      } else {
-        // Not tried again for those who were confirmed on an earlier connection: the refusal would repeat. They
-        // have their timers, and the next `listen` to this channel asks anew.
-        channel.state = 'absent';
-        const failure = listenFailure(error);
-        this.#count(-channel.failPending(failure));
-        if (channel.isWanted) return this.#events.refused?.(channel.name, failure);
+      if (error !== null) {
+        this.#refused(channel, listenFailure(error));
+        return;
       }
+      this.#attempts = 0;
+      if (channel.isTakenBack) channel.state = 'absent';
+      else this.#confirm(channel);
       this.#reconcile(channel);
     });
+  }
+
+  #refused(channel: Channel, failure: CallFailure): void {
+    channel.state = 'absent';
+    this.#count(-channel.failPending(failure));
+    if (!channel.isWanted) {
+      this.#reconcile(channel);
+      return;
+    }
+    // Not asked for again at once: the refusal would repeat. Those who were confirmed earlier have their timers.
+    if (!this.#refusedAlarm.isSet) this.#agenda.setIn(this.#refusedAlarm, REFUSED_MS);
+    this.#events.refused?.(channel.name, failure);
+    // Whoever follows it to where it went tells them once it is heard there.
+    if (failure.word !== 'MOVED') channel.deafen();
   }
 
   #unsubscribe(channel: Channel, line: Line): void {
@@ -159,6 +184,8 @@ export class Subscriptions {
   /** Asked for once more: the server says where it is, if it is not here any longer. */
   #dropped(name: string): void {
     const channel = this.#channels.get(name);
+    // Only what was confirmed is taken back: the confirmation has come, and is a microtask away.
+    if (channel?.state === 'subscribing') channel.isTakenBack = true;
     if (channel?.state !== 'present') return;
     channel.lose();
     this.#reconcile(channel);
@@ -176,12 +203,13 @@ export class Subscriptions {
 
   #up(line: Line): void {
     this.#line = line;
-    this.#agenda.cancel(this.#reconnectAlarm);
-    for (const channel of [...this.#channels.values()]) this.#reconcile(channel);
+    this.#cancelAlarms();
+    this.#reconcileAll();
   }
 
   #down(reason: string, cause: unknown): void {
     this.#line = null;
+    this.#agenda.cancel(this.#refusedAlarm);
     for (const channel of this.#channels.values()) channel.lose();
     // A subscription dies with its connection, so even one that was asked for has not happened.
     this.#failPending(new CallFailure('unreachable', reason, '', cause));

@@ -10,6 +10,8 @@ import type { PubSub } from './topology.ts';
 
 /** Where channels are. */
 export interface Whereabouts {
+  /** On which channels messages are sent now. */
+  how(): PubSub;
   ownerOf(channel: string): ClusterNode | null;
   /** A node has said that the channel is elsewhere. */
   redirected(slot: number, to: ClusterNode['address']): void;
@@ -23,28 +25,20 @@ const FOLLOW_AGAIN_MS = 500;
 
 export class ClusterChannel {
   readonly #name: string;
-  readonly #ways: readonly ('plain' | 'sharded')[];
   readonly #wake: Wake;
   readonly #timeoutMs: number;
   readonly #whereabouts: Whereabouts;
   readonly #agenda: Agenda;
   readonly #again = new Alarm(() => void this.follow(), false);
   #node: ClusterNode | null = null;
+  #how: PubSub | null = null;
   #stops: readonly StopListening[] = [];
   #isMoving = false;
   #isOver = false;
 
-  constructor(
-    name: string,
-    how: PubSub,
-    wake: Wake,
-    timeoutMs: number,
-    whereabouts: Whereabouts,
-    agenda: Agenda,
-  ) {
+  constructor(name: string, wake: Wake, timeoutMs: number, whereabouts: Whereabouts, agenda: Agenda) {
     this.#agenda = agenda;
     this.#name = name;
-    this.#ways = how === 'both' ? ['plain', 'sharded'] : [how];
     this.#wake = wake;
     this.#timeoutMs = timeoutMs;
     this.#whereabouts = whereabouts;
@@ -64,11 +58,11 @@ export class ClusterChannel {
     return failure;
   }
 
-  /** The map has changed, or the node refuses the channel. What was said meanwhile may have been missed. */
+  /** The map or the kind of channel has changed, or the node refuses it. What was said meanwhile may have been missed. */
   async follow(): Promise<void> {
     if (this.#isMoving || this.#isOver || this.#stops.length === 0) return;
     const owner = this.#whereabouts.ownerOf(this.#name);
-    if (owner === null || owner === this.#node) return;
+    if (owner === null || (owner === this.#node && this.#whereabouts.how() === this.#how)) return;
     this.#isMoving = true;
     const failure = await this.open();
     this.#isMoving = false;
@@ -90,7 +84,9 @@ export class ClusterChannel {
   }
 
   async #openAt(node: ClusterNode): Promise<CallFailure | null> {
-    const asking = this.#ways.map((way) => node.listen(way, this.#name, this.#wake, this.#timeoutMs));
+    const how = this.#whereabouts.how();
+    const ways = how === 'both' ? (['plain', 'sharded'] as const) : [how];
+    const asking = ways.map((way) => node.listen(way, this.#name, this.#wake, this.#timeoutMs));
     const results = await Promise.all(asking);
     const stops: StopListening[] = [];
     let failure: CallFailure | null = null;
@@ -106,6 +102,7 @@ export class ClusterChannel {
     this.#stop();
     this.#stops = stops;
     this.#node = node;
+    this.#how = how;
     return null;
   }
 

@@ -26,7 +26,7 @@ export class ClusterNode {
     client: NodeClient,
     agenda: Agenda,
     options: ClusterNodeOptions,
-    how: PubSub,
+    how: () => PubSub,
   ) {
     this.address = address;
     this.client = client;

@@ -7,6 +7,7 @@ import { nodeClient } from '../clients/node-client.ts';
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { detached } from '../core/detached.ts';
 import type { Random } from '../core/random.ts';
+import { ChannelChoice } from './channel-choice.ts';
 import { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
 import { SlotMap } from './slot-map.ts';
 import type { PubSub } from './topology.ts';
@@ -28,7 +29,7 @@ export class ClusterNodes {
   /** Since when a node is known to have no slots. */
   readonly #idleSinceMs = new Map<ClusterNode, number>();
   readonly #closing = new AbortController();
-  #how: PubSub | null;
+  readonly #choice: ChannelChoice;
   #preparing: Promise<CallFailure | null> | null = null;
   #isClosed = false;
   onChange: () => void = () => {};
@@ -38,7 +39,11 @@ export class ClusterNodes {
     this.#driver = driver;
     this.#agenda = agenda;
     this.#options = options;
-    this.#how = options.pubsub === 'auto' ? null : options.pubsub;
+    this.#choice = new ChannelChoice(options.pubsub, agenda.clock, {
+      nodes: () => this.#map.owners,
+      ask: async (node, question) => inquire(driver.drive(node), question, agenda, this.#closing.signal),
+      changed: () => this.onChange(),
+    });
     this.#map = new SlotMap(driver, agenda, options.random, {
       changed: () => this.#changed(),
       signal: this.#closing.signal,
@@ -58,9 +63,9 @@ export class ClusterNodes {
     return this.#map.isKnown;
   }
 
-  /** Which channels carry wake-ups. Known once it is ready. */
+  /** Which channels carry wake-ups. Known once it is ready; it may change when that was for now. */
   get how(): PubSub {
-    return this.#how ?? 'plain';
+    return this.#choice.how;
   }
 
   get owners(): readonly ClusterNode[] {
@@ -70,7 +75,10 @@ export class ClusterNodes {
   /** Resolves to null when the nodes are known, or to why they are not. */
   ready(timeoutMs: number): Promise<CallFailure | null> {
     if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
-    if (this.#map.isKnown && this.#how !== null) return Promise.resolve(null);
+    if (this.#map.isKnown && this.#choice.isMade) {
+      this.#choice.reconsider();
+      return Promise.resolve(null);
+    }
     this.#preparing ??= detached(() => this.#prepare()).finally(() => {
       this.#preparing = null;
     });
@@ -78,9 +86,12 @@ export class ClusterNodes {
   }
 
   /** Asks the cluster for its map. */
-  read(): Promise<CallFailure | null> {
+  read(timeoutMs: number): Promise<CallFailure | null> {
     if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
-    return this.#map.read();
+    return this.#within(
+      detached(() => this.#map.read()),
+      timeoutMs,
+    );
   }
 
   /** Asks the cluster for its map, in the background. */
@@ -91,6 +102,15 @@ export class ClusterNodes {
   ownerOf(slot: number): ClusterNode | null {
     const address = this.#map.ownerOf(slot);
     return address === undefined ? null : this.at(address);
+  }
+
+  /**
+   * For a slot that the map has nobody for: the map is asked for anew. A cluster that is being made gives out its
+   * slots bit by bit, and no redirection can tell of a slot for which there is nobody to ask.
+   */
+  async findOwnerOf(slot: number, timeoutMs: number): Promise<ClusterNode | null> {
+    await this.read(timeoutMs);
+    return this.#isClosed ? null : this.ownerOf(slot);
   }
 
   /** The node that has taken over the slot from one that cannot be reached, or null if none has so far. */
@@ -126,29 +146,15 @@ export class ClusterNodes {
       down: () => this.refresh(node),
       refused: (_, failure) => this.onRefused(node, failure),
     });
-    const node: ClusterNode = new ClusterNode(address, client, this.#agenda, this.#options, this.how);
+    const how = (): PubSub => this.how;
+    const node: ClusterNode = new ClusterNode(address, client, this.#agenda, this.#options, how);
     return node;
   }
 
   async #prepare(): Promise<CallFailure | null> {
     const failure = await this.#map.read();
-    if (failure === null) this.#how ??= await this.#chooseChannels();
+    if (failure === null) await this.#choice.make();
     return failure;
-  }
-
-  /**
-   * As Redisson does by default, so that both use the same channels: those of the shards where the first node that
-   * answers knows them, and plain ones after any other answer, or none.
-   */
-  async #chooseChannels(): Promise<PubSub> {
-    for (const address of this.#map.owners) {
-      const driver = this.#driver.drive(address);
-      const question = ['PUBSUB', 'SHARDNUMSUB', '0'];
-      const told = await inquire(driver, question, this.#agenda, this.#closing.signal);
-      if (!(told instanceof CallFailure)) return 'sharded';
-      if (told.kind === 'reply') return 'plain';
-    }
-    return 'plain';
   }
 
   #changed(): void {

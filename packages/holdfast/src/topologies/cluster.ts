@@ -166,10 +166,11 @@ export class ClusterTopology implements Topology, Shards {
     const unknown = await this.#nodes.ready(timeoutMs);
     if (unknown !== null) return unknown;
     const whereabouts = {
+      how: () => this.#nodes.how,
       ownerOf: (channel: string) => this.#nodes.ownerOf(slotOf(channel)),
       redirected: this.#nodes.learn.bind(this.#nodes),
     };
-    const channel = new ClusterChannel(name, this.#nodes.how, wake, timeoutMs, whereabouts, this.#agenda);
+    const channel = new ClusterChannel(name, wake, timeoutMs, whereabouts, this.#agenda);
     this.#channels.add(channel);
     const stop = (): void => {
       this.#channels.delete(channel);
@@ -198,7 +199,9 @@ export class ClusterTopology implements Topology, Shards {
 
   /** Every node that has slots must answer: each has names that no other has. */
   async walk(timeoutMs: number): Promise<Walk> {
-    const unknown = (await this.#nodes.read()) ?? (await this.#nodes.ready(timeoutMs));
+    const giveUpMs = this.#nowMs() + timeoutMs;
+    const unread = await this.#nodes.read(timeoutMs);
+    const unknown = unread ?? (await this.#nodes.ready(giveUpMs - this.#nowMs()));
     const nodes = unknown === null ? this.#nodes.owners : [];
     const query = async (callFor: QueryCall, limitMs: number): Promise<readonly QueryAnswer[]> => {
       if (unknown !== null) return [{ index: 0, server: this.description, reply: unknown }];
@@ -231,7 +234,7 @@ export class ClusterTopology implements Topology, Shards {
     const unknown = await this.#nodes.ready(timeoutMs);
     if (unknown !== null) return refuse(unknown);
     const slot = slotOf(key);
-    let node = this.#nodes.ownerOf(slot);
+    let node = this.#nodes.ownerOf(slot) ?? (await this.#nodes.findOwnerOf(slot, giveUpMs - this.#nowMs()));
     let isAsked = false;
     let result: Result | undefined;
     let againMs = AGAIN_MS_MIN;

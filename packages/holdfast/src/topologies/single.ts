@@ -28,6 +28,7 @@ const KEPT: KeepResult = { is: 'kept' };
 const GONE: KeepResult = { is: 'gone' };
 
 const ALWAYS = (): boolean => true;
+const PLAIN = (): PubSub => 'plain';
 
 /** What a server says of itself. */
 export interface Health {
@@ -39,7 +40,8 @@ export interface Health {
 export interface SingleSettings {
   /** The server's clock, if others learn it too. */
   readonly serverClock?: ServerClock;
-  readonly how?: PubSub;
+  /** Which channels a release is told on, at that moment. @default plain ones */
+  readonly how?: () => PubSub;
 }
 
 export class SingleTopology implements Topology {
@@ -49,14 +51,14 @@ export class SingleTopology implements Topology {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #serverClock: ServerClock;
-  readonly #how: PubSub;
+  readonly #how: () => PubSub;
   #hasAnswered = false;
 
   constructor(
     client: Client,
     agenda: Agenda,
     options: LateReleasesOptions,
-    { serverClock = new ServerClock(), how = 'plain' }: SingleSettings = {},
+    { serverClock = new ServerClock(), how = PLAIN }: SingleSettings = {},
   ) {
     this.#client = client;
     this.#serverClock = serverClock;
@@ -134,7 +136,7 @@ export class SingleTopology implements Topology {
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    const call = protocol.release(terms.holder, terms.isQuiet === true ? 'nobody' : this.#how);
+    const call = protocol.release(terms.holder, terms.isQuiet === true ? 'nobody' : this.#how());
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) {
       if (isConflictWord(reply.word)) return { is: 'gone' };
@@ -172,7 +174,7 @@ export class SingleTopology implements Topology {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    const call = callFor(0, this.#how);
+    const call = callFor(0, this.#how());
     if (call === null) return [];
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     return [{ index: 0, server: this.description, reply }];

@@ -43,7 +43,7 @@ export class SlotMap {
     this.#terms = terms;
   }
 
-  /** Whether a node has ever told it. */
+  /** Whether a node has ever told it. Slots may be missing from it even so: nobody had them, or nobody knew who. */
   get isKnown(): boolean {
     return this.#isKnown;
   }

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { SILENCE_MS_MAX } from '../../src/clients/silence.ts';
-import { RECONNECT_MS_MAX, RECONNECT_MS_MIN, Subscriptions } from '../../src/clients/subscriptions.ts';
+import {
+  RECONNECT_MS_MAX,
+  RECONNECT_MS_MIN,
+  REFUSED_MS,
+  Subscriptions,
+} from '../../src/clients/subscriptions.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -11,8 +16,12 @@ function setUp(fraction = 0) {
   const clock = new FakeClock();
   const agenda = new Agenda(clock);
   const driver = new FakeDriver();
-  const subscriptions = new Subscriptions(driver, agenda, { ...systemRandom, fraction: () => fraction });
-  return { clock, agenda, driver, subscriptions };
+  const refusals: string[] = [];
+  const random = { ...systemRandom, fraction: () => fraction };
+  const subscriptions = new Subscriptions(driver, agenda, random, {
+    refused: (_, { text }) => refusals.push(text),
+  });
+  return { clock, agenda, driver, subscriptions, refusals };
 }
 
 /** With one confirmed listener, whose messages are in `heard`. */
@@ -85,19 +94,59 @@ describe('a lost subscription', () => {
     expect(driver.wires).toHaveLength(1);
   });
 
-  test('that the server refuses to restore leaves its listener without, until somebody asks again', async () => {
-    const { clock, driver, subscriptions, heard } = await listening();
-    driver.wire.events.lost(new Error('read ECONNRESET'));
-    await clock.advance(RECONNECT_MS_MIN);
-    driver.wire.next('connect').answer();
-    await clock.settle();
-    driver.wire.next('subscribe', 'news').refuse('NOPERM No permissions to access a channel');
-    await clock.settle();
+  /** Lost, with a new connection on which it is refused. */
+  async function refused(refusal: string) {
+    const parts = await listening();
+    parts.driver.wire.events.lost(new Error('read ECONNRESET'));
+    await parts.clock.advance(RECONNECT_MS_MIN);
+    parts.driver.wire.next('connect').answer();
+    await parts.clock.settle();
+    parts.driver.wire.next('subscribe', 'news').refuse(refusal);
+    await parts.clock.settle();
+    return parts;
+  }
+
+  test('that the server refuses to restore is told to its listener, and restored when somebody asks again', async () => {
+    const { driver, subscriptions, heard } = await refused('NOPERM No permissions to access a channel');
+    expect(heard).toEqual([null]);
     expect(driver.wire.asked).toEqual([]);
     const again = subscriptions.listen('news', () => {}, 1_000);
     driver.wire.next('subscribe', 'news').answer();
     expect(await again).toBeTypeOf('function');
+    expect(heard).toEqual([null, null]);
+  });
+
+  test('that the server refuses to restore is asked for again at leisure, and its listener told once', async () => {
+    const { clock, driver, heard } = await refused('CLUSTERDOWN Hash slot not served');
+    for (let turn = 0; turn < 3; turn += 1) {
+      await clock.advance(REFUSED_MS - 1);
+      expect(driver.wire.asked).toEqual([]);
+      await clock.advance(1);
+      driver.wire.next('subscribe', 'news').refuse('CLUSTERDOWN Hash slot not served');
+      await clock.settle();
+    }
     expect(heard).toEqual([null]);
+    await clock.advance(REFUSED_MS);
+    driver.wire.next('subscribe', 'news').answer();
+    await clock.settle();
+    expect(heard).toEqual([null, null]);
+    await clock.advance(2 * REFUSED_MS);
+    expect(driver.wire.asked).toEqual([]);
+  });
+
+  test('that the server refuses to restore is forgotten when nobody listens', async () => {
+    const { clock, driver, stop } = await refused('CLUSTERDOWN Hash slot not served');
+    expect(clock.refdTimers).toBe(1);
+    stop();
+    expect(clock.refdTimers).toBe(0);
+    await clock.advance(2 * REFUSED_MS);
+    expect(driver.wire.asked).toEqual([]);
+  });
+
+  test('that has moved is left to whoever follows it', async () => {
+    const { heard, refusals } = await refused('MOVED 1 127.0.0.1:7001');
+    expect(refusals).toEqual(['MOVED 1 127.0.0.1:7001']);
+    expect(heard).toEqual([]);
   });
 });
 
@@ -161,6 +210,17 @@ describe('a subscription', () => {
     driver.wire.events.message('other', 'x');
     await listened;
     expect(heard).toEqual(['x']);
+  });
+
+  test('that is taken back in the same breath as it is confirmed is asked for once more', async () => {
+    const { clock, driver, subscriptions } = await listening();
+    const listened = subscriptions.listen('other', () => {}, 1_000);
+    driver.wire.next('subscribe', 'other').answer();
+    driver.wire.events.dropped?.('other');
+    await clock.settle();
+    driver.wire.next('subscribe', 'other').refuse('MOVED 1 127.0.0.1:7001');
+    expect(failureOf(await listened).text).toBe('MOVED 1 127.0.0.1:7001');
+    expect(driver.wire.asked).toEqual([]);
   });
 
   test('that gets no answer for SILENCE_MS_MAX is taken to a new connection', async () => {

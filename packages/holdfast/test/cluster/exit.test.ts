@@ -17,3 +17,14 @@ test.each(['closed', 'left open'])(
     expect(leftAfterMs).toBeLessThan(500);
   },
 );
+
+test('a process that is destroyed while no node of the cluster answers exits all the same', async () => {
+  for (const node of cluster.nodes) node.freeze();
+  const child = startChild<{ leftAfterMs?: number; code?: string }>('test/cluster/children/quitter.ts', [
+    JSON.stringify({ ports: cluster.ports }),
+  ]);
+  const { leftAfterMs } = await child.next((line) => line.leftAfterMs !== undefined, 30_000);
+  expect((await child.exited).code).toBe(0);
+  expect(child.lines).toContainEqual({ code: 'ELOCKCLOSED' });
+  expect(leftAfterMs).toBeLessThan(500);
+});

@@ -223,6 +223,62 @@ describe('a node that does not answer', () => {
   });
 });
 
+describe('a slot that the first map does not have', () => {
+  const halfMade = async (): Promise<Scene> => {
+    const scene = setScene();
+    scene.cluster.lastSlot = SLOT - 1;
+    scene.cluster.at(A, () => granted(CLOCKS.a));
+    const refused = await scene.until(scene.topology.acquire(protocol, TERMS, 300));
+    expect(refused).toMatchObject({ is: 'refused', isPassing: true, isCertain: true });
+    expect(JSON.stringify(refused)).toMatch(/no node is known to have the slot/);
+    expect(scene.cluster.received).toEqual([]);
+    await scene.clock.advance(200);
+    return scene;
+  };
+
+  test('is found by the first call that needs it once somebody has it', async () => {
+    const scene = await halfMade();
+    scene.cluster.lastSlot = 16_383;
+    expect(await scene.until(scene.topology.acquire(protocol, TERMS, 300))).toMatchObject({ is: 'granted' });
+    const { mapsRead } = scene.cluster;
+    scene.cluster.at(A, () => 0);
+    expect(await scene.until(scene.topology.release(protocol, RELEASE, 300))).toMatchObject({
+      is: 'released',
+    });
+    expect(scene.cluster.mapsRead).toBe(mapsRead);
+  });
+
+  test('costs no more than one map for all calls of a moment that need it', async () => {
+    const scene = await halfMade();
+    const { mapsRead } = scene.cluster;
+    const calls = Array.from({ length: 50 }, () => scene.topology.release(protocol, RELEASE, 300));
+    for (const result of await scene.until(Promise.all(calls)))
+      expect(result).toMatchObject({ is: 'failed' });
+    expect(scene.cluster.mapsRead).toBe(mapsRead + 1);
+  });
+
+  test('is waited for no longer than the call may take', async () => {
+    const scene = await halfMade();
+    for (const node of ['a:1', 'c:3']) scene.cluster.silent.add(node);
+    const startedMs = scene.clock.monotonicMs();
+    const result = await scene.until(scene.topology.acquire(protocol, TERMS, 300));
+    expect(result).toMatchObject({ is: 'refused', isPassing: true, isCertain: true });
+    expect(scene.clock.monotonicMs() - startedMs).toBeLessThanOrEqual(301);
+  });
+});
+
+test('a walk waits for the map no longer than it may take', async () => {
+  const scene = setScene();
+  scene.cluster.at(A, () => 0);
+  await scene.until(scene.topology.release(protocol, RELEASE, 300));
+  await scene.clock.advance(200);
+  for (const node of ['a:1', 'c:3']) scene.cluster.silent.add(node);
+  const startedMs = scene.clock.monotonicMs();
+  const walk = await scene.until(scene.topology.walk(300));
+  expect(scene.clock.monotonicMs() - startedMs).toBeLessThanOrEqual(301);
+  expect(await walk.query(() => null, 300)).toMatchObject([{ reply: { kind: 'unreachable' } }]);
+});
+
 test('renewals go out once a slot, and answers come back in the order of the items', async () => {
   const scene = setScene();
   const names = ['{x}:1', 'other', '{x}:2', 'third'];

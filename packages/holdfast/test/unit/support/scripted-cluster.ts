@@ -21,10 +21,19 @@ export class ScriptedCluster implements ClusterDriver {
   readonly obstacle = null;
   readonly received: Received[] = [];
   readonly down = new Set<string>();
+  /** Those that let us in, and say nothing when they are asked for the map. */
+  readonly silent = new Set<string>();
   readonly #answering = new Map<string, Answering>();
   /** The primary of every slot, as whoever is asked tells it. */
   primary: NodeAddress = A;
+  /** Up to which slot they have been given out. */
+  lastSlot = 16_383;
   mapsRead = 0;
+  /** What is said to whoever asks about the channels of shards. An error is refused with, undefined is silence. */
+  shardAnswer: unknown = [];
+  shardQuestions = 0;
+  /** Who listens to what now: `sharded a:1 news`. */
+  readonly listening = new Set<string>();
 
   seeds(): readonly NodeAddress[] {
     return [C];
@@ -54,6 +63,12 @@ export class ScriptedCluster implements ClusterDriver {
     };
   }
 
+  #tellOfShards(): unknown {
+    this.shardQuestions += 1;
+    if (this.shardAnswer instanceof Error) throw this.shardAnswer;
+    return this.shardAnswer === undefined ? new Promise(() => {}) : this.shardAnswer;
+  }
+
   #wire(node: string): NodeWire {
     return {
       connect: async () => {
@@ -67,14 +82,15 @@ export class ScriptedCluster implements ClusterDriver {
         return answer === undefined ? new Promise(() => {}) : answer;
       },
       command: async ([verb]) => {
-        if (verb !== 'CLUSTER') return [];
+        if (verb !== 'CLUSTER') return this.#tellOfShards();
         this.mapsRead += 1;
-        return [[0, 16_383, [this.primary.host, this.primary.port, 'id']]];
+        if (this.silent.has(node)) return new Promise(() => {});
+        return [[0, this.lastSlot, [this.primary.host, this.primary.port, 'id']]];
       },
-      subscribe: async () => {},
-      unsubscribe: async () => {},
-      subscribeShard: async () => {},
-      unsubscribeShard: async () => {},
+      subscribe: async (channel) => this.listening.add(`plain ${node} ${channel}`),
+      unsubscribe: async (channel) => this.listening.delete(`plain ${node} ${channel}`),
+      subscribeShard: async (channel) => this.listening.add(`sharded ${node} ${channel}`),
+      unsubscribeShard: async (channel) => this.listening.delete(`sharded ${node} ${channel}`),
       hold: () => {},
       drop: () => {},
     };
