@@ -33,6 +33,8 @@ const STRAGGLER_MS = 250;
 interface Answer extends Address {
   /** Grows with every failover: the sentinel with the largest knows best. */
   readonly epoch: number;
+  /** It leads a failover that is past the point of no return. */
+  readonly isSwitching: boolean;
 }
 
 /** All sentinels are asked at once. */
@@ -83,11 +85,10 @@ export class PrimarySearch {
     return new Promise((resolve, reject) => {
       const wire = this.#sentinels.dialSentinel(address, { lost: reject, message: () => {} });
       this.#wires.push(wire);
-      const question = ['SENTINEL', 'MASTER', this.#sentinels.name];
       wire
         .connect()
-        .then(() => wire.command(question))
-        .then((reply) => resolve(answerOf(reply)))
+        .then(() => question(wire, this.#sentinels.name))
+        .then(resolve)
         .catch(reject);
       wire.hold(false);
     });
@@ -103,7 +104,10 @@ export class PrimarySearch {
   }
 
   #settle(): void {
-    const [newest] = this.#answers.sort((a, b) => b.epoch - a.epoch);
+    // Its epoch may have been read a moment too early, its address not.
+    const [newest] = this.#answers.sort(
+      (a, b) => b.epoch - a.epoch || Number(b.isSwitching) - Number(a.isSwitching),
+    );
     if (newest === undefined) {
       this.#fail(this.#refusals.join('; '));
     } else {
@@ -119,21 +123,35 @@ export class PrimarySearch {
   }
 }
 
+/**
+ * The state tells the epoch, but not where the primary is: the sentinel that leads a failover has the new epoch there at
+ * once, beside the old address, until every replica follows the new primary. Only the other question is answered with
+ * the new one. It comes second, so that what changes between the two is never an old address with a new epoch.
+ */
+async function question(wire: Wire, name: string): Promise<Answer> {
+  const [state, address] = await Promise.all([
+    wire.command(['SENTINEL', 'MASTER', name]),
+    wire.command(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]),
+  ]);
+  return answerOf(fieldsOf(state), address);
+}
+
 /** Names and values in turn, or an object of them: clients differ. */
-function answerOf(reply: unknown): Answer {
+function fieldsOf(reply: unknown): Map<string, unknown> {
+  if (reply instanceof Map) return new Map([...reply].map(([name, value]) => [String(name), value]));
+  if (!Array.isArray(reply)) return new Map(Object.entries(reply ?? {}));
   const fields = new Map<string, unknown>();
-  if (Array.isArray(reply)) {
-    for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), reply[i + 1]);
-  } else if (reply instanceof Map) {
-    for (const [name, value] of reply) fields.set(String(name), value);
-  } else if (typeof reply === 'object' && reply !== null) {
-    for (const [name, value] of Object.entries(reply)) fields.set(name, value);
-  }
-  const host = fields.get('ip');
-  const port = Number(fields.get('port'));
-  const epoch = Number(fields.get('config-epoch') ?? 0);
-  if (typeof host === 'string' && Number.isInteger(port) && Number.isInteger(epoch)) {
-    return { host, port, epoch };
+  for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), reply[i + 1]);
+  return fields;
+}
+
+function answerOf(state: Map<string, unknown>, reply: unknown): Answer {
+  const [host, port]: unknown[] = Array.isArray(reply) ? reply : [];
+  const address = { host: String(host), port: Number(port) };
+  const epoch = Number(state.get('config-epoch') ?? 0);
+  if (typeof host === 'string' && Number.isInteger(address.port) && Number.isInteger(epoch)) {
+    const isSwitching = state.get('ip') !== host || Number(state.get('port')) !== address.port;
+    return { ...address, epoch, isSwitching };
   }
   throw new Error(`an answer we cannot read: ${JSON.stringify(reply)}`);
 }

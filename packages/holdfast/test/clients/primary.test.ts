@@ -7,7 +7,10 @@ import { Agenda } from '../../src/core/agenda.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeWire } from './fake-driver.ts';
 
-const QUESTION = 'SENTINEL MASTER main';
+const STATE = 'SENTINEL MASTER main';
+const ADDRESS = 'SENTINEL GET-MASTER-ADDR-BY-NAME main';
+/** Listened to as soon as a primary is known. */
+const EARS = ['sentinel:1', 'sentinel:2', 'sentinel:3'];
 
 class FakeSentinels implements Sentinels {
   readonly description = 'a fake';
@@ -58,13 +61,14 @@ function setUp() {
   const driver = new PrimaryDriver(sentinels, agenda);
   const lost: string[] = [];
   const dial = (): Wire => driver.dial({ lost: (cause) => lost.push(String(cause)), message: () => {} });
-  const say = async (port: number, host: string, epoch: number): Promise<void> => {
+  /** The two differ while it leads a failover. */
+  const say = async (port: number, host: string, epoch: number, stateHost = host): Promise<void> => {
     const wire = sentinels.to(`sentinel:${port}`);
     wire.next('connect').answer();
     await clock.settle();
-    wire
-      .next('command', QUESTION)
-      .answer(['name', 'main', 'ip', host, 'port', '7', 'config-epoch', `${epoch}`]);
+    const state = ['name', 'main', 'ip', stateHost, 'port', '7', 'config-epoch', `${epoch}`];
+    wire.next('command', STATE).answer(state);
+    wire.next('command', ADDRESS).answer([host, '7']);
     await clock.settle();
   };
   return { clock, agenda, sentinels, dial, lost, say };
@@ -109,6 +113,28 @@ describe('the primary', () => {
     wire.drop();
   });
 
+  test('is the new one for the sentinel that leads a failover, although its state names the old one', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    await say(1, 'new', 5, 'old');
+    for (const port of [2, 3]) await say(port, 'old', 4);
+    expect(sentinels.open).toEqual(['new:7', ...EARS]);
+    wire.drop();
+  });
+
+  test('is the new one at equal epochs, too, when the leader has moved on between two answers', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    for (const port of [1, 2]) await say(port, 'old', 4);
+    await say(3, 'new', 4, 'old');
+    expect(sentinels.open).toEqual(['new:7', ...EARS]);
+    wire.drop();
+  });
+
   test('is looked for among those who answer: one that does not costs a moment', async () => {
     const { clock, sentinels, dial, say } = setUp();
     const wire = dial();
@@ -133,7 +159,7 @@ describe('the primary', () => {
     const third = sentinels.to('sentinel:3');
     third.next('connect').answer();
     await clock.settle();
-    third.next('command', QUESTION).refuse('ERR No such master with that name');
+    third.next('command', STATE).refuse('ERR No such master with that name');
     const reasons =
       'sentinel:1: refused 1; sentinel:2: refused 2; sentinel:3: ERR No such master with that name';
     expect(await connecting).toBe(`Error: no sentinel names the primary main: ${reasons}`);
