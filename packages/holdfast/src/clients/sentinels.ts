@@ -1,5 +1,6 @@
 /** Asks sentinels which server is the primary. */
 import { type Agenda, Alarm } from '../core/agenda.ts';
+import type { PrimaryMemory } from './primary-memory.ts';
 import { reasonOf } from './reason.ts';
 import type { SharedWire, Wire, WireEvents } from './wire.ts';
 
@@ -30,19 +31,32 @@ export interface Sentinels {
  */
 const STRAGGLER_MS = 250;
 
-interface Answer extends Address {
+export interface Answer extends Address {
   /** Grows with every failover: the sentinel with the largest knows best. */
   readonly epoch: number;
-  /** It leads a failover that is past the point of no return. */
-  readonly isSwitching: boolean;
+  /** Another address than its own while it leads a failover that is past the point of no return: the one before. */
+  readonly from: Address;
 }
 
-/** All sentinels are asked at once. */
+export function isSame(one: Address, other: Address): boolean {
+  return one.host === other.host && one.port === other.port;
+}
+
+export interface SearchTools {
+  readonly agenda: Agenda;
+  readonly memory: PrimaryMemory;
+  /** How long it may take in all. */
+  readonly limitMs: number;
+}
+
+/** All sentinels are asked at once. What is found is remembered. */
 export class PrimarySearch {
   readonly result: Promise<Address>;
   readonly #sentinels: Sentinels;
   readonly #agenda: Agenda;
+  readonly #memory: PrimaryMemory;
   readonly #alarm = new Alarm(() => this.#settle(), false);
+  readonly #straggler = new Alarm(() => this.#settleIfFound(), false);
   readonly #wires: Wire[] = [];
   readonly #answers: Answer[] = [];
   readonly #refusals: string[] = [];
@@ -50,13 +64,15 @@ export class PrimarySearch {
   #reject: (error: Error) => void = () => {};
   #isOver = false;
 
-  constructor(sentinels: Sentinels, agenda: Agenda) {
+  constructor(sentinels: Sentinels, { agenda, memory, limitMs }: SearchTools) {
     this.#sentinels = sentinels;
     this.#agenda = agenda;
+    this.#memory = memory;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    agenda.setIn(this.#alarm, limitMs);
     sentinels.ready().then(
       () => this.#askAll(),
       (error: unknown) => this.#fail(reasonOf(error)),
@@ -67,6 +83,7 @@ export class PrimarySearch {
   cancel(): void {
     this.#isOver = true;
     this.#agenda.cancel(this.#alarm);
+    this.#agenda.cancel(this.#straggler);
     for (const wire of this.#wires.splice(0)) wire.drop();
   }
 
@@ -98,22 +115,40 @@ export class PrimarySearch {
     if (this.#isOver) return;
     if (typeof answer === 'string') this.#refusals.push(answer);
     else this.#answers.push(answer);
-    const heard = this.#answers.length + this.#refusals.length;
-    if (heard === this.#sentinels.addresses.length) this.#settle();
-    else if (this.#answers.length > 0 && !this.#alarm.isSet) this.#agenda.setIn(this.#alarm, STRAGGLER_MS);
+    if (this.#silent === 0) this.#settle();
+    else if (this.#newest() !== undefined && !this.#straggler.isSet) {
+      this.#agenda.setIn(this.#straggler, STRAGGLER_MS);
+    }
+  }
+
+  get #silent(): number {
+    return this.#sentinels.addresses.length - this.#answers.length - this.#refusals.length;
+  }
+
+  /** Judged as late as can be: what was good news when it came may be old by now. */
+  #newest(): Answer | undefined {
+    return latestOf(this.#answers.filter((answer) => this.#memory.believes(answer)));
+  }
+
+  #settleIfFound(): void {
+    if (this.#newest() !== undefined) this.#settle();
   }
 
   #settle(): void {
-    // Its epoch may have been read a moment too early, its address not.
-    const [newest] = this.#answers.sort(
-      (a, b) => b.epoch - a.epoch || Number(b.isSwitching) - Number(a.isSwitching),
-    );
+    const newest = this.#newest() ?? this.#lastResort();
     if (newest === undefined) {
-      this.#fail(this.#refusals.join('; '));
+      const stale = this.#answers.map(({ host, port }) => `${host}:${port} is named, which was replaced`);
+      const silent = this.#silent === 0 ? [] : [`${this.#silent} did not answer`];
+      this.#fail([...this.#refusals, ...stale, ...silent].join('; '));
     } else {
       this.cancel();
+      this.#memory.learn(newest);
       this.#resolve({ host: newest.host, port: newest.port });
     }
+  }
+
+  #lastResort(): Answer | undefined {
+    return this.#answers.length > 0 && this.#memory.doubt() ? latestOf(this.#answers) : undefined;
   }
 
   #fail(reasons: string): void {
@@ -121,6 +156,13 @@ export class PrimarySearch {
     this.cancel();
     this.#reject(new Error(`no sentinel names the primary ${this.#sentinels.name}: ${reasons}`));
   }
+}
+
+/** At equal epochs it is the leader's: its epoch may have been read a moment too early, its address not. */
+function latestOf(answers: readonly Answer[]): Answer | undefined {
+  const isLeader = (answer: Answer): number => (isSame(answer, answer.from) ? 0 : 1);
+  const [latest] = [...answers].sort((a, b) => b.epoch - a.epoch || isLeader(b) - isLeader(a));
+  return latest;
 }
 
 /**
@@ -150,8 +192,8 @@ function answerOf(state: Map<string, unknown>, reply: unknown): Answer {
   const address = { host: String(host), port: Number(port) };
   const epoch = Number(state.get('config-epoch') ?? 0);
   if (typeof host === 'string' && Number.isInteger(address.port) && Number.isInteger(epoch)) {
-    const isSwitching = state.get('ip') !== host || Number(state.get('port')) !== address.port;
-    return { ...address, epoch, isSwitching };
+    const from = { host: String(state.get('ip')), port: Number(state.get('port')) };
+    return { ...address, epoch, from };
   }
   throw new Error(`an answer we cannot read: ${JSON.stringify(reply)}`);
 }
