@@ -18,8 +18,8 @@ export interface Sentinels {
   /** What they call the primary. */
   readonly name: string;
   readonly addresses: readonly Address[];
-  /** Resolves when connections can be made. */
-  ready(): Promise<void>;
+  /** Resolves when connections can be made. Whoever does not wait for it any more aborts the signal. */
+  ready(signal: AbortSignal): Promise<void>;
   dialSentinel(address: Address, events: WireEvents): Wire;
   dialPrimary(address: Address, events: WireEvents): Wire;
   share(): SharedWire;
@@ -57,6 +57,7 @@ export class PrimarySearch {
   readonly #memory: PrimaryMemory;
   readonly #alarm = new Alarm(() => this.#settle(), false);
   readonly #straggler = new Alarm(() => this.#settleIfFound(), false);
+  readonly #abort = new AbortController();
   readonly #wires: Wire[] = [];
   readonly #answers: Answer[] = [];
   readonly #refusals: string[] = [];
@@ -73,7 +74,7 @@ export class PrimarySearch {
       this.#reject = reject;
     });
     agenda.setIn(this.#alarm, limitMs);
-    sentinels.ready().then(
+    sentinels.ready(this.#abort.signal).then(
       () => this.#askAll(),
       (error: unknown) => this.#fail(reasonOf(error)),
     );
@@ -84,6 +85,7 @@ export class PrimarySearch {
     this.#isOver = true;
     this.#agenda.cancel(this.#alarm);
     this.#agenda.cancel(this.#straggler);
+    this.#abort.abort();
     for (const wire of this.#wires.splice(0)) wire.drop();
   }
 
