@@ -1,7 +1,8 @@
 /** Sentinels of node-redis 6. Those of version 5 tell nothing of how they were made. */
 import type { Agenda } from '../core/agenda.ts';
 import { LockConfigError } from '../errors.ts';
-import { keyPrefixOf, type NodeRedis, NodeRedisWire, type Options, socketOptionsOf } from './node-redis.ts';
+import { keyPrefixOf, NodeRedisWire, type Options, socketOptionsOf } from './node-redis.ts';
+import { KindSearch, patternOf, type Sentinel } from './node-redis-kind.ts';
 import { PrimaryDriver } from './primary.ts';
 import type { Address, Sentinels } from './sentinels.ts';
 import type { Driver, SharedWire, Wire, WireEvents } from './wire.ts';
@@ -15,27 +16,6 @@ export interface NodeRedisSentinel {
   getMasterNode(): unknown;
 }
 
-/** What we use of it. */
-interface Sentinel {
-  duplicate(override?: object): Sentinel;
-  connect(): Promise<unknown>;
-  destroy(): Promise<unknown>;
-  on(event: 'error', listener: () => void): unknown;
-  /** Hands over a client of the primary. */
-  _execute<Result>(isReadonly: boolean, fn: (client: NodeRedis) => Promise<Result>): Promise<Result>;
-}
-
-/** How the one that is connected for a moment differs: it gives up at once, and keeps nothing. */
-const OPTIONS: Options = {
-  maxCommandRediscovers: 0,
-  masterPoolSize: 1,
-  replicaPoolSize: 0,
-  reserveClient: false,
-  scanInterval: 0,
-  passthroughClientErrorEvents: false,
-  clientSideCache: undefined,
-};
-
 /** Of a client of the primary that a client of a sentinel must not have. */
 const NOT_OF_SENTINELS: Options = {
   username: undefined,
@@ -44,13 +24,6 @@ const NOT_OF_SENTINELS: Options = {
   database: undefined,
 };
 
-/**
- * A sentinel makes clients of its servers, and none of ours can be made without one of that kind: the package is its
- * owner's to import. So one is taken from a sentinel, once for each copy of the package, which is known by its methods:
- * making a sentinel connect costs a good part of a second.
- */
-const patterns = new WeakMap<object, NodeRedis>();
-
 class NodeRedisSentinels implements Sentinels {
   readonly name: string;
   readonly description: string;
@@ -58,10 +31,12 @@ class NodeRedisSentinels implements Sentinels {
   readonly addresses: readonly Address[];
   readonly #sentinel: Sentinel;
   readonly #options: Options;
-  #learning: Promise<void> | null = null;
+  readonly #agenda: Agenda;
+  #search: KindSearch | null = null;
 
-  constructor(sentinel: Sentinel) {
+  constructor(sentinel: Sentinel, agenda: Agenda) {
     this.#sentinel = sentinel;
+    this.#agenda = agenda;
     this.#options = optionsOf(sentinel);
     const { name, sentinelRootNodes } = this.#options;
     this.name = String(name);
@@ -71,12 +46,15 @@ class NodeRedisSentinels implements Sentinels {
     this.addresses = Array.isArray(sentinelRootNodes) ? (sentinelRootNodes as Address[]) : [];
   }
 
-  ready(): Promise<void> {
-    if (this.#pattern !== undefined) return Promise.resolve();
-    this.#learning ??= this.#learn().finally(() => {
-      this.#learning = null;
-    });
-    return this.#learning;
+  async ready(signal: AbortSignal): Promise<void> {
+    if (patternOf(this.#sentinel) !== undefined) return;
+    this.#search ??= new KindSearch(this.#sentinel, this.#options, this.addresses, this.#agenda);
+    const search = this.#search;
+    try {
+      await search.join(signal);
+    } finally {
+      if (this.#search === search) this.#search = null;
+    }
   }
 
   dialSentinel(address: Address, events: WireEvents): Wire {
@@ -96,36 +74,18 @@ class NodeRedisSentinels implements Sentinels {
   }
 
   #dial(address: Address, events: WireEvents, own: Options): Wire {
-    if (this.#pattern === undefined) throw new Error('no client to make connections from yet');
+    const pattern = patternOf(this.#sentinel);
+    if (pattern === undefined) throw new Error('no client to make connections from yet');
     const { host, port } = mapped(address, this.#options['nodeAddressMap']);
     const socket = { ...socketOptionsOf(own), host, port };
-    return new NodeRedisWire(this.#pattern, events, { ...own, socket });
-  }
-
-  get #pattern(): NodeRedis | undefined {
-    return patterns.get(this.#sentinel.duplicate);
-  }
-
-  /** One is taken from a sentinel like the caller's that lives for a moment. */
-  async #learn(): Promise<void> {
-    const sentinel = this.#sentinel.duplicate(OPTIONS);
-    sentinel.on('error', () => {});
-    try {
-      await sentinel.connect();
-      const client = await sentinel._execute(false, async (one) => one);
-      // Of the same kind, and with no options: those of this one are not for everybody.
-      const Kind = Object.getPrototypeOf(client).constructor as new (options: object) => NodeRedis;
-      patterns.set(this.#sentinel.duplicate, new Kind({}));
-    } finally {
-      await sentinel.destroy();
-    }
+    return new NodeRedisWire(pattern, events, { ...own, socket });
   }
 }
 
 /** The caller must have made sure that it is one: see `adapt.ts`. */
 export function driveNodeRedisSentinel(sentinel: object, agenda: Agenda): Driver {
   // The one border: what `adapt.ts` checked stands for the rest, and the tests of sentinels for that.
-  return new PrimaryDriver(new NodeRedisSentinels(sentinel as Sentinel), agenda);
+  return new PrimaryDriver(new NodeRedisSentinels(sentinel as Sentinel, agenda), agenda);
 }
 
 /**

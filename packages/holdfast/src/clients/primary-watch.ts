@@ -8,12 +8,16 @@
  */
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { Link } from './link.ts';
+import type { PrimaryMemory } from './primary-memory.ts';
 import { type Address, PrimarySearch, type Sentinels } from './sentinels.ts';
 
 const CHANNEL = '+switch-master';
 
 /** How long after a sentinel was lost it is tried again. There are others meanwhile. */
 const RETRY_MS = 1_000;
+
+/** How long a look around may take: one that waits for silent sentinels would keep the next one from being taken. */
+const LOOK_MS_MAX = 2_000;
 
 interface EarNews {
   /** From now on nothing is missed. */
@@ -52,13 +56,16 @@ class Ear {
 export class PrimaryWatch {
   readonly #sentinels: Sentinels;
   readonly #agenda: Agenda;
+  readonly #memory: PrimaryMemory;
   readonly #tell: (primary: Address) => void;
   #ears: Ear[] = [];
   #search: PrimarySearch | null = null;
+  #isLookWanted = false;
 
-  constructor(sentinels: Sentinels, agenda: Agenda, tell: (primary: Address) => void) {
+  constructor(sentinels: Sentinels, agenda: Agenda, memory: PrimaryMemory, tell: (primary: Address) => void) {
     this.#sentinels = sentinels;
     this.#agenda = agenda;
+    this.#memory = memory;
     this.#tell = tell;
   }
 
@@ -73,23 +80,30 @@ export class PrimaryWatch {
     for (const ear of this.#ears.splice(0)) ear.close();
     this.#search?.cancel();
     this.#search = null;
+    this.#isLookWanted = false;
   }
 
   #hear(text: string): void {
-    const [name, , , host, port] = text.split(' ');
+    const [name, oldHost = '', oldPort, host, port] = text.split(' ');
     if (name !== this.#sentinels.name || host === undefined) return;
-    this.#tell({ host, port: Number(port) });
+    const primary = { host, port: Number(port) };
+    this.#memory.hear({ host: oldHost, port: Number(oldPort) }, primary);
+    this.#tell(primary);
   }
 
-  /** What happened before it listened was not heard. */
+  /** What happened before it listened was not heard, and one that looks already may have asked before that. */
   #look(): void {
-    if (this.#search !== null || this.#ears.length === 0) return;
-    const search = new PrimarySearch(this.#sentinels, this.#agenda);
+    if (this.#ears.length === 0) return;
+    this.#isLookWanted = this.#search !== null;
+    if (this.#search !== null) return;
+    const tools = { agenda: this.#agenda, memory: this.#memory, limitMs: LOOK_MS_MAX };
+    const search = new PrimarySearch(this.#sentinels, tools);
     this.#search = search;
     const end = (primary: Address | null): void => {
       if (this.#search !== search) return;
       this.#search = null;
       if (primary !== null) this.#tell(primary);
+      if (this.#isLookWanted) this.#look();
     };
     search.result.then(end, () => end(null));
   }

@@ -2,14 +2,18 @@
 import type { Agenda } from '../core/agenda.ts';
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
+import { PrimaryMemory } from './primary-memory.ts';
 import { PrimaryWatch } from './primary-watch.ts';
 import { ignoreRefusal } from './reason.ts';
-import { type Address, PrimarySearch, type Sentinels } from './sentinels.ts';
-import type { Driver, SharedWire, Wire, WireEvents } from './wire.ts';
+import { type Address, isSame, PrimarySearch, type SearchTools, type Sentinels } from './sentinels.ts';
+import { CONNECT_MS_MAX, type Driver, type SharedWire, type Wire, type WireEvents } from './wire.ts';
+
+/** Of the time that a connection may take, a part is left for the primary itself. */
+const SEARCH_MS_MAX = CONNECT_MS_MAX - 1_000;
 
 /** What a wire tells the driver that made it. */
 interface WireHost {
-  found(): void;
+  found(primary: Address): void;
   dropped(wire: PrimaryWire): void;
 }
 
@@ -23,11 +27,11 @@ class PrimaryWire implements Wire {
   #isHeld = true;
   #isDropped = false;
 
-  constructor(sentinels: Sentinels, agenda: Agenda, events: WireEvents, host: WireHost) {
+  constructor(sentinels: Sentinels, tools: SearchTools, events: WireEvents, host: WireHost) {
     this.#sentinels = sentinels;
     this.#events = events;
     this.#host = host;
-    this.#search = new PrimarySearch(sentinels, agenda);
+    this.#search = new PrimarySearch(sentinels, tools);
     // Nobody may be waiting for it when it fails.
     this.#search.result.catch(() => {});
   }
@@ -38,7 +42,7 @@ class PrimaryWire implements Wire {
     this.#address = address;
     const wire = this.#sentinels.dialPrimary(address, this.#events);
     this.#wire = wire;
-    this.#host.found();
+    this.#host.found(address);
     const connecting = wire.connect();
     wire.hold(this.#isHeld);
     await connecting;
@@ -52,10 +56,15 @@ class PrimaryWire implements Wire {
     if (role !== 'master') throw new Error(`the sentinels name ${host}:${port}, whose role is ${role}`);
   }
 
-  /** Another server may be the primary now. */
+  /** Whether it leads to a server, or is on its way there. */
+  get isLed(): boolean {
+    return this.#address !== null;
+  }
+
+  /** Another server may be the primary now. While it is still being looked for, the search knows that as well. */
   hear(primary: Address): void {
     const address = this.#address;
-    if (address === null || (address.host === primary.host && address.port === primary.port)) return;
+    if (address === null || isSame(address, primary)) return;
     const where = `${primary.host}:${primary.port}`;
     this.#events.lost(new Error(`the primary is ${where} now, no longer ${address.host}:${address.port}`));
   }
@@ -98,7 +107,7 @@ export class PrimaryDriver implements Driver {
   readonly description: string;
   readonly keyPrefix: string;
   readonly #sentinels: Sentinels;
-  readonly #agenda: Agenda;
+  readonly #tools: SearchTools;
   readonly #wires = new Set<PrimaryWire>();
   readonly #watch: PrimaryWatch;
 
@@ -109,15 +118,17 @@ export class PrimaryDriver implements Driver {
     this.description = sentinels.description;
     this.keyPrefix = sentinels.keyPrefix;
     this.#sentinels = sentinels;
-    this.#agenda = agenda;
-    this.#watch = new PrimaryWatch(sentinels, agenda, (primary) => {
-      for (const wire of [...this.#wires]) wire.hear(primary);
-    });
+    const memory = new PrimaryMemory(agenda.clock, () => [...this.#wires].some((wire) => wire.isLed));
+    this.#tools = { agenda, memory, limitMs: SEARCH_MS_MAX };
+    this.#watch = new PrimaryWatch(sentinels, agenda, memory, (primary) => this.#tell(primary));
   }
 
   dial(events: WireEvents): Wire {
-    const wire = new PrimaryWire(this.#sentinels, this.#agenda, events, {
-      found: () => this.#watch.open(),
+    const wire = new PrimaryWire(this.#sentinels, this.#tools, events, {
+      found: (primary) => {
+        this.#watch.open();
+        this.#tell(primary);
+      },
       dropped: (dropped) => {
         this.#wires.delete(dropped);
         if (this.#wires.size === 0) this.#watch.close();
@@ -129,5 +140,9 @@ export class PrimaryDriver implements Driver {
 
   share(): SharedWire {
     return this.#sentinels.share();
+  }
+
+  #tell(primary: Address): void {
+    for (const wire of [...this.#wires]) wire.hear(primary);
   }
 }

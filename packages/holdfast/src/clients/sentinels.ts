@@ -1,5 +1,6 @@
 /** Asks sentinels which server is the primary. */
 import { type Agenda, Alarm } from '../core/agenda.ts';
+import type { PrimaryMemory } from './primary-memory.ts';
 import { reasonOf } from './reason.ts';
 import type { SharedWire, Wire, WireEvents } from './wire.ts';
 
@@ -17,8 +18,8 @@ export interface Sentinels {
   /** What they call the primary. */
   readonly name: string;
   readonly addresses: readonly Address[];
-  /** Resolves when connections can be made. */
-  ready(): Promise<void>;
+  /** Resolves when connections can be made. Whoever does not wait for it any more aborts the signal. */
+  ready(signal: AbortSignal): Promise<void>;
   dialSentinel(address: Address, events: WireEvents): Wire;
   dialPrimary(address: Address, events: WireEvents): Wire;
   share(): SharedWire;
@@ -30,17 +31,33 @@ export interface Sentinels {
  */
 const STRAGGLER_MS = 250;
 
-interface Answer extends Address {
+export interface Answer extends Address {
   /** Grows with every failover: the sentinel with the largest knows best. */
   readonly epoch: number;
+  /** Another address than its own while it leads a failover that is past the point of no return: the one before. */
+  readonly from: Address;
 }
 
-/** All sentinels are asked at once. */
+export function isSame(one: Address, other: Address): boolean {
+  return one.host === other.host && one.port === other.port;
+}
+
+export interface SearchTools {
+  readonly agenda: Agenda;
+  readonly memory: PrimaryMemory;
+  /** How long it may take in all. */
+  readonly limitMs: number;
+}
+
+/** All sentinels are asked at once. What is found is remembered. */
 export class PrimarySearch {
   readonly result: Promise<Address>;
   readonly #sentinels: Sentinels;
   readonly #agenda: Agenda;
+  readonly #memory: PrimaryMemory;
   readonly #alarm = new Alarm(() => this.#settle(), false);
+  readonly #straggler = new Alarm(() => this.#settleIfFound(), false);
+  readonly #abort = new AbortController();
   readonly #wires: Wire[] = [];
   readonly #answers: Answer[] = [];
   readonly #refusals: string[] = [];
@@ -48,14 +65,16 @@ export class PrimarySearch {
   #reject: (error: Error) => void = () => {};
   #isOver = false;
 
-  constructor(sentinels: Sentinels, agenda: Agenda) {
+  constructor(sentinels: Sentinels, { agenda, memory, limitMs }: SearchTools) {
     this.#sentinels = sentinels;
     this.#agenda = agenda;
+    this.#memory = memory;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    sentinels.ready().then(
+    agenda.setIn(this.#alarm, limitMs);
+    sentinels.ready(this.#abort.signal).then(
       () => this.#askAll(),
       (error: unknown) => this.#fail(reasonOf(error)),
     );
@@ -65,6 +84,8 @@ export class PrimarySearch {
   cancel(): void {
     this.#isOver = true;
     this.#agenda.cancel(this.#alarm);
+    this.#agenda.cancel(this.#straggler);
+    this.#abort.abort();
     for (const wire of this.#wires.splice(0)) wire.drop();
   }
 
@@ -83,11 +104,10 @@ export class PrimarySearch {
     return new Promise((resolve, reject) => {
       const wire = this.#sentinels.dialSentinel(address, { lost: reject, message: () => {} });
       this.#wires.push(wire);
-      const question = ['SENTINEL', 'MASTER', this.#sentinels.name];
       wire
         .connect()
-        .then(() => wire.command(question))
-        .then((reply) => resolve(answerOf(reply)))
+        .then(() => question(wire, this.#sentinels.name))
+        .then(resolve)
         .catch(reject);
       wire.hold(false);
     });
@@ -97,19 +117,40 @@ export class PrimarySearch {
     if (this.#isOver) return;
     if (typeof answer === 'string') this.#refusals.push(answer);
     else this.#answers.push(answer);
-    const heard = this.#answers.length + this.#refusals.length;
-    if (heard === this.#sentinels.addresses.length) this.#settle();
-    else if (this.#answers.length > 0 && !this.#alarm.isSet) this.#agenda.setIn(this.#alarm, STRAGGLER_MS);
+    if (this.#silent === 0) this.#settle();
+    else if (this.#newest() !== undefined && !this.#straggler.isSet) {
+      this.#agenda.setIn(this.#straggler, STRAGGLER_MS);
+    }
+  }
+
+  get #silent(): number {
+    return this.#sentinels.addresses.length - this.#answers.length - this.#refusals.length;
+  }
+
+  /** Judged as late as can be: what was good news when it came may be old by now. */
+  #newest(): Answer | undefined {
+    return latestOf(this.#answers.filter((answer) => this.#memory.believes(answer)));
+  }
+
+  #settleIfFound(): void {
+    if (this.#newest() !== undefined) this.#settle();
   }
 
   #settle(): void {
-    const [newest] = this.#answers.sort((a, b) => b.epoch - a.epoch);
+    const newest = this.#newest() ?? this.#lastResort();
     if (newest === undefined) {
-      this.#fail(this.#refusals.join('; '));
+      const stale = this.#answers.map(({ host, port }) => `${host}:${port} is named, which was replaced`);
+      const silent = this.#silent === 0 ? [] : [`${this.#silent} did not answer`];
+      this.#fail([...this.#refusals, ...stale, ...silent].join('; '));
     } else {
       this.cancel();
+      this.#memory.learn(newest);
       this.#resolve({ host: newest.host, port: newest.port });
     }
+  }
+
+  #lastResort(): Answer | undefined {
+    return this.#answers.length > 0 && this.#memory.doubt() ? latestOf(this.#answers) : undefined;
   }
 
   #fail(reasons: string): void {
@@ -119,21 +160,42 @@ export class PrimarySearch {
   }
 }
 
+/** At equal epochs it is the leader's: its epoch may have been read a moment too early, its address not. */
+function latestOf(answers: readonly Answer[]): Answer | undefined {
+  const isLeader = (answer: Answer): number => (isSame(answer, answer.from) ? 0 : 1);
+  const [latest] = [...answers].sort((a, b) => b.epoch - a.epoch || isLeader(b) - isLeader(a));
+  return latest;
+}
+
+/**
+ * The state tells the epoch, but not where the primary is: the sentinel that leads a failover has the new epoch there at
+ * once, beside the old address, until every replica follows the new primary. Only the other question is answered with
+ * the new one. It comes second, so that what changes between the two is never an old address with a new epoch.
+ */
+async function question(wire: Wire, name: string): Promise<Answer> {
+  const [state, address] = await Promise.all([
+    wire.command(['SENTINEL', 'MASTER', name]),
+    wire.command(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]),
+  ]);
+  return answerOf(fieldsOf(state), address);
+}
+
 /** Names and values in turn, or an object of them: clients differ. */
-function answerOf(reply: unknown): Answer {
+function fieldsOf(reply: unknown): Map<string, unknown> {
+  if (reply instanceof Map) return new Map([...reply].map(([name, value]) => [String(name), value]));
+  if (!Array.isArray(reply)) return new Map(Object.entries(reply ?? {}));
   const fields = new Map<string, unknown>();
-  if (Array.isArray(reply)) {
-    for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), reply[i + 1]);
-  } else if (reply instanceof Map) {
-    for (const [name, value] of reply) fields.set(String(name), value);
-  } else if (typeof reply === 'object' && reply !== null) {
-    for (const [name, value] of Object.entries(reply)) fields.set(name, value);
-  }
-  const host = fields.get('ip');
-  const port = Number(fields.get('port'));
-  const epoch = Number(fields.get('config-epoch') ?? 0);
-  if (typeof host === 'string' && Number.isInteger(port) && Number.isInteger(epoch)) {
-    return { host, port, epoch };
+  for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), reply[i + 1]);
+  return fields;
+}
+
+function answerOf(state: Map<string, unknown>, reply: unknown): Answer {
+  const [host, port]: unknown[] = Array.isArray(reply) ? reply : [];
+  const address = { host: String(host), port: Number(port) };
+  const epoch = Number(state.get('config-epoch') ?? 0);
+  if (typeof host === 'string' && Number.isInteger(address.port) && Number.isInteger(epoch)) {
+    const from = { host: String(state.get('ip')), port: Number(state.get('port')) };
+    return { ...address, epoch, from };
   }
   throw new Error(`an answer we cannot read: ${JSON.stringify(reply)}`);
 }

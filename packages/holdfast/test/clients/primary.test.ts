@@ -1,99 +1,9 @@
-/** How the primary is found, and left for another: with sentinels whose every answer the test gives by hand. */
+/** How the primary is found, and left for another. */
 import { describe, expect, test } from 'vitest';
-import { PrimaryDriver } from '../../src/clients/primary.ts';
-import type { Address, Sentinels } from '../../src/clients/sentinels.ts';
-import type { Wire, WireEvents } from '../../src/clients/wire.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { FakeWire } from './fake-driver.ts';
+import { connected, earOf, listenAgain, STATE, setUp } from './fake-sentinels.ts';
 
-const QUESTION = 'SENTINEL MASTER main';
-
-class FakeSentinels implements Sentinels {
-  readonly description = 'a fake';
-  readonly keyPrefix = '';
-  readonly name = 'main';
-  readonly addresses: Address[] = [1, 2, 3].map((port) => ({ host: 'sentinel', port }));
-  /** Every connection ever made, with where to. */
-  readonly wires: { readonly to: string; readonly wire: FakeWire }[] = [];
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  dialSentinel(address: Address, events: WireEvents): Wire {
-    return this.#dial(address, events);
-  }
-
-  dialPrimary(address: Address, events: WireEvents): Wire {
-    return this.#dial(address, events);
-  }
-
-  share(): never {
-    throw new Error('not shared in these tests');
-  }
-
-  /** The oldest open connection to there that has something to answer. */
-  to(where: string): FakeWire {
-    const found = this.wires.find(({ to, wire }) => to === where && !wire.isDropped && wire.asked.length > 0);
-    if (found === undefined) throw new Error(`nobody asks ${where}`);
-    return found.wire;
-  }
-
-  get open(): string[] {
-    return this.wires.filter(({ wire }) => !wire.isDropped).map(({ to }) => to);
-  }
-
-  #dial({ host, port }: Address, events: WireEvents): Wire {
-    const wire = new FakeWire(events);
-    this.wires.push({ to: `${host}:${port}`, wire });
-    return wire;
-  }
-}
-
-function setUp() {
-  const clock = new FakeClock();
-  const agenda = new Agenda(clock);
-  const sentinels = new FakeSentinels();
-  const driver = new PrimaryDriver(sentinels, agenda);
-  const lost: string[] = [];
-  const dial = (): Wire => driver.dial({ lost: (cause) => lost.push(String(cause)), message: () => {} });
-  const say = async (port: number, host: string, epoch: number): Promise<void> => {
-    const wire = sentinels.to(`sentinel:${port}`);
-    wire.next('connect').answer();
-    await clock.settle();
-    wire
-      .next('command', QUESTION)
-      .answer(['name', 'main', 'ip', host, 'port', '7', 'config-epoch', `${epoch}`]);
-    await clock.settle();
-  };
-  return { clock, agenda, sentinels, dial, lost, say };
-}
-
-/** A connection that is up, to the server called `old`, with all sentinels listened to. */
-async function connected() {
-  const parts = setUp();
-  const { clock, sentinels, say } = parts;
-  const wire = parts.dial();
-  const connecting = wire.connect();
-  await clock.settle();
-  for (const port of [1, 2, 3]) await say(port, 'old', 1);
-  const primary = sentinels.to('old:7');
-  primary.next('connect').answer();
-  await clock.settle();
-  primary.next('command', 'ROLE').answer(['master', 1, []]);
-  await connecting;
-  for (const port of [1, 2, 3]) {
-    const ear = sentinels.to(`sentinel:${port}`);
-    ear.next('connect').answer();
-    await clock.settle();
-    ear.next('subscribe', '+switch-master').answer();
-    await clock.settle();
-  }
-  // Each may have missed something before it listened.
-  for (const port of [1, 2, 3]) await say(port, 'old', 1);
-  return { ...parts, wire, primary };
-}
+/** Listened to as soon as a primary is known. */
+const EARS = ['sentinel:1', 'sentinel:2', 'sentinel:3'];
 
 describe('the primary', () => {
   test('is the one that the sentinel with the latest failover names', async () => {
@@ -106,6 +16,28 @@ describe('the primary', () => {
     expect(sentinels.open).not.toContain('new:7');
     await say(2, 'old', 4);
     expect(sentinels.open).toContain('new:7');
+    wire.drop();
+  });
+
+  test('is the new one for the sentinel that leads a failover, although its state names the old one', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    await say(1, 'new', 5, 'old');
+    for (const port of [2, 3]) await say(port, 'old', 4);
+    expect(sentinels.open).toEqual(['new:7', ...EARS]);
+    wire.drop();
+  });
+
+  test('is the new one at equal epochs, too, when the leader has moved on between two answers', async () => {
+    const { clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    for (const port of [1, 2]) await say(port, 'old', 4);
+    await say(3, 'new', 4, 'old');
+    expect(sentinels.open).toEqual(['new:7', ...EARS]);
     wire.drop();
   });
 
@@ -133,7 +65,7 @@ describe('the primary', () => {
     const third = sentinels.to('sentinel:3');
     third.next('connect').answer();
     await clock.settle();
-    third.next('command', QUESTION).refuse('ERR No such master with that name');
+    third.next('command', STATE).refuse('ERR No such master with that name');
     const reasons =
       'sentinel:1: refused 1; sentinel:2: refused 2; sentinel:3: ERR No such master with that name';
     expect(await connecting).toBe(`Error: no sentinel names the primary main: ${reasons}`);
@@ -173,26 +105,21 @@ describe('the primary', () => {
 
 describe('a connection to the primary', () => {
   test('is lost as soon as one sentinel says that it is another server, and not before', async () => {
-    const { sentinels, lost, wire } = await connected();
-    const ear = sentinels.wires.filter(({ to, wire: one }) => to === 'sentinel:2' && !one.isDropped)[0]?.wire;
-    ear?.events.message('+switch-master', 'other old 7 new 7');
-    ear?.events.message('+switch-master', 'main older 7 old 7');
+    const parts = await connected();
+    const { lost, wire } = parts;
+    const ear = earOf(parts, 2);
+    ear.events.message('+switch-master', 'other old 7 new 7');
+    ear.events.message('+switch-master', 'main older 7 old 7');
     expect(lost).toEqual([]);
-    ear?.events.message('+switch-master', 'main old 7 new 7');
+    ear.events.message('+switch-master', 'main old 7 new 7');
     expect(lost).toEqual(['Error: the primary is new:7 now, no longer old:7']);
     wire.drop();
   });
 
   test('is lost when a sentinel that was away says so once it is listened to again', async () => {
-    const { clock, sentinels, lost, say, wire } = await connected();
-    const ear = sentinels.wires.filter(({ to, wire: one }) => to === 'sentinel:1' && !one.isDropped)[0]?.wire;
-    ear?.events.lost(new Error('gone'));
-    await clock.advance(1_000);
-    const again = sentinels.to('sentinel:1');
-    again.next('connect').answer();
-    await clock.settle();
-    again.next('subscribe', '+switch-master').answer();
-    await clock.settle();
+    const parts = await connected();
+    const { lost, say, wire } = parts;
+    await listenAgain(parts, 1);
     await say(1, 'old', 1);
     await say(2, 'new', 2);
     await say(3, 'old', 1);

@@ -7,7 +7,7 @@ import { roleOf } from '../support/replicated-servers.ts';
 import { useSentinels } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, LOCK, rejection, useBench, warmUp } from './acquire-support.ts';
-import { SENTINEL_CLIENTS, sentinelSession } from './sentinel-support.ts';
+import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './sentinel-support.ts';
 
 const group = useSentinels();
 useLeakCheck();
@@ -117,10 +117,4 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
 
 async function ttl(port: number, key: string): Promise<number> {
   return Number(await ask(port, ['PTTL', key]));
-}
-
-/** How many connections of ours a server has. */
-async function connectionsOf(port: number): Promise<number> {
-  const list = String(await ask(port, ['CLIENT', 'LIST']));
-  return list.split('\n').filter((line) => line.includes(' name=holdfast ')).length;
 }

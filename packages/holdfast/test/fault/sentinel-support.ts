@@ -3,6 +3,7 @@ import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
 import { createSentinel } from 'redis';
 import { Locks, type LocksOptions, type RedisClient } from '../../src/index.ts';
+import { ask } from '../support/raw-redis.ts';
 import type { SentinelGroup } from '../support/sentinel-group.ts';
 import type { Bench } from './acquire-support.ts';
 
@@ -10,16 +11,16 @@ export const SENTINEL_CLIENTS = ['ioredis 6', 'ioredis 5.4', 'node-redis 6'] as 
 
 export type SentinelClient = (typeof SENTINEL_CLIENTS)[number];
 
+/** Which sentinels a session knows of. */
+type Known = Pick<SentinelGroup, 'addresses' | 'name'>;
+
 interface Finder {
   readonly client: RedisClient;
   end(): void;
 }
 
 /** The caller's client, never connected: it is a description. */
-function finder(
-  kind: SentinelClient,
-  { addresses: sentinels, name }: Pick<SentinelGroup, 'addresses' | 'name'>,
-): Finder {
+function finder(kind: SentinelClient, { addresses: sentinels, name }: Known): Finder {
   if (kind === 'node-redis 6') {
     const client = createSentinel({ name, sentinelRootNodes: sentinels });
     client.on('error', () => {});
@@ -35,7 +36,7 @@ function finder(
 /** A session of its own, as another process would have. */
 export function sentinelSession(
   bench: Bench,
-  group: SentinelGroup,
+  group: Known,
   kind: SentinelClient,
   options: LocksOptions = {},
 ): Locks {
@@ -46,4 +47,10 @@ export function sentinelSession(
     end();
   });
   return locks;
+}
+
+/** How many connections of ours a server has. */
+export async function connectionsOf(port: number): Promise<number> {
+  const list = String(await ask(port, ['CLIENT', 'LIST']));
+  return list.split('\n').filter((line) => line.includes(' name=holdfast ')).length;
 }

@@ -69,16 +69,22 @@ export class SentinelGroup {
   /** Lets another one take over in an orderly way, and waits until it has. */
   async failOver(): Promise<RedisServer> {
     const before = await this.primary();
-    await waitFor(
+    await this.beginFailOver();
+    return this.untilAnother(before);
+  }
+
+  /** Gives the sentinel that leads it. */
+  async beginFailOver(): Promise<RedisServer> {
+    return waitFor(
       async () => {
-        const reply = await ask(this.#anySentinel.port, ['SENTINEL', 'FAILOVER', NAME]);
+        const leader = this.#anySentinel;
+        const reply = await ask(leader.port, ['SENTINEL', 'FAILOVER', NAME]);
         // Refused while a failover is under way, or no replica is good yet.
         if (reply instanceof RespError) throw new Error(reply.text);
-        return true;
+        return leader;
       },
       { what: 'the sentinels to begin a failover', limitMs: SETTLE_LIMIT_MS },
     );
-    return this.untilAnother(before);
   }
 
   /** Waits until the sentinels name another primary than this one, and that is one. */
@@ -126,7 +132,8 @@ export class SentinelGroup {
   }
 }
 
-async function namedPort({ port }: RedisServer): Promise<number> {
+/** Which port a sentinel says that the primary has. */
+export async function namedPort({ port }: RedisServer): Promise<number> {
   return Number(asStrings(await ask(port, ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME]))[1]);
 }
 
