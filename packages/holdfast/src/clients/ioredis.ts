@@ -129,7 +129,10 @@ export class IoredisWire implements NodeWire {
    * behind AUTH.
    */
   async connect(): Promise<void> {
-    await this.#client.connect();
+    const connecting = this.#client.connect();
+    // It makes its socket in a moment, and one whose SYN is lost would hold the process until it is given up.
+    setImmediate(() => this.hold(this.#isHeld));
+    await connecting;
     this.hold(this.#isHeld);
     const named = this.#client.client('SETNAME', CONNECTION_NAME).catch(ignoreRefusal);
     const selected = this.#db === 0 ? undefined : this.#client.select(this.#db);

@@ -10,11 +10,22 @@ import { type Agenda, Alarm } from '../core/agenda.ts';
 import { Link } from './link.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
 import { type Address, PrimarySearch, type Sentinels } from './sentinels.ts';
+import type { Wire, WireEvents } from './wire.ts';
 
 const CHANNEL = '+switch-master';
 
 /** How long after a sentinel was lost it is tried again. There are others meanwhile. */
 const RETRY_MS = 1_000;
+
+/**
+ * How long a sentinel may take to let us in, at first. A socket that is still connecting keeps the process alive, whatever
+ * it is told, so one that nobody answers must go soon; and soon is longer the next time, for those who are far away.
+ */
+const PATIENCE_MS_MIN = 500;
+const PATIENCE_MS_MAX = 2_000;
+
+/** How long after that it is tried again: most of the time no socket is connecting. */
+const UNANSWERED_RETRY_MS = 10_000;
 
 /** How long a look around may take: one that waits for silent sentinels would keep the next one from being taken. */
 const LOOK_MS_MAX = 2_000;
@@ -30,26 +41,52 @@ interface EarNews {
 class Ear {
   readonly #agenda: Agenda;
   readonly #link: Link;
-  readonly #alarm = new Alarm(() => this.#link.open(), false);
+  readonly #retry = new Alarm(() => this.#open(), false);
+  readonly #patience = new Alarm(() => this.#giveUp(), false);
+  #patienceMs = PATIENCE_MS_MIN;
 
   constructor(sentinels: Sentinels, address: Address, agenda: Agenda, news: EarNews) {
     this.#agenda = agenda;
-    const dial = sentinels.dialSentinel.bind(sentinels, address);
+    const dial = (events: WireEvents): Wire => {
+      const wire = sentinels.dialSentinel(address, events);
+      // Before it has a socket: some clients hide one that is still being let in.
+      wire.hold(false);
+      return wire;
+    };
     this.#link = new Link({ dial }, agenda, {
-      // Refused or lost: the others tell us, and the next connection asks again.
-      up: (wire) => void wire.subscribe(CHANNEL).then(news.listening, () => {}),
-      down: () => agenda.setIn(this.#alarm, RETRY_MS),
+      up: (wire) => {
+        agenda.cancel(this.#patience);
+        this.#patienceMs = PATIENCE_MS_MIN;
+        // Refused or lost: the others tell us, and the next connection asks again.
+        wire.subscribe(CHANNEL).then(news.listening, () => {});
+      },
+      down: () => {
+        agenda.cancel(this.#patience);
+        agenda.setIn(this.#retry, RETRY_MS);
+      },
       message: (channel, text) => {
         if (channel === CHANNEL) news.heard(text);
       },
     });
     this.#link.hold(false);
-    this.#link.open();
+    this.#open();
   }
 
   close(): void {
-    this.#agenda.cancel(this.#alarm);
+    this.#agenda.cancel(this.#retry);
+    this.#agenda.cancel(this.#patience);
     this.#link.close();
+  }
+
+  #open(): void {
+    this.#agenda.setIn(this.#patience, this.#patienceMs);
+    this.#link.open();
+  }
+
+  #giveUp(): void {
+    this.#patienceMs = Math.min(this.#patienceMs * 2, PATIENCE_MS_MAX);
+    this.#link.close();
+    this.#agenda.setIn(this.#retry, UNANSWERED_RETRY_MS);
   }
 }
 

@@ -20,6 +20,7 @@ export interface Sentinels {
   readonly addresses: readonly Address[];
   /** Resolves when connections can be made. Whoever does not wait for it any more aborts the signal. */
   ready(signal: AbortSignal): Promise<void>;
+  /** The wire can be told before it connects that it does not keep the process alive. */
   dialSentinel(address: Address, events: WireEvents): Wire;
   dialPrimary(address: Address, events: WireEvents): Wire;
   share(): SharedWire;
@@ -104,12 +105,12 @@ export class PrimarySearch {
     return new Promise((resolve, reject) => {
       const wire = this.#sentinels.dialSentinel(address, { lost: reject, message: () => {} });
       this.#wires.push(wire);
+      wire.hold(false);
       wire
         .connect()
         .then(() => question(wire, this.#sentinels.name))
         .then(resolve)
         .catch(reject);
-      wire.hold(false);
     });
   }
 

@@ -136,4 +136,25 @@ describe('a connection to the primary', () => {
     expect(sentinels.open).toEqual([]);
     expect(agenda.size).toBe(0);
   });
+
+  test('does without a sentinel that lets nobody in, and tries it again later, with more patience', async () => {
+    const { agenda, clock, sentinels, dial, say } = setUp();
+    const wire = dial();
+    void wire.connect();
+    await clock.settle();
+    for (const port of [1, 2, 3]) await say(port, 'old', 1);
+    for (const waitMs of [500, 1_000, 2_000, 2_000]) {
+      expect(sentinels.open.sort()).toEqual(['old:7', ...EARS]);
+      await clock.advance(waitMs - 1);
+      expect(sentinels.open.sort()).toEqual(['old:7', ...EARS]);
+      await clock.advance(1);
+      expect(sentinels.open).toEqual(['old:7']);
+      await clock.advance(9_999);
+      expect(sentinels.open).toEqual(['old:7']);
+      await clock.advance(1);
+    }
+    expect(sentinels.wires.every(({ to, wire: { isHeld } }) => to === 'old:7' || !isHeld)).toBe(true);
+    wire.drop();
+    expect(agenda.size).toBe(0);
+  });
 });

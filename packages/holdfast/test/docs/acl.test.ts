@@ -4,7 +4,17 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../src/index.ts';
-import { aclWords, BRACES, CLUSTER, CONNECTING, LEAST, LOOKING, REPLICATION } from '../support/acl-rules.ts';
+import {
+  aclWords,
+  BRACES,
+  CLUSTER,
+  CONNECTING,
+  LEAST,
+  LOOKING,
+  NODE_REDIS_SENTINELS,
+  REPLICATION,
+  SENTINELS,
+} from '../support/acl-rules.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -30,7 +40,9 @@ beforeAll(async () => {
 
 test('the page prints the lists that the tests use', () => {
   const lists = blocksOf(PAGE).filter(({ info }) => info === 'text');
-  expect(lists.map(({ code }) => code)).toEqual([LEAST, LOOKING, BRACES, CLUSTER, REPLICATION, CONNECTING]);
+  const servers = [LEAST, LOOKING, BRACES, CLUSTER, REPLICATION];
+  const sentinels = [SENTINELS, NODE_REDIS_SENTINELS];
+  expect(lists.map(({ code }) => code)).toEqual([...servers, ...sentinels, CONNECTING]);
 });
 
 test('the command on the page makes a user of all of them', () => {

@@ -23,6 +23,15 @@ export const CLUSTER = '+cluster|slots +asking +spublish +ssubscribe +sunsubscri
 /** For a primary that sentinels name, and to count replicas. */
 export const REPLICATION = '+role +wait +waitaof';
 
+/** For the user of the sentinels: who the primary is, and when it is another one. */
+export const SENTINELS = `+sentinel|master +sentinel|get-master-addr-by-name
++subscribe &+switch-master
++client|setname`;
+
+/** What a sentinel of node-redis asks and listens to by itself. */
+export const NODE_REDIS_SENTINELS = `+sentinel|sentinels +sentinel|replicas +psubscribe
+&switch-master &[-+]sdown &+slave &+sentinel &[-+]odown &+slave-reconf-done`;
+
 /** What the connections themselves are glad of: their name, another database, the ready check of ioredis. */
 export const CONNECTING = '+client|setname +select +info';
 
