@@ -48,13 +48,17 @@ function reach(path) {
 }
 
 const doors = entrances.map((entrance) => `${entrance}.d.ts`);
-const shown = new Set([...doors, ...doors.flatMap(namedBy)]);
+/** An entrance names one word of them, and the rest is a seam inside. */
+const INSIDE = /^topologies[\\/]/;
+const shown = new Set([...doors, ...doors.flatMap(namedBy).filter((path) => !INSIDE.test(path))]);
 for (const door of doors) reach(door);
 for (const path of files('.d.ts')) {
   const file = join(folder, path);
-  if (!reached.has(path)) rmSync(file);
-  else if (!shown.has(path)) {
-    const bare = readFileSync(file, 'utf8').replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\n/gm, '');
-    writeFileSync(file, bare.replaceAll(/^ +/gm, ''));
+  if (!reached.has(path)) {
+    rmSync(file);
+    continue;
   }
+  const text = readFileSync(file, 'utf8');
+  const kept = shown.has(path) ? text : text.replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\n/gm, '');
+  writeFileSync(file, kept.replaceAll(/^ +/gm, ''));
 }

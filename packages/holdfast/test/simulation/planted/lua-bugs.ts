@@ -168,7 +168,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   luaBug(
     'release without a message',
     ['served'],
-    [{ scripts: ['lock.release', 'mutex.release'], from: "notify(channel, '0')", to: '0' }],
+    [{ scripts: ['lock.release', 'mutex.release'], from: "notify(how, channel, '0')", to: '0' }],
   ),
   luaBug(
     'repeated acquire takes new fences',
