@@ -1,54 +1,12 @@
 import { setImmediate as nextPhase } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/clients/call.ts';
-import { CallFailure, type ScriptCall, type ScriptText } from '../../src/clients/client.ts';
-import { Connection } from '../../src/clients/connection.ts';
+import { CallFailure } from '../../src/clients/client.ts';
 import { Line } from '../../src/clients/line.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { FakeDriver } from './fake-driver.ts';
+import { busy, give, idle, take } from './busy-connection.ts';
 import { failureOf } from './harness.ts';
-import { echo } from './scripts.ts';
-
-const TAKE: ScriptText = {
-  name: 'take',
-  sha: 'take',
-  source: '',
-  bundle: { name: 'takes', sha: 'takes', source: '' },
-};
-const GIVE: ScriptText = {
-  name: 'give',
-  sha: 'give',
-  source: '',
-  bundle: { name: 'gives', sha: 'gives', source: '' },
-};
-
-function take(key: string, word = key): ScriptCall {
-  return { script: TAKE, keys: [key], args: [word] };
-}
-
-function give(key: string): ScriptCall {
-  return { script: GIVE, keys: [key], args: [key] };
-}
-
-/** A connection with one call on its way, so that the others are gathered. */
-async function busy(bundleMax = 128) {
-  const clock = new FakeClock();
-  const driver = new FakeDriver();
-  const connection = new Connection(driver, new Agenda(clock), bundleMax);
-  const first = connection.run(echo('first'), 60_000);
-  driver.wire.next('connect').answer();
-  await clock.settle();
-  const open = driver.wire.next('evalsha', 'echo first');
-  return { clock, driver, wire: driver.wire, connection, first, open };
-}
-
-async function idle(bundleMax?: number) {
-  const parts = await busy(bundleMax);
-  parts.open.answer('first');
-  await parts.first;
-  return parts;
-}
 
 describe('calls of one moment', () => {
   test('a lone call is written at once, before its caller goes on', async () => {
@@ -266,50 +224,5 @@ describe('a bundle', () => {
     connection.close();
     for (const call of calls) expect(failureOf(await call).kind).toBe('closed');
     expect(wire.asked).toEqual([]);
-  });
-});
-
-describe('a call that was undone while it was on its way', () => {
-  test.each([
-    ['NOSCRIPT No matching script.', 1],
-    ['NOSCRIPT No matching script.', 2],
-    ['NOPERM No permissions to access a key', 2],
-    ["CROSSSLOT Keys in request don't hash to the same slot", 2],
-  ])('is not sent again after %s (%d of them)', async (refusal, count) => {
-    const { clock, connection, wire } = await busy();
-    let isWanted = true;
-    const unwanted = connection.run({ ...take('a'), isWanted: () => isWanted }, 1_000);
-    const wanted = count === 1 ? null : connection.run({ ...take('b'), isWanted: () => true }, 1_000);
-    await clock.settle();
-    const request = wire.asked.shift();
-    isWanted = false;
-    request?.refuse(refusal);
-    await clock.settle();
-    expect(failureOf(await unwanted)).toMatchObject({ kind: 'reply', word: refusal.split(' ')[0] });
-    const again = wire.asked.shift();
-    expect(again?.what).toBe(wanted === null ? undefined : 'take b');
-    again?.answer(2);
-    if (wanted !== null) expect(await wanted).toBe(2);
-    connection.close();
-  });
-});
-
-describe('a server that has become a replica', () => {
-  test('is left with the last answer, and who comes meanwhile is served by the next', async () => {
-    const { clock, connection, wire, driver, open } = await busy();
-    const refused = connection.run(echo('a'), 1_000);
-    wire.next('evalsha', 'echo a').refuse('READONLY You can not write against a read only replica.');
-    expect(failureOf(await refused)).toMatchObject({ kind: 'reply', word: 'READONLY' });
-    expect(wire.isDropped).toBe(false);
-    const later = connection.run(echo('b'), 1_000);
-    expect(wire.asked).toEqual([]);
-    open.answer('first');
-    await clock.settle();
-    expect(wire.isDropped).toBe(true);
-    driver.wire.next('connect').answer();
-    await clock.settle();
-    driver.wire.next('evalsha', 'echo b').answer('b');
-    expect(await later).toBe('b');
-    connection.close();
   });
 });
