@@ -5,8 +5,6 @@ import { Tally } from './scripts/vitest-tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
 
-const IS_MATRIX = process.env['HOLDFAST_MATRIX'] === '1';
-
 export default defineConfig({
   resolve: {
     // Tests that run inside this process see the source; on a fresh clone nothing has been built yet.
@@ -17,8 +15,6 @@ export default defineConfig({
   },
   test: {
     include: ['packages/*/test/**/*.test.ts'],
-    // Installs everything once more: a fresh clone that is tested has just done that.
-    exclude: IS_MATRIX ? [] : ['packages/cli/test/fresh-clone.test.ts'],
     // They wait more than they work, so two cores bear three. Each file starts servers of its own: with more workers
     // than this they starve each other on a small machine.
     maxWorkers: 3,
