@@ -27,6 +27,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
   test('a lock is taken on the primary, waited for, handed over and released', async () => {
     const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind)) as [Locks, Locks];
     const name = bench.name();
+    for (const locks of [first, second]) await warmUp(locks, LOCK);
     const lease = await first.lock(name).acquire();
     expect(await held((await group.primary()).port, LOCK, name)).not.toBeNull();
     expect(await second.lock(name).tryAcquire()).toBeNull();
@@ -40,7 +41,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
   test('a planned failover costs no lease, and those who wait are served by the new primary', async () => {
     const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind, PATIENT)) as [Locks, Locks];
     const name = bench.name();
-    await warmUp(second, LOCK);
+    for (const locks of [first, second]) await warmUp(locks, LOCK);
     const lease = await first.lock(name).acquire();
     const waiting = second.lock(name).acquire();
     const before = await group.primary();
@@ -63,7 +64,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
     const options = { ...PATIENT, replicas: { min: 2 } };
     const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind, options)) as [Locks, Locks];
     const name = bench.name();
-    await warmUp(second, LOCK);
+    for (const locks of [first, second]) await warmUp(locks, LOCK);
     const lease = await first.lock(name).acquire();
     const waiting = second.lock(name).acquire();
     const before = await group.primary();
@@ -84,7 +85,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
     const first = sentinelSession(bench, group, kind, { leaseMs: 1_500, outageMs: 60_000 });
     const second = sentinelSession(bench, group, kind, { leaseMs: LEASE_MS, outageMs: 60_000 });
     const name = bench.name();
-    await warmUp(second, LOCK);
+    for (const locks of [first, second]) await warmUp(locks, LOCK);
     const lease = await first.lock(name).acquire();
     const before = await group.primary();
     let toldMs = 0;

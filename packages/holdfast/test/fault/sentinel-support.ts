@@ -33,6 +33,9 @@ function finder(kind: SentinelClient, { addresses: sentinels, name }: Known): Fi
   return { client, end: () => client.disconnect() };
 }
 
+/** Longer than a busy machine takes for a first connection, for which node-redis makes much ado. */
+const CALL_TIMEOUT_MS = 5_000;
+
 /** A session of its own, as another process would have. */
 export function sentinelSession(
   bench: Bench,
@@ -41,7 +44,7 @@ export function sentinelSession(
   options: LocksOptions = {},
 ): Locks {
   const { client, end } = finder(kind, group);
-  const locks = new Locks(client, options);
+  const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...options });
   bench.onEnd(async () => {
     await locks.destroy();
     end();
