@@ -19,7 +19,6 @@ export class Call implements Alarm {
   /** Its place among the calls of its line. */
   lineIndex = -1;
 
-  dueMs = 0;
   heapIndex = -1;
 
   constructor(request: ScriptCall, timeoutMs: number, agenda: Agenda) {

@@ -14,7 +14,6 @@ import { Heap, type HeapItem } from './heap.ts';
 
 /** Something to do at a time. Make it once, set it as often as needed. */
 export class Alarm implements HeapItem {
-  dueMs = 0;
   heapIndex = -1;
   readonly ring: () => void;
   readonly holdsProcess: boolean;
@@ -60,7 +59,7 @@ export class Agenda {
   setAt(alarm: Alarm, dueMs: number): void {
     assert(Number.isFinite(dueMs), () => `an alarm is due at a finite time, got ${dueMs}`);
     if (!alarm.isSet && alarm.holdsProcess) this.#hold(1);
-    this.#heap.reschedule(alarm, dueMs);
+    this.#heap.put(alarm, dueMs);
     if (!this.#isRinging && (this.#timer === null || dueMs < this.#timerDueMs)) this.#arm();
   }
 
@@ -93,11 +92,11 @@ export class Agenda {
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    const first = this.#heap.peek();
-    if (first === undefined) return;
-    const delayMs = Math.max(0, first.dueMs - this.#clock.monotonicMs());
+    if (this.#heap.size === 0) return;
+    const dueMs = this.#heap.firstDueMs;
+    const delayMs = Math.max(0, dueMs - this.#clock.monotonicMs());
     // Stepping: a far alarm is reached by timers that each fit; Node rounds down to whole milliseconds.
-    this.#timerDueMs = first.dueMs;
+    this.#timerDueMs = dueMs;
     this.#timer = this.#clock.startTimer(Math.min(Math.ceil(delayMs), TIMER_MS_MAX), this.#fire);
     if (this.#holders === 0) this.#timer.unref();
   }
@@ -108,7 +107,7 @@ export class Agenda {
     const nowMs = this.#clock.monotonicMs();
     try {
       for (let alarm = this.#heap.peek(); alarm !== undefined; alarm = this.#heap.peek()) {
-        if (alarm.dueMs > nowMs) break;
+        if (this.#heap.firstDueMs > nowMs) break;
         this.cancel(alarm);
         alarm.ring();
       }

@@ -18,7 +18,7 @@ import { acquireError } from './failures.ts';
 import type { LeaseHandle } from './lease.ts';
 import type { Session } from './session.ts';
 import type { Waiter } from './waiter.ts';
-import type { WaiterQueue } from './waiter-queue.ts';
+import { WaiterQueue } from './waiter-queue.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** A caller of this process that wants the lease. */
@@ -48,7 +48,8 @@ const ATTEMPT_MS_MIN = 250;
 export class Contender {
   readonly #session: Session;
   readonly #protocol: Protocol;
-  readonly #queue: WaiterQueue<LeaseHandle | null>;
+  /** The callers of this process that wait. */
+  readonly queue: WaiterQueue<LeaseHandle | null> = new WaiterQueue();
   readonly #host: ContenderHost;
   readonly #bid: Bid;
   #wakeup: Wakeup | null = null;
@@ -59,15 +60,9 @@ export class Contender {
   #outageSinceMs: number | null = null;
   #splitVotes = 0;
 
-  constructor(
-    session: Session,
-    protocol: Protocol,
-    queue: WaiterQueue<LeaseHandle | null>,
-    host: ContenderHost,
-  ) {
+  constructor(session: Session, protocol: Protocol, host: ContenderHost) {
     this.#session = session;
     this.#protocol = protocol;
-    this.#queue = queue;
     this.#host = host;
     this.#bid = new Bid(session, protocol);
   }
@@ -111,11 +106,11 @@ export class Contender {
 
   async #seek(pauseMs: number): Promise<void> {
     if (pauseMs > 0) await this.#session.pause(pauseMs);
-    while (this.#queue.head !== null) {
+    while (this.queue.head !== null) {
       if (this.#last?.is === 'held') await this.#sleepWhileHeld(this.#last);
       else if (this.#last?.is === 'conflict') this.#rejectAll(this.#last);
       else if (this.#last !== null) await this.#sleepAfterFailure(this.#last);
-      if (this.#queue.head === null) break;
+      if (this.queue.head === null) break;
       const result = await this.#attempt();
       if (this.#isGranted(result)) return this.#grant(result);
     }
@@ -123,9 +118,9 @@ export class Contender {
   }
 
   #attempt(): Promise<AcquireResult> {
-    const waiter = this.#queue.head;
+    const waiter = this.queue.head;
     assert(waiter !== null, () => 'an attempt is made for a waiter');
-    const terms = this.#bid.next(waiter.options.leaseMs, this.#queue.size - 1);
+    const terms = this.#bid.next(waiter.options.leaseMs, this.queue.size - 1);
     this.#wakeup?.reset();
     this.#isAttempting = true;
     const waitMs = Math.max(waiter.remainingMs, ATTEMPT_MS_MIN);
@@ -150,7 +145,7 @@ export class Contender {
     this.#outageSinceMs = null;
     this.#splitVotes = 0;
     this.#backoff = null;
-    const waiter = this.#queue.head;
+    const waiter = this.queue.head;
     if (waiter !== null) {
       this.#host.granted(granted, terms, waiter, strays);
     } else {
@@ -167,9 +162,9 @@ export class Contender {
     const { ttlMs } = held;
     this.#outageSinceMs = null;
     if (!held.isSplit) this.#backoff = null;
-    for (const waiter of this.#queue.takeTries()) waiter.resolve(null);
+    for (const waiter of this.queue.takeTries()) waiter.resolve(null);
     this.#settleWaits();
-    if (this.#queue.head === null) return;
+    if (this.queue.head === null) return;
     if (held.isSplit) return this.#sleepAfterSplit(held);
     this.#splitVotes = 0;
     const { callTimeoutMs, random } = this.#session.options;
@@ -179,7 +174,7 @@ export class Contender {
       const failure = await wakeup.listen(callTimeoutMs);
       // Confirmed: whatever was released before is seen by the next attempt, whatever is released after is heard.
       if (failure === null) this.#listenBackoff = null;
-      if (failure === null || this.#queue.head === null) return;
+      if (failure === null || this.queue.head === null) return;
       // Deaf for now. A refusal will not change; anything else is tried again soon, with the next attempt.
       this.#listenBackoff ??= new Backoff(random);
       if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
@@ -207,13 +202,13 @@ export class Contender {
     // One attempt, but an answer that was lost is asked for again while its time lasts.
     const isLost = result.is === 'unknown' && result.servers.some(({ kind }) => kind !== 'late');
     const isOut = (waiter: Entrant): boolean => !isLost || waiter.elapsedMs >= callTimeoutMs;
-    for (const waiter of this.#queue.takeTries(isOut)) {
+    for (const waiter of this.queue.takeTries(isOut)) {
       waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
     }
     this.#settleWaits();
-    if (this.#queue.head === null) return;
+    if (this.queue.head === null) return;
     this.#backoff ??= new Backoff(random);
-    const { head } = this.#queue;
+    const { head } = this.queue;
     const leftMs = head.options.isTry
       ? Math.max(0, callTimeoutMs - head.elapsedMs)
       : Number.POSITIVE_INFINITY;
@@ -230,13 +225,13 @@ export class Contender {
     const wakeup = new Wakeup(this.#session.agenda, this.#session.topology, this.#protocol.channel);
     this.#wakeup = wakeup;
     // Nobody left to sleep for.
-    this.#queue.onEmpty = () => wakeup.nudge();
+    this.queue.onEmpty = () => wakeup.nudge();
     return wakeup;
   }
 
   /** Starts the clocks of those who turn out to wait, and lets go those whose time is already over. */
   #settleWaits(): void {
-    for (let waiter = this.#queue.head; waiter !== null; waiter = this.#queue.head) {
+    for (let waiter = this.queue.head; waiter !== null; waiter = this.queue.head) {
       if (!waiter.isOverdue && waiter.remainingMs > 0) {
         this.armTimeout(waiter);
         return;
@@ -248,7 +243,7 @@ export class Contender {
   /** A wait that runs out ends at once, except the head's while an attempt is under way: that answer still counts. */
   armTimeout(waiter: Entrant): void {
     waiter.armTimeout(() => {
-      if (this.#isAttempting && waiter === this.#queue.head) waiter.isOverdue = true;
+      if (this.#isAttempting && waiter === this.queue.head) waiter.isOverdue = true;
       else waiter.reject(this.#endOfWait(waiter));
     });
   }
@@ -262,7 +257,7 @@ export class Contender {
   }
 
   #rejectAll(result: NotGranted): void {
-    for (const waiter of this.#queue.takeAll()) {
+    for (const waiter of this.queue.takeAll()) {
       waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
     }
   }
@@ -278,7 +273,7 @@ export class Contender {
   /** Something that cannot happen did: every caller hears it rather than waiting for ever. */
   #fail(error: unknown): void {
     this.#isAttempting = false;
-    for (const waiter of this.#queue.takeAll()) waiter.reject(error);
+    for (const waiter of this.queue.takeAll()) waiter.reject(error);
     this.#bid.noteUnanswered(false);
     this.#giveUp();
   }

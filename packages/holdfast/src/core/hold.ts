@@ -4,19 +4,17 @@
  * It is valid until its deadline by our own clocks and not a moment longer, whatever the server may still say.
  * Requests that state its lease (renewals, re-entries, extensions) go one at a time (`keeping`): two of them in
  * flight would leave open which lease the server has, and the deadline must never be later than that one's end.
+ *
+ * A session may have thousands of them, so it has as few fields as will do, and keeps times in whole milliseconds where
+ * that is enough: a fraction is an object of its own.
  */
-import type { LossReason } from '../errors.ts';
 import type { KeepResult, Protocol, ReleaseTerms, Strays } from '../topologies/topology.ts';
+import { assert } from './assert.ts';
 import type { Clock } from './clock.ts';
 import type { HeapItem } from './heap.ts';
-import { earlierOf, type Instant, laterOf, leaseDeadline, remainingMs } from './instant.ts';
+import { type Instant, leaseDeadline } from './instant.ts';
 import type { Owner } from './owner.ts';
-
-/** Who looks after a hold: takes it back from an owner, and is told when it ends by itself. */
-export interface HoldWarden {
-  release(owner: Owner): Promise<boolean>;
-  holdLost(hold: Hold, reason: LossReason): void;
-}
+import type { Session } from './session.ts';
 
 export interface HoldGrant {
   readonly protocol: Protocol;
@@ -29,22 +27,17 @@ export interface HoldGrant {
   readonly grantedMs: number;
   /** Earlier acquires of this holder without an answer. */
   readonly strays: Strays;
-  readonly warden: HoldWarden;
+  /** Looks after it: takes it back from an owner, and is told when it ends by itself. */
+  readonly session: Session;
 }
 
 export class Hold implements HeapItem {
   readonly protocol: Protocol;
-  readonly holder: string;
   readonly grantedMs: number;
   readonly strays: Strays;
-  readonly warden: HoldWarden;
-  /** The end of its block of fences. */
-  readonly lastFence: number | undefined;
-  /** For the renewal heap: when it next needs attention. */
-  dueMs = 0;
+  readonly session: Session;
+  /** Its place in the renewal's heap. */
   heapIndex = -1;
-  /** When the next renewal should go out; only meaningful while `renews`. */
-  renewAtMs = 0;
   leaseMs: number;
   /** The longest lease ever stated: what the server may have at worst. */
   longestMs: number;
@@ -56,41 +49,58 @@ export class Hold implements HeapItem {
   count = 0;
   /** The request in flight that states the lease, if any. */
   keeping: Promise<unknown> | null = null;
-  #deadline: Instant;
+  /** A mutex's token, or a lock's number within its session: the whole holder would be a string of its own. */
+  readonly #holder: string | number;
+  #renewAtMs = 0;
+  #endMonotonicMs: number;
+  #endWallMs: number;
   #nextFence: number | undefined;
-  #isLive = true;
-  #wasLost = false;
+  #state: 'live' | 'released' | 'lost' = 'live';
 
   constructor(grant: HoldGrant) {
     this.protocol = grant.protocol;
-    this.holder = grant.holder;
-    this.grantedMs = grant.grantedMs;
+    this.grantedMs = Math.floor(grant.grantedMs);
     this.strays = grant.strays;
-    this.warden = grant.warden;
+    this.session = grant.session;
+    this.#holder = grant.protocol.isFenced ? grant.session.numberOf(grant.holder) : grant.holder;
     this.leaseMs = grant.leaseMs;
     this.longestMs = Math.max(grant.leaseMs, grant.strays.leaseMs);
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
-    this.lastFence = grant.firstFence === undefined ? undefined : grant.firstFence + grant.handovers;
-    this.#deadline = grant.deadline;
+    this.#endMonotonicMs = Math.floor(grant.deadline.monotonicMs);
+    this.#endWallMs = grant.deadline.wallMs;
     this.#nextFence = grant.firstFence;
+  }
+
+  get holder(): string {
+    return typeof this.#holder === 'number' ? this.session.holderOf(this.#holder) : this.#holder;
   }
 
   /** Neither released nor lost. It may have run out all the same: see `remainingMs`. */
   get isLive(): boolean {
-    return this.#isLive;
+    return this.#state === 'live';
   }
 
-  get deadline(): Instant {
-    return this.#deadline;
+  /** When the next renewal should go out; only meaningful while `renews`. */
+  get renewAtMs(): number {
+    return this.#renewAtMs;
   }
 
+  set renewAtMs(renewAtMs: number) {
+    this.#renewAtMs = Math.floor(renewAtMs);
+  }
+
+  /** How long until the deadline, by whichever clock says sooner; zero or less when it has passed. */
   remainingMs(clock: Clock): number {
-    return remainingMs(this.#deadline, clock);
+    return Math.min(this.#endMonotonicMs - clock.monotonicMs(), this.#endWallMs - clock.wallMs());
+  }
+
+  remainingAt(now: Instant): number {
+    return Math.min(this.#endMonotonicMs - now.monotonicMs, this.#endWallMs - now.wallMs);
   }
 
   isValid(clock: Clock): boolean {
-    return this.#isLive && this.remainingMs(clock) > 0;
+    return this.isLive && this.remainingMs(clock) > 0;
   }
 
   /** Whether an earlier acquire of this holder may still be on its way to the server. */
@@ -105,19 +115,19 @@ export class Hold implements HeapItem {
 
   /** Whether it ended by loss rather than by release. */
   get wasLost(): boolean {
-    return this.#wasLost;
+    return this.#state === 'lost';
   }
 
   end(wasLost: boolean): void {
-    this.#isLive = false;
-    this.#wasLost = wasLost;
+    this.#state = wasLost ? 'lost' : 'released';
   }
 
   /** The next of the block of fences that came with the grant. */
   takeFence(): number | undefined {
-    if (this.#nextFence === undefined) return undefined;
-    this.#nextFence += 1;
-    return this.#nextFence - 1;
+    const fence = this.#nextFence;
+    assert(fence !== undefined || !this.protocol.isFenced, () => 'a hold has a fence for each of its owners');
+    this.#nextFence = fence === undefined || this.handoversLeft === 0 ? undefined : fence + 1;
+    return fence;
   }
 
   /**
@@ -126,23 +136,29 @@ export class Hold implements HeapItem {
    */
   willState(sentAt: Instant, leaseMs: number): void {
     this.longestMs = Math.max(this.longestMs, leaseMs);
-    this.#deadline = earlierOf(this.#deadline, leaseDeadline(sentAt, leaseMs));
+    const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
+    this.#endMonotonicMs = Math.min(this.#endMonotonicMs, Math.floor(monotonicMs));
+    this.#endWallMs = Math.min(this.#endWallMs, wallMs);
   }
 
   /** The server has stated exactly this lease. */
   hasStated(sentAt: Instant, leaseMs: number): void {
-    this.#deadline = leaseDeadline(sentAt, leaseMs);
+    const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
+    this.#endMonotonicMs = Math.floor(monotonicMs);
+    this.#endWallMs = wallMs;
   }
 
   /** The server has made sure of at least this lease. */
   hasStatedAtLeast(sentAt: Instant, leaseMs: number): void {
-    this.#deadline = laterOf(this.#deadline, leaseDeadline(sentAt, leaseMs));
+    const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
+    this.#endMonotonicMs = Math.max(this.#endMonotonicMs, Math.floor(monotonicMs));
+    this.#endWallMs = Math.max(this.#endWallMs, wallMs);
   }
 
   /** Waits for its turn to state the lease, then does. Resolves to null when the hold ended before its turn. */
   async keep(state: () => Promise<KeepResult>): Promise<KeepResult | null> {
     while (this.keeping !== null) await this.keeping;
-    if (!this.#isLive) return null;
+    if (!this.isLive) return null;
     const keeping = state();
     this.keeping = keeping;
     try {

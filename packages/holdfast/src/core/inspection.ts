@@ -167,7 +167,7 @@ export class Inspector {
     const owner = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
     if (owner !== undefined) {
       const hold = this.#session.findHold(owner);
-      hold?.warden.holdLost(hold, 'revoked');
+      hold?.session.holdLost(hold, 'revoked');
       return owner;
     }
     for (const { value } of answers) {

@@ -28,26 +28,7 @@ export function leaseDeadline(sentAt: Instant, leaseMs: number): Instant {
   return { monotonicMs: sentAt.monotonicMs + validMs, wallMs: sentAt.wallMs + validMs };
 }
 
-/** How long until the deadline; zero or less when it has passed. */
-export function remainingMs(deadline: Instant, clock: Clock): number {
-  return Math.min(deadline.monotonicMs - clock.monotonicMs(), deadline.wallMs - clock.wallMs());
-}
-
-/** How long from a moment until the deadline. */
+/** How long from a moment until the deadline; zero or less when it has passed. */
 export function remainingAt(deadline: Instant, now: Instant): number {
   return Math.min(deadline.monotonicMs - now.monotonicMs, deadline.wallMs - now.wallMs);
-}
-
-export function earlierOf(a: Instant, b: Instant): Instant {
-  return {
-    monotonicMs: Math.min(a.monotonicMs, b.monotonicMs),
-    wallMs: Math.min(a.wallMs, b.wallMs),
-  };
-}
-
-export function laterOf(a: Instant, b: Instant): Instant {
-  return {
-    monotonicMs: Math.max(a.monotonicMs, b.monotonicMs),
-    wallMs: Math.max(a.wallMs, b.wallMs),
-  };
 }

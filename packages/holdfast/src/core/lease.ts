@@ -42,20 +42,30 @@ export interface FencedLease extends Lease {
   readonly fence: number;
 }
 
+function assertHeld({ name, isHeld }: Lease, { hold, state, loss, fence }: Owner): void {
+  if (loss !== null) throw loss;
+  if (state === 'released') {
+    throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, { lock: name });
+  }
+  if (isHeld) return;
+  // Its time is over by our clock, and the timer that says so has not had its turn yet.
+  const message = `${quoted(hold.protocol)}: its lease of ${hold.leaseMs} ms has run out`;
+  throw new LockLostError(message, { lock: name, reason: 'expired', fence });
+}
+
+/** What the caller holds in its hands. Thousands may be held at once, so it has one field. */
 export class LeaseHandle implements Lease {
   readonly #owner: Owner;
-  readonly #session: Session;
 
-  constructor(owner: Owner, session: Session) {
+  constructor(owner: Owner) {
     this.#owner = owner;
-    this.#session = session;
-    owner.lease = this;
+    owner.handTo(this);
   }
 
   /** The owner behind a lease that a caller hands back to us, if it is one of this session. */
   static ownerOf(lease: unknown, session: Session): Owner | undefined {
     if (typeof lease !== 'object' || lease === null || !(#owner in lease)) return undefined;
-    return lease.#session === session ? lease.#owner : undefined;
+    return lease.#owner.hold.session === session ? lease.#owner : undefined;
   }
 
   get name(): string {
@@ -71,20 +81,22 @@ export class LeaseHandle implements Lease {
   }
 
   get isHeld(): boolean {
-    return this.#owner.state === 'held' && this.#owner.hold.isValid(this.#session.agenda.clock);
+    const { hold, state } = this.#owner;
+    return state === 'held' && hold.isValid(hold.session.agenda.clock);
   }
 
   get remainingMs(): number {
-    return this.isHeld ? Math.max(0, this.#owner.hold.remainingMs(this.#session.agenda.clock)) : 0;
+    const { hold } = this.#owner;
+    return this.isHeld ? Math.max(0, hold.remainingMs(hold.session.agenda.clock)) : 0;
   }
 
   async extend(leaseMs: number): Promise<void> {
     checkLeaseMs(leaseMs);
     const { hold } = this.#owner;
-    this.#assertHeld();
-    const result = await this.#session.renewal.restate(hold, leaseMs);
+    assertHeld(this, this.#owner);
+    const result = await hold.session.renewal.restate(hold, leaseMs);
     if (result?.is === 'kept' && this.isHeld) return;
-    this.#assertHeld();
+    assertHeld(this, this.#owner);
     const servers = result?.is === 'failed' ? result.servers : [];
     const message = `${quoted(hold.protocol)}: could not be extended; it is still held for ${Math.floor(this.remainingMs)} ms (${describeServers(servers)})`;
     if (servers.some(({ kind }) => kind === 'unknown'))
@@ -93,28 +105,14 @@ export class LeaseHandle implements Lease {
   }
 
   release(): Promise<boolean> {
-    const { protocol, warden } = this.#owner.hold;
-    if (!telemetry.tracesReleases) return warden.release(this.#owner);
-    return telemetry.release(protocol, this.#session.id, () => warden.release(this.#owner));
+    const { protocol, session } = this.#owner.hold;
+    if (!telemetry.tracesReleases) return session.release(this.#owner);
+    return telemetry.release(protocol, session.id, () => session.release(this.#owner));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Nothing is hidden: what failed is repeated in the background and told on `holdfast:lease:late-release`.
     await this.release().catch(() => false);
-  }
-
-  #assertHeld(): void {
-    const { hold, state, loss } = this.#owner;
-    if (loss !== null) throw loss;
-    if (state === 'released') {
-      throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, {
-        lock: this.name,
-      });
-    }
-    if (this.isHeld) return;
-    // Its time is over by our clock, and the timer that says so has not had its turn yet.
-    const message = `${quoted(hold.protocol)}: its lease of ${hold.leaseMs} ms has run out`;
-    throw new LockLostError(message, { lock: this.name, reason: 'expired', fence: this.fence });
   }
 
   /** For logs and the inspector: no secrets. */

@@ -14,39 +14,66 @@ import type { Siblings } from './siblings.ts';
 
 export type OwnerState = 'held' | 'released' | 'lost';
 
+interface Kin {
+  readonly parent: Owner | null;
+  /** The re-entry that runs under this owner now: at most one. */
+  child: Owner | null;
+  /** Re-entries that wait for that one to end; made when the first comes. */
+  siblings: Siblings | null;
+}
+
 export class Owner {
   readonly hold: Hold;
-  readonly parent: Owner | null;
   readonly fence: number | undefined;
-  /** The re-entry that runs under this owner now: at most one. */
-  child: Owner | null = null;
-  /** Re-entries that wait for that one to end; made when the first comes. */
-  siblings: Siblings | null = null;
+  /** Made with the first re-entry: most owners have none above them and none below. */
+  #kin: Kin | null = null;
   /** The lease handed to the caller; after the first look only a weak hold on it. */
-  lease: object | null = null;
-  #weakLease: WeakRef<object> | null = null;
-  #state: OwnerState = 'held';
-  #loss: LockLostError | null = null;
+  #lease: object | WeakRef<object> | null = null;
+  /** How it ended, if it has. */
+  #end: 'released' | LockLostError | null = null;
   #controller: AbortController | null = null;
 
   constructor(hold: Hold, fence: number | undefined, parent: Owner | null) {
     this.hold = hold;
     this.fence = fence;
-    this.parent = parent;
+    if (parent !== null) this.#kin = { parent, child: null, siblings: null };
+  }
+
+  get parent(): Owner | null {
+    return this.#kin?.parent ?? null;
+  }
+
+  get child(): Owner | null {
+    return this.#kin?.child ?? null;
+  }
+
+  set child(child: Owner | null) {
+    this.#kin ??= { parent: null, child: null, siblings: null };
+    this.#kin.child = child;
+  }
+
+  get siblings(): Siblings | null {
+    return this.#kin?.siblings ?? null;
+  }
+
+  set siblings(siblings: Siblings | null) {
+    this.#kin ??= { parent: null, child: null, siblings: null };
+    this.#kin.siblings = siblings;
   }
 
   get state(): OwnerState {
-    return this.#state;
+    if (this.#end === null) return 'held';
+    return this.#end === 'released' ? 'released' : 'lost';
   }
 
   get loss(): LockLostError | null {
-    return this.#loss;
+    return this.#end === 'released' ? null : this.#end;
   }
 
   /** Made when first asked for: most owners never look. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#loss !== null) this.#controller.abort(this.#loss);
+    this.tellLoss();
     return this.#controller.signal;
   }
 
@@ -56,23 +83,26 @@ export class Owner {
    * asked, which short owners never live to see.
    */
   isAbandoned(): boolean {
-    if (this.#weakLease !== null) return this.#weakLease.deref() === undefined;
-    if (this.lease !== null) this.#weakLease = new WeakRef(this.lease);
-    this.lease = null;
+    if (this.#lease instanceof WeakRef) return this.#lease.deref() === undefined;
+    if (this.#lease !== null) this.#lease = new WeakRef(this.#lease);
     return false;
   }
 
+  handTo(lease: object): void {
+    this.#lease = lease;
+  }
+
   markReleased(): void {
-    this.#state = 'released';
+    this.#end = 'released';
   }
 
   /** Settles the state; `tellLoss` lets callbacks run once everything else is settled too. */
   markLost(loss: LockLostError): void {
-    this.#state = 'lost';
-    this.#loss = loss;
+    this.#end = loss;
   }
 
   tellLoss(): void {
-    if (this.#loss !== null) this.#controller?.abort(this.#loss);
+    const { loss } = this;
+    if (loss !== null) this.#controller?.abort(loss);
   }
 }

@@ -129,6 +129,6 @@ export class Reentry {
 
   #undo(child: Owner): void {
     // Not by hand: those above may have released meanwhile, and then the hold ends with this one.
-    child.hold.warden.release(child).catch(() => {});
+    this.#session.release(child).catch(() => {});
   }
 }

@@ -11,7 +11,7 @@ import type { KeepResult, RenewalBatch, Topology } from '../topologies/topology.
 import { type Agenda, Alarm } from './agenda.ts';
 import { Heap } from './heap.ts';
 import type { Hold } from './hold.ts';
-import { type Instant, instantNow, remainingAt } from './instant.ts';
+import { type Instant, instantNow } from './instant.ts';
 import type { ResolvedLocksOptions } from './options.ts';
 
 /** Two renewals may fail before a lease is in danger. */
@@ -55,6 +55,7 @@ export class Renewal {
   readonly #options: ResolvedLocksOptions;
   readonly #heap = new Heap<Hold>();
   readonly #alarm = new Alarm(() => this.#ring(), false);
+  #alarmDueMs = 0;
   /** Wall minus monotonic at the last check. */
   #clockGapMs = 0;
 
@@ -71,7 +72,8 @@ export class Renewal {
   /** Starts watching a hold that was granted or handed over just now. */
   watch(hold: Hold, now: Instant): void {
     if (this.#heap.size === 0) this.#clockGapMs = now.wallMs - now.monotonicMs;
-    hold.renewAtMs = hold.deadline.monotonicMs - hold.leaseMs + this.#nextIntervalMs(hold.leaseMs, 0);
+    const endMs = now.monotonicMs + hold.remainingAt(now);
+    hold.renewAtMs = endMs - hold.leaseMs + this.#nextIntervalMs(hold.leaseMs, 0);
     this.#place(hold, now);
   }
 
@@ -88,9 +90,10 @@ export class Renewal {
   #place(hold: Hold, now: Instant): void {
     const renewAtMs = hold.renews && hold.keeping === null ? hold.renewAtMs : Number.POSITIVE_INFINITY;
     // By both clocks: after a sleep of the machine the end is nearer than the monotonic deadline says.
-    const endMs = now.monotonicMs + remainingAt(hold.deadline, now);
-    this.#heap.reschedule(hold, Math.min(renewAtMs, endMs));
-    if (!this.#alarm.isSet || hold.dueMs < this.#alarm.dueMs) this.#arm();
+    const endMs = now.monotonicMs + hold.remainingAt(now);
+    const dueMs = Math.min(renewAtMs, endMs);
+    this.#heap.put(hold, dueMs);
+    if (!this.#alarm.isSet || dueMs < this.#alarmDueMs) this.#arm();
   }
 
   /** The hold has a new owner with another lease: its renewal comes no later than planned, sooner if that needs it. */
@@ -148,9 +151,9 @@ export class Renewal {
   }
 
   #arm(): void {
-    const first = this.#heap.peek();
-    if (first === undefined) return;
-    this.#agenda.setAt(this.#alarm, Math.min(first.dueMs, this.#agenda.clock.monotonicMs() + CLOCK_CHECK_MS));
+    if (this.#heap.size === 0) return;
+    this.#alarmDueMs = Math.min(this.#heap.firstDueMs, this.#agenda.clock.monotonicMs() + CLOCK_CHECK_MS);
+    this.#agenda.setAt(this.#alarm, this.#alarmDueMs);
   }
 
   #ring(): void {
@@ -158,8 +161,9 @@ export class Renewal {
     const nowMs = clock.monotonicMs();
     const due = this.#takeJumped();
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
-      const isEarly = hold.dueMs > nowMs;
-      if (isEarly && (due.length === 0 || hold.dueMs - nowMs > intervalMs(hold) * EARLY_SHARE)) break;
+      const { firstDueMs } = this.#heap;
+      const isEarly = firstDueMs > nowMs;
+      if (isEarly && (due.length === 0 || firstDueMs - nowMs > intervalMs(hold) * EARLY_SHARE)) break;
       if (isEarly && !(hold.renews && hold.keeping === null)) break;
       this.#heap.remove(hold);
       due.push(hold);
@@ -175,7 +179,7 @@ export class Renewal {
     }
     this.#arm();
     // Last: this runs callers' callbacks.
-    for (const hold of lost) if (hold.isLive) hold.warden.holdLost(hold, 'expired');
+    for (const hold of lost) if (hold.isLive) hold.session.holdLost(hold, 'expired');
   }
 
   /** After a jump of the wall clock (the machine slept) every hold is looked at, due or not. */
@@ -258,9 +262,9 @@ export class Renewal {
   /** `gone` and time declare a loss; anything unclear is tried again while time remains. */
   #afterKeep(hold: Hold, result: KeepResult | null): void {
     if (result?.is === 'gone') {
-      hold.warden.holdLost(hold, 'gone');
+      hold.session.holdLost(hold, 'gone');
     } else if (hold.remainingMs(this.#agenda.clock) <= 0) {
-      hold.warden.holdLost(hold, 'expired');
+      hold.session.holdLost(hold, 'expired');
     } else {
       if (result?.is !== 'kept') hold.renewAtMs = this.#agenda.clock.monotonicMs() + this.#retryMs(hold);
       this.refresh(hold);

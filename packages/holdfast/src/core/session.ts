@@ -2,13 +2,14 @@
  * One process's identity towards Redis and everything that lives as long as it: the agenda, the renewal of its
  * holds, its turnstiles, its open clean-ups.
  */
-import { LockClosedError } from '../errors.ts';
+import { LockClosedError, type LossReason } from '../errors.ts';
 import type { Kind, Protocol, ReleaseResult, Topology } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
 import { releaseAtExit } from './exit.ts';
 import type { Hold } from './hold.ts';
 import type { Instant } from './instant.ts';
 import { type ResolvedAcquireOptions, type ResolvedLocksOptions, resolveAcquireOptions } from './options.ts';
+import type { Owner } from './owner.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
 import { SessionRecord } from './session-record.ts';
@@ -23,7 +24,8 @@ export class Session {
   readonly reentry: Reentry;
   /** Null without an application to tell of. */
   readonly #record: SessionRecord | null;
-  readonly #turnstiles: Record<Kind, Map<string, Turnstile>> = { lock: new Map(), mutex: new Map() };
+  /** By key: the entrance to a lock, or only its hold while nobody waits there. */
+  readonly #entrances: Record<Kind, Map<string, Turnstile | Hold>> = { lock: new Map(), mutex: new Map() };
   #holdNumber = 0;
   #holds = 0;
   /** Contenders that are out and releases without an answer yet: what `close` waits for. */
@@ -69,22 +71,51 @@ export class Session {
   newHolder(protocol: Protocol): string {
     if (!protocol.isFenced) return this.options.random.token();
     this.#holdNumber += 1;
-    return `${this.id}:${this.#holdNumber}`;
+    return this.holderOf(this.#holdNumber);
+  }
+
+  /** The holder of a lock with that number of ours. */
+  holderOf(holdNumber: number): string {
+    return `${this.id}:${holdNumber}`;
+  }
+
+  /** Which of our holders it is. */
+  numberOf(holder: string): number {
+    return Number(holder.slice(this.id.length + 1));
   }
 
   turnstile(protocol: Protocol): Turnstile {
-    const turnstiles = this.#turnstiles[protocol.kind];
-    let turnstile = turnstiles.get(protocol.key);
-    if (turnstile === undefined) {
-      turnstile = new Turnstile(this, protocol);
-      turnstiles.set(protocol.key, turnstile);
-    }
+    const entrances = this.#entrances[protocol.kind];
+    const found = entrances.get(protocol.key);
+    if (found instanceof Turnstile) return found;
+    const turnstile = new Turnstile(this, protocol, found ?? null);
+    entrances.set(protocol.key, turnstile);
     return turnstile;
+  }
+
+  /** Nobody waits for what is held: its turnstile can go. */
+  leaveTo(hold: Hold): void {
+    const { kind, key } = hold.protocol;
+    this.#entrances[kind].set(key, hold);
+  }
+
+  /** Gives back one ownership. True: it was ours to the end. False: it was not any more. */
+  release(owner: Owner): Promise<boolean> {
+    if (owner.state !== 'held') return Promise.resolve(false);
+    return this.turnstile(owner.hold.protocol).release(owner);
+  }
+
+  /** A hold has ended by itself or was taken away: everybody under it is told. */
+  holdLost(hold: Hold, reason: LossReason): void {
+    if (hold.isLive) this.turnstile(hold.protocol).holdLost(hold, reason);
   }
 
   /** The hold of this process with that holder, if it has one. */
   findHold(holder: string): Hold | null {
-    for (const { hold } of this.#allTurnstiles()) if (hold?.holder === holder) return hold;
+    for (const entrance of this.#allEntrances()) {
+      const hold = entrance instanceof Turnstile ? entrance.hold : entrance;
+      if (hold?.holder === holder) return hold;
+    }
     return null;
   }
 
@@ -97,7 +128,7 @@ export class Session {
   #forget(turnstile: Turnstile): void {
     const { kind, key } = turnstile.protocol;
     // By now the name may have another turnstile, or this one another caller.
-    if (turnstile.isIdle && this.#turnstiles[kind].get(key) === turnstile) this.#turnstiles[kind].delete(key);
+    if (turnstile.isIdle && this.#entrances[kind].get(key) === turnstile) this.#entrances[kind].delete(key);
   }
 
   watchHold(hold: Hold, now: Instant): void {
@@ -166,9 +197,9 @@ export class Session {
   async #close(graceMs: number): Promise<void> {
     if (this.#state === 'closed') return;
     this.#state = 'closing';
-    for (const turnstile of this.#allTurnstiles()) turnstile.turnAway();
+    for (const entrance of this.#allEntrances()) if (entrance instanceof Turnstile) entrance.turnAway();
     if (this.#holds > 0 && graceMs > 0) await this.#untilFree(graceMs);
-    for (const turnstile of this.#allTurnstiles()) turnstile.close();
+    this.#closeEntrances();
     // A grant that crosses the closing must be released too.
     if (this.#inFlight > 0) await this.#untilFree(this.options.callTimeoutMs);
     await Promise.all([this.topology.lateReleases.flush(), this.#record?.remove()]);
@@ -181,7 +212,7 @@ export class Session {
     this.#state = 'closed';
     // First: what is dropped now is left to its lease on the server.
     this.topology.lateReleases.stop();
-    for (const turnstile of this.#allTurnstiles()) turnstile.close();
+    this.#closeEntrances();
     this.renewal.stop();
     this.#record?.stop();
     this.#forgetAtExit?.();
@@ -192,12 +223,19 @@ export class Session {
 
   /** The event loop has run dry with leases held: nobody will release them any more, so we do. */
   async releaseAll(): Promise<void> {
-    for (const turnstile of this.#allTurnstiles()) turnstile.close();
+    this.#closeEntrances();
     await this.topology.lateReleases.flush();
   }
 
-  #allTurnstiles(): Turnstile[] {
-    return Object.values(this.#turnstiles).flatMap((turnstiles) => [...turnstiles.values()]);
+  #allEntrances(): (Turnstile | Hold)[] {
+    return Object.values(this.#entrances).flatMap((entrances) => [...entrances.values()]);
+  }
+
+  #closeEntrances(): void {
+    for (const entrance of this.#allEntrances()) {
+      if (entrance instanceof Turnstile) entrance.close();
+      else this.holdLost(entrance, 'closed');
+    }
   }
 
   #untilFree(graceMs: number): Promise<void> {

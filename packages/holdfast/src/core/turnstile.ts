@@ -9,7 +9,9 @@
  * - `idle`: no hold, nobody waits. Out: a caller comes (`seeking`).
  * - `seeking`: the contender is out for those who wait. Out: granted (`held`), nobody wants it any more (`idle`).
  * - `held`: a local owner has it. Out: released with somebody waiting (`held` again by hand-over, `turning`),
- *   released with nobody waiting (`idle`), lost (`seeking` or `idle`).
+ *   released with nobody waiting (`idle`), lost (`seeking` or `idle`). With nobody waiting the turnstile goes and its
+ *   hold stays: of thousands of leases most have nobody wait for them. Whoever comes next, or the release, brings it
+ *   back.
  * - `turning`: between two owners a script is under way: the lease is restarted for a caller with a fixed one, or
  *   the hold is being released. Out: `held`, `seeking`, `idle`.
  */
@@ -19,13 +21,13 @@ import type { HoldTerms, Protocol, ReleaseResult, Strays } from '../topologies/t
 import { Contender, type ContenderHost, type Entrant, type Granted } from './contender.ts';
 import { detached } from './detached.ts';
 import { acquireError, crowdError, quoted, releaseError } from './failures.ts';
-import { Hold, type HoldWarden } from './hold.ts';
+import { Hold } from './hold.ts';
 import { LeaseHandle } from './lease.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 import { Waiter } from './waiter.ts';
-import { WAITERS_MAX, WaiterQueue } from './waiter-queue.ts';
+import { WAITERS_MAX } from './waiter-queue.ts';
 
 /** How long this process stands back after a release that others heard: a wake-up and a round trip for them. */
 const YIELD_MS = 2;
@@ -35,19 +37,21 @@ const HANDOVER_LEASE_SHARE = 1 / 3;
 
 type Phase = 'idle' | 'seeking' | 'held' | 'turning';
 
-export class Turnstile implements HoldWarden, ContenderHost {
+export class Turnstile implements ContenderHost {
   readonly protocol: Protocol;
   readonly #session: Session;
-  readonly #queue = new WaiterQueue<LeaseHandle | null>();
-  /** While it is sought or waited for. A lease that nobody waits for does without, for the memory of thousands. */
+  /** Those who wait, and who is out for them. */
   #contender: Contender | null = null;
-  #phase: Phase = 'idle';
-  #hold: Hold | null = null;
+  #phase: Phase;
+  #hold: Hold | null;
   #yieldUntilMs = 0;
 
-  constructor(session: Session, protocol: Protocol) {
+  /** With the hold that it had when it was left to it. */
+  constructor(session: Session, protocol: Protocol, hold: Hold | null) {
     this.#session = session;
     this.protocol = protocol;
+    this.#hold = hold;
+    this.#phase = hold === null ? 'idle' : 'held';
   }
 
   get hold(): Hold | null {
@@ -61,18 +65,18 @@ export class Turnstile implements HoldWarden, ContenderHost {
   /** Resolves to the caller's lease; to null for a try that found it taken. */
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     if (options.isTry && this.#isTaken()) return this.#tryWhileTaken();
-    if (this.#queue.size >= WAITERS_MAX) return Promise.reject(crowdError(this.protocol));
+    const contender = this.#contend();
+    if (contender.queue.size >= WAITERS_MAX) return Promise.reject(crowdError(this.protocol));
     const waiter: Entrant = new Waiter(this.#session.agenda, this.protocol, options, startedMs);
-    this.#queue.push(waiter);
+    contender.queue.push(waiter);
     if (this.#phase === 'idle') this.#seek(options.isTry ? 0 : this.#yieldUntilMs);
-    else if (!options.isTry) this.#contend().armTimeout(waiter);
+    else if (!options.isTry) contender.armTimeout(waiter);
     return waiter.promise;
   }
 
-  /** Gives back one ownership. True: it was ours to the end. False: it was not any more. */
+  /** Gives back one ownership that is held. True: it was ours to the end. False: it was not any more. */
   async release(owner: Owner): Promise<boolean> {
     const { hold } = owner;
-    if (owner.state !== 'held') return false;
     if (!hold.isValid(this.#session.agenda.clock)) {
       this.holdLost(hold, 'expired');
       return false;
@@ -81,7 +85,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
     hold.count -= 1;
     if (hold.count > 0) return this.#session.reentry.leave(owner);
     owner.siblings?.end();
-    const next = this.#queue.head;
+    const next = this.#head;
     if (next !== null && this.#mayHandOver(hold)) {
       this.#handOver(hold, next);
       return true;
@@ -91,9 +95,8 @@ export class Turnstile implements HoldWarden, ContenderHost {
     return result.is === 'released';
   }
 
-  /** The warden's duty, and the way in for revocation: everybody under the hold is told, the next ones go on. */
+  /** Of a hold that was live until now: everybody under it is told, the next ones go on. */
   holdLost(hold: Hold, reason: LossReason): void {
-    if (!hold.isLive) return;
     this.#session.forgetHold(hold, true);
     const told: Owner[] = [];
     for (let owner = hold.owner; owner !== null; owner = owner.child) {
@@ -124,7 +127,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
   /** Nobody waits here any more. */
   turnAway(): void {
     const message = `${quoted(this.protocol)}: closed while waiting`;
-    for (const waiter of this.#queue.takeAll()) {
+    for (const waiter of this.#contender?.queue.takeAll() ?? []) {
       waiter.reject(new LockClosedError(message, { lock: this.protocol.name, elapsedMs: waiter.elapsedMs }));
     }
   }
@@ -135,8 +138,12 @@ export class Turnstile implements HoldWarden, ContenderHost {
     if (this.#hold !== null) this.holdLost(this.#hold, 'closed');
   }
 
+  get #head(): Entrant | null {
+    return this.#contender?.queue.head ?? null;
+  }
+
   #contend(): Contender {
-    this.#contender ??= new Contender(this.#session, this.protocol, this.#queue, this);
+    this.#contender ??= new Contender(this.#session, this.protocol, this);
     return this.#contender;
   }
 
@@ -144,7 +151,6 @@ export class Turnstile implements HoldWarden, ContenderHost {
   #dismiss(): void {
     this.#contender?.stopListening();
     this.#contender = null;
-    this.#queue.onEmpty = null;
   }
 
   #seek(pauseUntilMs: number): void {
@@ -160,7 +166,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** After a hold is over: the next callers contend, or there are none. */
   #continue(pauseUntilMs: number): void {
-    if (this.#queue.head !== null) {
+    if (this.#head !== null) {
       this.#seek(pauseUntilMs);
     } else {
       this.#dismiss();
@@ -170,7 +176,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
 
   /** Whether a try cannot be the next attempt. It can when those that the contender is out for have all left. */
   #isTaken(): boolean {
-    if (this.#phase === 'seeking') return this.#contender?.isAttempting !== true && this.#queue.head !== null;
+    if (this.#phase === 'seeking') return this.#contender?.isAttempting !== true && this.#head !== null;
     return this.#phase !== 'idle';
   }
 
@@ -195,7 +201,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
       handovers: this.protocol.isFenced ? terms.fences - 1 : handovers,
       grantedMs: granted.heardAt.monotonicMs,
       strays,
-      warden: this,
+      session: this.#session,
     });
     this.#hold = hold;
     this.#phase = 'held';
@@ -210,9 +216,11 @@ export class Turnstile implements HoldWarden, ContenderHost {
     hold.owner = owner;
     hold.count = 1;
     this.#phase = 'held';
-    waiter.resolve(new LeaseHandle(owner, this.#session));
-    for (const late of this.#queue.takeTries()) late.resolve(null);
-    if (this.#queue.head === null) this.#dismiss();
+    waiter.resolve(new LeaseHandle(owner));
+    for (const late of this.#contender?.queue.takeTries() ?? []) late.resolve(null);
+    if (this.#head !== null) return;
+    this.#dismiss();
+    this.#session.leaveTo(hold);
   }
 
   #mayHandOver(hold: Hold): boolean {
@@ -259,7 +267,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
     const releasing = this.#session.releaseHold(hold);
     this.#session.forgetHold(hold, false);
     if (this.#hold === hold) this.#hold = null;
-    const isAlone = this.#queue.head === null;
+    const isAlone = this.#head === null;
     const ownListeners = this.#contender?.isListening === true ? 1 : 0;
     // A caller that comes now may contend at once: its request travels behind this one.
     if (isAlone) {
@@ -284,7 +292,7 @@ export class Turnstile implements HoldWarden, ContenderHost {
       revoked: 'it was released by force',
       closed: 'this session was closed',
     }[reason];
-    const message = `${quoted(this.protocol)}: lost after ${Math.round(heldMs)} ms, ${why}`;
+    const message = `${quoted(this.protocol)}: lost after ${Math.floor(heldMs)} ms, ${why}`;
     return new LockLostError(message, { lock: this.protocol.name, elapsedMs: heldMs, reason, fence });
   }
 }

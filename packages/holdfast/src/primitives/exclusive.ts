@@ -122,7 +122,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   ): Promise<LeaseHandle | null> {
     const owner = await this.enterAgain(this.#session, above, options, startedMs);
     if (owner === null) return null;
-    if (owner !== ENDED) return new LeaseHandle(owner, this.#session);
+    if (owner !== ENDED) return new LeaseHandle(owner);
     // The owner above has released meanwhile: this one comes in by the front door. It may have aborted on the way,
     // between one queue and the other, where nobody listened.
     if (options.signal?.aborted) {

@@ -20,9 +20,6 @@ const renewal: RenewalBatch = {
 };
 
 export class LockProtocol implements Protocol {
-  readonly kind = 'lock';
-  readonly isFenced = true;
-  readonly renewal: RenewalBatch = renewal;
   readonly name: string;
   readonly key: string;
   readonly #fenceTtlMs: number;
@@ -31,6 +28,19 @@ export class LockProtocol implements Protocol {
     this.name = name;
     this.key = key;
     this.#fenceTtlMs = fenceTtlMs;
+  }
+
+  // Getters: there is one of these for each lease, and what they say is the same for all.
+  get kind(): 'lock' {
+    return 'lock';
+  }
+
+  get isFenced(): boolean {
+    return true;
+  }
+
+  get renewal(): RenewalBatch {
+    return renewal;
   }
 
   get channel(): string {

@@ -23,15 +23,25 @@ const renewal: RenewalBatch = {
 };
 
 export class MutexProtocol implements Protocol {
-  readonly kind = 'mutex';
-  readonly isFenced = false;
-  readonly renewal: RenewalBatch = renewal;
   readonly name: string;
   readonly key: string;
 
   constructor(name: string, key: string) {
     this.name = name;
     this.key = key;
+  }
+
+  // Getters: there is one of these for each lease, and what they say is the same for all.
+  get kind(): 'mutex' {
+    return 'mutex';
+  }
+
+  get isFenced(): boolean {
+    return false;
+  }
+
+  get renewal(): RenewalBatch {
+    return renewal;
   }
 
   get channel(): string {

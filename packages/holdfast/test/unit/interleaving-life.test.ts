@@ -49,7 +49,7 @@ test('forceRelease/close inside a body does not lend its scope to listeners', as
   await stage.until(
     p.lock('y').using(async () => {
       const hold = p.session.findHold(stage.server.owner('x') as string);
-      hold?.warden.holdLost(hold, 'revoked'); // what forceRelease does
+      hold?.session.holdLost(hold, 'revoked'); // what forceRelease does
       await new Promise<void>((resolve) => {
         stage.clock.startTimer(500, resolve);
       });

@@ -15,9 +15,9 @@ describe('rule 12: bounded', () => {
     expect(WAITERS_MAX).toBe(100_000);
     const process = new Stage().process();
     const { session } = process;
-    const turnstile = session.turnstile(process.lockProtocol('a'));
+    const protocol = process.lockProtocol('a');
     const enter = (options: AcquireOptions = {}): Promise<unknown> =>
-      turnstile.enter(resolveAcquireOptions(options, session.options, false), 0);
+      session.turnstile(protocol).enter(resolveAcquireOptions(options, session.options, false), 0);
     await enter();
     const controller = new AbortController();
     const leaving = failure(enter({ signal: controller.signal }));
