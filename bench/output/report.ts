@@ -1,19 +1,21 @@
 /**
- * Writes the page, its charts and the figures behind them. A full run of everything replaces the committed results;
- * any other is written beside them, into a folder that is not committed.
+ * Writes the page, its charts and the figures behind them. A full run of everything replaces the committed results
+ * and the rows that the README takes from them; any other is written beside them, into a folder that is not committed.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Machine } from '../machine.ts';
 import type { Table } from '../table.ts';
 import { chartText } from './chart.ts';
 import { pageText } from './markdown.ts';
+import { withResults } from './readme.ts';
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url));
 /** Not committed. */
 const OUT = join(BENCH, 'out');
 const CHARTS = 'charts';
+const README = join(BENCH, '../README.md');
 
 export interface Report {
   readonly machine: Machine;
@@ -35,6 +37,7 @@ export async function writeReport(report: Report, isOfficial: boolean): Promise<
   }
   const path = join(folder, 'RESULTS.md');
   await writeFile(path, pageText(report.tables, { ...report, charts }));
+  if (isOfficial) await writeFile(README, withResults(await readFile(README, 'utf8'), report.tables));
   // Every figure of every run, for whoever wants to look closer; the page holds what is worth keeping.
   await mkdir(OUT, { recursive: true });
   await writeFile(join(OUT, 'results.json'), `${JSON.stringify(report, null, 2)}\n`);
