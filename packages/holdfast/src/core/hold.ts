@@ -36,6 +36,8 @@ export class Hold implements HeapItem {
   readonly grantedMs: number;
   readonly strays: Strays;
   readonly session: Session;
+  /** The end of its block of fences. */
+  readonly lastFence: number | undefined;
   /** Its place in the renewal's heap. */
   heapIndex = -1;
   leaseMs: number;
@@ -54,7 +56,6 @@ export class Hold implements HeapItem {
   #renewAtMs = 0;
   #endMonotonicMs: number;
   #endWallMs: number;
-  #nextFence: number | undefined;
   #state: 'live' | 'released' | 'lost' = 'live';
 
   constructor(grant: HoldGrant) {
@@ -69,7 +70,8 @@ export class Hold implements HeapItem {
     this.handoversLeft = grant.handovers;
     this.#endMonotonicMs = Math.floor(grant.deadline.monotonicMs);
     this.#endWallMs = grant.deadline.wallMs;
-    this.#nextFence = grant.firstFence;
+    const { firstFence, handovers } = grant;
+    this.lastFence = firstFence === undefined ? undefined : firstFence + handovers;
   }
 
   get holder(): string {
@@ -122,12 +124,14 @@ export class Hold implements HeapItem {
     this.#state = wasLost ? 'lost' : 'released';
   }
 
-  /** The next of the block of fences that came with the grant. */
-  takeFence(): number | undefined {
-    const fence = this.#nextFence;
-    assert(fence !== undefined || !this.protocol.isFenced, () => 'a hold has a fence for each of its owners');
-    this.#nextFence = fence === undefined || this.handoversLeft === 0 ? undefined : fence + 1;
-    return fence;
+  /** The fence of the owner that it now gets: one for each hand-over of the block that came with the grant. */
+  nextFence(): number | undefined {
+    const { lastFence, handoversLeft } = this;
+    assert(
+      lastFence !== undefined || !this.protocol.isFenced,
+      () => 'a hold has a fence for each of its owners',
+    );
+    return lastFence === undefined ? undefined : lastFence - handoversLeft;
   }
 
   /**

@@ -135,7 +135,8 @@ export class Turnstile implements ContenderHost {
   /** Turns everybody away; what is held is lost to its owner, then released. */
   close(): void {
     this.turnAway();
-    if (this.#hold !== null) this.holdLost(this.#hold, 'closed');
+    // By way of the session: a listener of another loss may have made somebody else the entrance meanwhile.
+    if (this.#hold !== null) this.#session.holdLost(this.#hold, 'closed');
   }
 
   get #head(): Entrant | null {
@@ -212,7 +213,7 @@ export class Turnstile implements ContenderHost {
   }
 
   #serve(hold: Hold, waiter: Entrant): void {
-    const owner = new Owner(hold, hold.takeFence(), null);
+    const owner = new Owner(hold, hold.nextFence(), null);
     hold.owner = owner;
     hold.count = 1;
     this.#phase = 'held';

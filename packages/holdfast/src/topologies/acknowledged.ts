@@ -51,7 +51,7 @@ const GONE: KeepResult = { is: 'gone' };
 const UNKNOWN_COMMAND = /^ERR unknown command/i;
 
 /** Nothing can have released it: its owner has not been told of it yet. */
-const CLAIM = { isLive: true };
+const CLAIM = { isLive: true, lastFence: undefined };
 
 function keepResult(confirmation: Confirmation): KeepResult {
   if (confirmation === 'confirmed') return KEPT;

@@ -33,7 +33,7 @@ export interface Claim {
   /** Whether it is still wanted: what was released meanwhile must not be written again. */
   readonly isLive: boolean;
   /** The end of its block of fences, if it has one. */
-  readonly lastFence?: number | undefined;
+  readonly lastFence: number | undefined;
 }
 
 export interface RenewItem {

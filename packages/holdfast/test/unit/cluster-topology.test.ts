@@ -161,7 +161,7 @@ describe('keys on both sides of a slot that moves', () => {
       protocol: new LockProtocol(name, name, 0),
       holder: 's:1',
       leaseMs: 1_000,
-      claim: { isLive: true },
+      claim: { isLive: true, lastFence: undefined },
     }));
     scene.cluster.at(A, ({ keys }) => {
       if (keys.length > 1) return again();
@@ -286,7 +286,7 @@ test('renewals go out once a slot, and answers come back in the order of the ite
     protocol: new LockProtocol(name, name, 0),
     holder: 's:1',
     leaseMs: 1_000,
-    claim: { isLive: true },
+    claim: { isLive: true, lastFence: undefined },
   }));
   scene.cluster.at(A, ({ keys }) =>
     keys.map((key) => (key === '{x}:2' || key === 'third' ? OUTCOMES.GONE : OUTCOMES.RENEWED)),

@@ -78,3 +78,19 @@ test('destroy while a re-entry backs off settles the re-entry', async () => {
   await stage.until(p.session.destroy());
   expect(await stage.until(e)).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });
 });
+
+test('a lease that is released because another one was closed leaves its lock usable', async () => {
+  const stage = new Stage();
+  const p = stage.process();
+  const a = await stage.until(p.lock('a').acquire());
+  const b = await stage.until(p.mutex('b').acquire());
+  const second = p.mutex('b').acquire();
+  await stage.clock.settle();
+  // Hands it over to the one who waits, in the midst of the closing.
+  a.signal.addEventListener('abort', () => void b.release());
+  await p.session.releaseAll(); // what an event loop that has run dry does
+  await stage.clock.advance(10);
+  expect((await second).signal.aborted).toBe(true);
+  await stage.clock.advance(30_000);
+  expect(await stage.until(p.mutex('b').tryAcquire())).not.toBeNull();
+});

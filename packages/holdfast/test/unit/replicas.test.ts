@@ -84,7 +84,7 @@ describe('a grant', () => {
 describe('a renewal and a re-entry', () => {
   test('that too few replicas have has failed, and one that is gone is gone whoever has it', async () => {
     const { stage, acknowledged, protocol, client } = setUp(NONE);
-    const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true } };
+    const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true, lastFence: undefined } };
     expect(await stage.until(acknowledged.renew([item], 500))).toEqual([{ is: 'gone' }]);
     await stage.until(client.run(protocol.acquire(HOLD, 0, false), 500));
     const failed = { is: 'failed', servers: [{ kind: 'replicas' }] };

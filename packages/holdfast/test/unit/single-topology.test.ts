@@ -49,7 +49,7 @@ describe('one server', () => {
       client.from('any', fate);
       expect(await stage.until(topology.acquire(protocol, TERMS, 500))).toMatchObject(acquired);
       expect(await stage.until(topology.release(protocol, TERMS, 500))).toMatchObject(released);
-      const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true } };
+      const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true, lastFence: undefined } };
       expect(await stage.until(topology.renew([item, item], 500))).toMatchObject([kept, kept]);
       expect(await stage.until(topology.recount(protocol, item, 2, 500))).toMatchObject(kept);
     },
@@ -77,7 +77,7 @@ describe('one server', () => {
       protocol,
       holder,
       leaseMs: 500,
-      claim: { isLive: true },
+      claim: { isLive: true, lastFence: undefined },
     }));
     expect(await topology.renew(items, 500)).toMatchObject([{ is: 'kept' }, gone, failed]);
     expect(await topology.renew([], 500)).toEqual([]);
