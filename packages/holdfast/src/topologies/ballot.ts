@@ -2,7 +2,8 @@
 
 /**
  * Asks the judge after each answer, with what is there so far (undefined: not yet). Resolves with the first verdict
- * that is not undefined. When all are there the judge must have one. An answer that rejects rejects it all.
+ * that is not undefined; nobody looks at the answers that come after it. When all are there the judge must have one.
+ * An answer that rejects rejects it all.
  */
 export function decide<Answer, Verdict>(
   answers: readonly Promise<Answer>[],
@@ -10,13 +11,17 @@ export function decide<Answer, Verdict>(
 ): Promise<Verdict> {
   return new Promise((resolve, reject) => {
     const heard: (Answer | undefined)[] = answers.map(() => undefined);
-    for (const [i, answer] of answers.entries()) {
+    let isDecided = false;
+    answers.forEach((answer, i) => {
       answer.then((value) => {
+        if (isDecided) return;
         heard[i] = value;
         const verdict = judge(heard);
-        if (verdict !== undefined) resolve(verdict);
+        if (verdict === undefined) return;
+        isDecided = true;
+        resolve(verdict);
       }, reject);
-    }
+    });
   });
 }
 

@@ -20,7 +20,7 @@ export class Election {
   readonly #terms: HoldTerms;
   readonly #timeoutMs: number;
   /** Those who were asked; the others cannot vote now, and say why. */
-  readonly #asked = new Set<QuorumNode>();
+  readonly #asked: QuorumNode[] = [];
 
   constructor(
     nodes: readonly QuorumNode[],
@@ -60,18 +60,18 @@ export class Election {
   #vote(node: QuorumNode, guardMs: number): Promise<AcquireResult> {
     const obstacle = node.obstacle(guardMs);
     if (obstacle !== null) return Promise.resolve(outage([obstacle]));
-    this.#asked.add(node);
+    this.#asked.push(node);
     return node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
   }
 
   #judge(votes: Votes): { votes: Votes; hasWon: boolean } | undefined {
     const granted = count(votes, 'granted');
-    if (granted >= this.#majority) return { votes: [...votes], hasWon: true };
+    if (granted >= this.#majority) return { votes, hasWon: true };
     const pending = countPending(votes);
     if (granted + pending >= this.#majority) return undefined;
     // Lost. Whether by contention or by an outage is told by those who answer, so as many as needed are heard.
     const answered = granted + count(votes, 'held') + count(votes, 'conflict');
-    return answered >= this.#majority || pending === 0 ? { votes: [...votes], hasWon: false } : undefined;
+    return answered >= this.#majority || pending === 0 ? { votes, hasWon: false } : undefined;
   }
 
   #refusal(votes: Votes): Refusal {
@@ -120,7 +120,7 @@ export class Election {
   async #raise(lastFence: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
     const may = this.#nodes.filter((node, i) => {
       const vote = votes[i];
-      return this.#asked.has(node) && (vote === undefined || vote.is === 'granted');
+      return this.#asked.includes(node) && (vote === undefined || vote.is === 'granted');
     });
     const raises = may.map((node) => node.raise(this.#protocol, this.#terms, lastFence, this.#timeoutMs));
     return decide<KeepResult, readonly ServerFailure[] | null>(raises, (answers) => {
@@ -147,7 +147,7 @@ export class Election {
     const { holder, leaseMs } = this.#terms;
     const without = count(votes, 'held') + count(votes, 'conflict');
     // Nobody waits for the end of a vote. But a majority of them may have been taken for an owner's.
-    const terms = { holder, leaseMs, isQuiet: this.#asked.size - without < this.#majority };
+    const terms = { holder, leaseMs, isQuiet: this.#asked.length - without < this.#majority };
     // Behind the request on its connection, so an answer that comes late is undone as soon as it is given.
     for (const node of this.#asked) node.abandon(this.#protocol, terms);
     return refusal;

@@ -1,5 +1,12 @@
 /** One server decides: a standalone Redis or Valkey, or the primary that the client itself finds. */
-import { CallFailure, type Client, type Reply, type StopListening, type Wake } from '../clients/client.ts';
+import {
+  CallFailure,
+  type Client,
+  type Reply,
+  type ScriptCall,
+  type StopListening,
+  type Wake,
+} from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { Clock } from '../core/clock.ts';
 import { instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
@@ -105,7 +112,7 @@ export class SingleTopology implements Topology {
     const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
     const notAfterMs = this.#serverClock.at(giveUpMs);
     const stated = protocol.acquire(terms, notAfterMs, wantsTime);
-    const call = isWanted === ALWAYS ? stated : { ...stated, isWanted };
+    const call = isWanted === ALWAYS ? stated : wantedCall(stated, isWanted);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedAcquire(reply, notAfterMs === 0);
 
@@ -236,4 +243,9 @@ export class SingleTopology implements Topology {
   #failure(kind: ServerFailure['kind'], text: string): ServerFailure {
     return { server: this.#client.description, kind, text };
   }
+}
+
+/** Not by `...`: of the 4 µs that a vote costs us, it would be one. */
+function wantedCall({ script, keys, args }: ScriptCall, isWanted: () => boolean): ScriptCall {
+  return { isWanted, script, keys, args };
 }
