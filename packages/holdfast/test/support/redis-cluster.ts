@@ -4,6 +4,8 @@
  */
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { SLOTS, slotOf } from '../../src/clients/slot.ts';
+import type { Certificates } from './certificates.ts';
+import { freePort } from './free-port.ts';
 import { ask, describeReply } from './raw-redis.ts';
 import { RedisServer } from './redis-server.ts';
 import { RespError, type RespValue } from './resp.ts';
@@ -24,11 +26,24 @@ const ARGS = [
 
 const SETTLE_LIMIT_MS = 20_000;
 
+const NODES = 2 * PRIMARIES;
+
+/** Ports by which a cluster speaks TLS, to its clients and among its nodes. The plain ones stay, for the test itself. */
+export interface SecurePorts {
+  readonly ports: readonly number[];
+  readonly certificates: Certificates;
+}
+
 export class RedisCluster {
   readonly nodes: readonly RedisServer[];
+  readonly #secure: SecurePorts | null;
 
-  constructor() {
-    this.nodes = Array.from({ length: 2 * PRIMARIES }, () => new RedisServer({ args: ARGS }));
+  constructor(secure: SecurePorts | null = null) {
+    this.#secure = secure;
+    this.nodes = Array.from(
+      { length: NODES },
+      (_, i) => new RedisServer({ args: [...ARGS, ...secureArgs(secure, i)] }),
+    );
   }
 
   get ports(): number[] {
@@ -46,7 +61,8 @@ export class RedisCluster {
       const to = Math.floor(((i + 1) * SLOTS) / PRIMARIES) - 1;
       await command(node, 'CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`);
     }
-    for (const node of others) await command(node, 'CLUSTER', 'MEET', '127.0.0.1', `${first.port}`);
+    const meeting = this.#secure?.ports[0] ?? first.port;
+    for (const node of others) await command(node, 'CLUSTER', 'MEET', '127.0.0.1', `${meeting}`);
     const knows = async (node: RedisServer): Promise<boolean> =>
       (await this.#lines(node)).filter((line) => !line.includes('handshake')).length === this.nodes.length;
     await this.#all(knows, 'all nodes to know each other');
@@ -154,6 +170,13 @@ export class RedisCluster {
   }
 }
 
+function secureArgs(secure: SecurePorts | null, i: number): string[] {
+  if (secure === null) return [];
+  const { ports, certificates } = secure;
+  const everywhere = ['--tls-cluster', 'yes', '--tls-replication', 'yes'];
+  return ['--tls-port', `${ports[i]}`, ...everywhere, ...certificates.serverArgs];
+}
+
 /** Sends one command to one node; an error reply is an error. */
 export async function command(node: RedisServer, ...args: string[]): Promise<RespValue> {
   const reply = await ask(node.port, args);
@@ -174,4 +197,10 @@ export function useCluster(): RedisCluster {
   beforeEach(() => cluster.ensureWhole(), 60_000);
   afterAll(() => cluster.stop());
   return cluster;
+}
+
+export async function securePorts(certificates: Certificates): Promise<SecurePorts> {
+  const ports: number[] = [];
+  for (let i = 0; i < NODES; i += 1) ports.push(await freePort());
+  return { ports, certificates };
 }

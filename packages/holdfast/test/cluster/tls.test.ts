@@ -1,0 +1,76 @@
+/** A cluster that is spoken to by TLS: also the connections that holdfast makes for itself. */
+import { Cluster } from 'ioredis';
+import { createCluster } from 'redis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Locks, type RedisClient } from '../../src/index.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { makeGuardedFolder } from '../support/reaper.ts';
+import { command, RedisCluster, type SecurePorts, securePorts } from '../support/redis-cluster.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+
+let cluster: RedisCluster;
+let secure: SecurePorts;
+
+beforeAll(async () => {
+  secure = await securePorts(makeCertificates(makeGuardedFolder('holdfast-tls-')));
+  cluster = new RedisCluster(secure);
+  await cluster.start();
+}, 60_000);
+afterAll(() => cluster.stop());
+
+interface Caller {
+  readonly client: RedisClient;
+  end(): void;
+}
+
+const CALLERS: readonly { readonly name: string; make(): Promise<Caller> }[] = [
+  {
+    name: 'ioredis 6',
+    async make() {
+      const nodes = secure.ports.map((port) => ({ host: '127.0.0.1', port }));
+      const client = new Cluster(nodes, { redisOptions: { tls: { ca: secure.certificates.ca } } });
+      client.on('error', () => {});
+      return { client, end: () => client.disconnect() };
+    },
+  },
+  {
+    name: 'node-redis 6',
+    async make() {
+      const rootNodes = secure.ports.map((port) => ({ url: `rediss://127.0.0.1:${port}` }));
+      const socket = { tls: true, ca: secure.certificates.ca } as const;
+      const client = createCluster({ rootNodes, defaults: { socket } });
+      for (const event of ['error', 'node-error']) client.on(event, () => {});
+      await client.connect();
+      return { client, end: () => client.destroy() };
+    },
+  },
+];
+
+/** The ports at which connections of ours have arrived. */
+async function portsOfOurs(node: RedisServer): Promise<number[]> {
+  const list = String(await command(node, 'CLIENT', 'LIST'));
+  const ours = list.split('\n').filter((line) => line.includes(' name=holdfast'));
+  return ours.map((line) => Number(/ laddr=\S+:(\d+) /.exec(line)?.[1]));
+}
+
+describe.each(CALLERS)('$name', ({ name, make }) => {
+  test('locks on every shard, is woken, renews and releases, by TLS alone', async () => {
+    const callers = [await make(), await make()];
+    const [first, second] = callers.map(({ client }) => new Locks(client)) as [Locks, Locks];
+    try {
+      const names = Array.from({ length: 12 }, (_, i) => `${name}:${i}`);
+      const leases = await Promise.all(names.map((each) => first.lock(each).acquire()));
+      const waiting = Promise.all(names.map((each) => second.lock(each).acquire()));
+      for (const lease of leases) await lease.extend(20_000);
+      expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual(names.map(() => true));
+      const next = await waiting;
+      const ports = await Promise.all((await cluster.primaries()).map(portsOfOurs));
+      expect(ports.every((shard) => shard.length > 0)).toBe(true);
+      expect(ports.flat().filter((port) => !secure.ports.includes(port))).toEqual([]);
+      expect(await Promise.all(next.map((lease) => lease.release()))).toEqual(names.map(() => true));
+    } finally {
+      await Promise.all([first.close(), second.close()]);
+      for (const { end } of callers) end();
+    }
+  });
+});
