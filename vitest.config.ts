@@ -1,9 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/vitest-sequence.ts';
 import { Support } from './scripts/vitest-support.ts';
 import { Tally } from './scripts/vitest-tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
+
+const ALL = 'packages/*/test/**/*.test.ts';
+
+/**
+ * Files that leave nothing behind in their process, so that the next one can have it. A new process for each costs half
+ * a second of a core, most of it for loading the clients again.
+ */
+const SHARING = ['clients', 'fault', 'lua', 'lua-toolchain', 'testing', 'types', 'unit'].map(
+  (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
+);
 
 export default defineConfig({
   resolve: {
@@ -14,7 +25,11 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['packages/*/test/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'own process', include: [ALL], exclude: SHARING } },
+      { extends: true, test: { name: 'shared process', include: SHARING, isolate: false } },
+    ],
+    sequence: { sequencer: LongestFirst },
     // They wait more than they work, so two cores bear three. Each file starts servers of its own: with more workers
     // than this they starve each other on a small machine.
     maxWorkers: 3,
