@@ -3,13 +3,25 @@ import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
 import { createSentinel } from 'redis';
 import { Locks, type LocksOptions, type RedisClient } from '../../src/index.ts';
+import { type Extent, rowsOf } from '../support/extent.ts';
 import { ask } from '../support/raw-redis.ts';
 import type { SentinelGroup } from '../support/sentinel-group.ts';
 import type { Bench } from './acquire-support.ts';
 
-export const SENTINEL_CLIENTS = ['ioredis 6', 'ioredis 5.4', 'node-redis 6'] as const;
+export type SentinelClient = 'ioredis 6' | 'ioredis 5.4' | 'node-redis 6';
 
-export type SentinelClient = (typeof SENTINEL_CLIENTS)[number];
+interface SentinelRow extends Extent {
+  readonly kind: SentinelClient;
+}
+
+/** Both versions of ioredis go by the same code of ours. */
+const ROWS: readonly SentinelRow[] = [
+  { kind: 'ioredis 6' },
+  { kind: 'ioredis 5.4', isMatrix: true },
+  { kind: 'node-redis 6' },
+];
+
+export const SENTINEL_CLIENTS: readonly SentinelClient[] = rowsOf(ROWS).map(({ kind }) => kind);
 
 /** Which sentinels a session knows of. */
 type Known = Pick<SentinelGroup, 'addresses' | 'name'>;
