@@ -39,6 +39,7 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     });
     await waitFor(() => performance.now() - acquiredMs > LEASE_MS, { what: 'the first lease to be over' });
     expect(await subject.of(others, name).tryAcquire()).toBeNull();
+    lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     expect(await lease.release()).toBe(true);
     await quorum.untilFree(subject, name);
@@ -55,6 +56,7 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
         what: `server ${i} to have it again`,
       });
     }
+    lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     expect(await lease.release()).toBe(true);
     await quorum.untilFree(subject, name);
@@ -67,6 +69,7 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     const acquiredMs = performance.now();
     for (const i of [0, 1]) quorum.server(i).freeze();
     await waitFor(() => performance.now() - acquiredMs > 1.2 * LEASE_MS);
+    lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     await quorum.resume([0, 1]);
     expect(await lease.release()).toBe(true);
