@@ -26,13 +26,30 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { extends: true, test: { name: 'own process', include: [ALL], exclude: SHARING } },
-      { extends: true, test: { name: 'shared process', include: SHARING, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'own process',
+          include: [ALL],
+          exclude: SHARING,
+          // Crowds of processes and whole builds: with more of them at a time two cores starve them.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'shared process',
+          include: SHARING,
+          isolate: false,
+          // They wait far more than they work.
+          maxWorkers: 5,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
     sequence: { sequencer: LongestFirst },
-    // They wait more than they work, so two cores bear three. Each file starts servers of its own: with more workers
-    // than this they starve each other on a small machine.
-    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     reporters: ['default', new Tally(), new Support()],

@@ -39,12 +39,12 @@ function rank({ moduleId }: TestSpecification): number {
   return at < 0 ? LONGEST.length : at;
 }
 
-/** Long files first. Those that share a process come last and in one piece: between others each would get a new one. */
+/** Long files first, within each project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // The order of what is not listed is the usual one: what took long the last time, or else is large.
     const usual = await super.sort(files);
-    const isShared = ({ project }: TestSpecification): number => (project.config.isolate ? 0 : 1);
-    return usual.sort((a, b) => isShared(a) - isShared(b) || rank(a) - rank(b));
+    const orderOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
+    return usual.sort((a, b) => orderOf(a) - orderOf(b) || rank(a) - rank(b));
   }
 }

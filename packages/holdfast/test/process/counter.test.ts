@@ -10,7 +10,7 @@ import type { CounterTask } from './counter-task.ts';
 import { firstFenceOutOfOrder, readTally, runCrew } from './crew.ts';
 import { START_LIMIT_MS } from './limits.ts';
 
-const INCREMENTS = upTo(2_000, 20_000);
+const INCREMENTS = upTo(1_200, 20_000);
 const CALLERS = 25;
 /** Enough for a control: a hundred callers without a lock lose nearly everything. */
 const INCREMENTS_OF_CONTROL = 1_000;
