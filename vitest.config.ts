@@ -1,9 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/vitest-sequence.ts';
 import { Support } from './scripts/vitest-support.ts';
 import { Tally } from './scripts/vitest-tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
+
+const ALL = 'packages/*/test/**/*.test.ts';
+
+/**
+ * Files that leave nothing behind in their process, so that the next one can have it. A new process for each costs half
+ * a second of a core, most of it for loading the clients again.
+ */
+const SHARING = ['clients', 'fault', 'lua', 'lua-toolchain', 'testing', 'types', 'unit'].map(
+  (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
+);
 
 export default defineConfig({
   resolve: {
@@ -14,10 +25,31 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['packages/*/test/**/*.test.ts'],
-    // They wait more than they work, so two cores bear three. Each file starts servers of its own: with more workers
-    // than this they starve each other on a small machine.
-    maxWorkers: 3,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'own process',
+          include: [ALL],
+          exclude: SHARING,
+          // Crowds of processes and whole builds: with more of them at a time two cores starve them.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'shared process',
+          include: SHARING,
+          isolate: false,
+          // They wait far more than they work.
+          maxWorkers: 5,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     reporters: ['default', new Tally(), new Support()],

@@ -5,11 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { slotOf } from '../../src/clients/slot.ts';
 import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
 import { command } from '../support/redis-cluster.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CLUSTER_FLAVOURS } from './callers.ts';
 import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
+const STEADY = steady();
 
 const LOST_MS = 400;
 
@@ -36,6 +38,7 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
 
   test.each(['auto', 'plain', 'sharded', 'both'] as const)(
     'a waiter of another session is woken by a release, with pubsub %s',
+    STEADY,
     async (pubsub) => {
       const [locks, other] = await Promise.all([
         ground.locks({ pubsub }, flavour),

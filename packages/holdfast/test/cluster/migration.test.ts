@@ -4,11 +4,16 @@ import { slotOf } from '../../src/clients/slot.ts';
 import { LockUnavailableError } from '../../src/index.ts';
 import { command } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
 import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
+const STEADY = steady();
+
+/** Renewed at a third of it; long enough to live through a stall of the machine. */
+const LEASE_MS = 1_800;
 
 const PROMPT_MS = 1_000;
 
@@ -27,16 +32,18 @@ afterEach(async () => {
 
 test.each(SOME_CLUSTER_FLAVOURS)(
   'a lock that moves while it is held is renewed and released where it went, with $name',
+  STEADY,
   async (flavour) => {
     const locks = await ground.locks({}, flavour);
     const name = `held:${flavour.name}`;
-    const lease = await locks.lock(name).acquire({ leaseMs: 900 });
+    const lease = await locks.lock(name).acquire({ leaseMs: LEASE_MS });
     const { from, to } = await migrationOf(name);
     await migration?.run();
     expect(await command(from, 'EXISTS', name).catch(String)).toMatch(/MOVED/);
-    // Two leases long: without renewals at the new node it would be gone.
-    const endMs = performance.now() + 1_800;
+    // Longer than a lease: without renewals at the new node it would be gone.
+    const endMs = performance.now() + 1.2 * LEASE_MS;
     await waitFor(() => performance.now() > endMs || lease.signal.aborted);
+    lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     expect(await command(to, 'EXISTS', name)).toBe(1);
     expect(await lease.release()).toBe(true);
@@ -48,16 +55,20 @@ test.each(SOME_CLUSTER_FLAVOURS)(
 
 test.each(SOME_CLUSTER_FLAVOURS)(
   'a lock in a slot that is half-way is renewed, entered again and released by asking, with $name',
+  STEADY,
   async (flavour) => {
     const locks = await ground.locks({}, flavour);
     const name = `half:${flavour.name}`;
     const [moved, stayed] = [`{${name}}:a`, `{${name}}:b`];
-    const leases = await Promise.all([moved, stayed].map((one) => locks.lock(one).acquire({ leaseMs: 900 })));
+    const leases = await Promise.all(
+      [moved, stayed].map((one) => locks.lock(one).acquire({ leaseMs: LEASE_MS })),
+    );
     const { to } = await migrationOf(name);
     await migration?.begin();
     await migration?.moveKeys(moved, `redisson_lock_token:${moved}`);
-    const endMs = performance.now() + 1_800;
+    const endMs = performance.now() + 1.2 * LEASE_MS;
     await waitFor(() => performance.now() > endMs || leases.some(({ signal }) => signal.aborted));
+    for (const { signal } of leases) signal.throwIfAborted();
     expect(leases.map(({ isHeld }) => isHeld)).toEqual([true, true]);
     // Nobody may enter there without having been sent.
     expect(await command(to, 'EXISTS', moved).catch(String)).toMatch(/MOVED/);
@@ -71,6 +82,7 @@ test.each(SOME_CLUSTER_FLAVOURS)(
 
 test.each(['sharded', 'plain', 'both'] as const)(
   'a waiter whose slot moves is woken by a release at the new node, with %s channels',
+  STEADY,
   async (pubsub) => {
     const [locks, other] = await Promise.all([ground.locks({ pubsub }), ground.locks({ pubsub })]);
     const name = `waiting:${pubsub}`;
@@ -94,6 +106,7 @@ test.each(['sharded', 'plain', 'both'] as const)(
 
 test.each(SOME_CLUSTER_FLAVOURS)(
   'a sharded subscription follows its slot within a second, without being asked, with $name',
+  STEADY,
   async (flavour) => {
     const [locks, other] = await Promise.all([ground.locks(), ground.locks({}, flavour)]);
     const name = `follows:${flavour.name}`;
@@ -152,7 +165,7 @@ test('a slot that stays half-way for too long is an outage that says so, and not
   }
 });
 
-test('renewals of one slot travel together, and those of others apart', async () => {
+test('renewals of one slot travel together, and those of others apart', STEADY, async () => {
   const locks = await ground.locks();
   const together = Array.from({ length: 20 }, (_, i) => `{batch}:${i}`);
   const apart = ['b1', 'b2', 'b3', 'b4'];
@@ -170,6 +183,7 @@ test('renewals of one slot travel together, and those of others apart', async ()
   const endMs = performance.now() + 1_500;
   await waitFor(() => performance.now() > endMs);
   const perRound = (await renewals()) - before;
+  for (const { signal } of leases) signal.throwIfAborted();
   expect(leases.every(({ isHeld }) => isHeld)).toBe(true);
   // Five slots, some five rounds; one by one it would be twenty-four calls a round.
   expect(perRound).toBeGreaterThanOrEqual(15);

@@ -18,13 +18,15 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
       async ({ bench }) => {
         const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
         const name = bench.name();
-        const lease = await kind.of(first, name).acquire({ leaseMs: 400 });
-        await during(1_500, async () => {
+        // Long enough to live through most stalls of the machine.
+        const leaseMs = 900;
+        const lease = await kind.of(first, name).acquire({ leaseMs });
+        await during(1.5 * leaseMs, async () => {
           const intruder = await kind.of(second, name).tryAcquire();
           if (intruder !== null && lease.isHeld) throw new Violation('two owners at once');
           expect(intruder).toBeNull();
           expect(lease.isHeld).toBe(true);
-          expect(lease.remainingMs).toBeLessThan(400);
+          expect(lease.remainingMs).toBeLessThan(leaseMs);
         });
         expect(lease.signal.aborted).toBe(false);
         expect(await lease.release()).toBe(true);

@@ -86,7 +86,8 @@ const ROWS: readonly Row[] = [
   },
   { title: 'iovalkey 0.4 over TLS', connect: iovalkey, gate: 'tls', isMatrix: true },
   { title: 'GLIDE 2.5 over TLS', connect: glide, gate: 'tls', isMatrix: true },
-  { ...LEAST_RIGHTS, title: 'ioredis 6 with the least rights', connect: ioredis6 },
+  // The test of the page on rights asks every kind of call of the same user.
+  { ...LEAST_RIGHTS, title: 'ioredis 6 with the least rights', connect: ioredis6, isMatrix: true },
   { ...LEAST_RIGHTS, title: 'node-redis 6 with the least rights', connect: nodeRedis6, isMatrix: true },
   { ...LEAST_RIGHTS, title: 'iovalkey 0.4 with the least rights', connect: iovalkey, isMatrix: true },
   { ...LEAST_RIGHTS, title: 'GLIDE 2.5 with the least rights', connect: glide, isMatrix: true },

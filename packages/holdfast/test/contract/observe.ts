@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Lease } from '../../src/index.ts';
 
-const LOOK_EVERY_MS = 10;
+const LOOK_EVERY_MS = 20;
 
 /** What a key holds, whatever its type. */
 export async function contentOf(redis: Redis, key: string): Promise<unknown> {

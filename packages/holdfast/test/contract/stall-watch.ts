@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
-const LOOK_EVERY_MS = 5;
+const LOOK_EVERY_MS = 10;
 /** Less is no stall. */
 const NOTED_MS_MIN = 20;
 

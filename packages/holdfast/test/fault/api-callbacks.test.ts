@@ -14,7 +14,7 @@ useLeakCheck(redis, { checksHandles: false });
 useChildren();
 const bench = useBench();
 
-/** A process that loads the compiler takes its time on a busy machine. */
+/** A process takes its time to start on a busy machine. */
 const START_LIMIT_MS = 60_000;
 vi.setConfig({ testTimeout: 120_000 });
 

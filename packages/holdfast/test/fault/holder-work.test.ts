@@ -4,6 +4,7 @@ import { LockNotHeldError, LockTimeoutError } from '../../src/index.ts';
 import { commandCounts } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, rejection, useBench } from './acquire-support.ts';
 import { openRows, type Row } from './holder-support.ts';
@@ -14,6 +15,7 @@ const SHORT_MS = 300;
 const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
+const STEADY = steady();
 
 async function forEach(body: (row: Row & { readonly rival: Row['lock'] }) => Promise<void>): Promise<void> {
   const others = await bench.session(server.port);
@@ -21,29 +23,34 @@ async function forEach(body: (row: Row & { readonly rival: Row['lock'] }) => Pro
   await Promise.all(rows.map((row) => body({ ...row, rival: row.subject.of(others, row.lock.name) })));
 }
 
-test('nobody else gets in while the owner works for several leases with renewal', async () => {
+test('nobody else gets in while the owner works for several leases with renewal', STEADY, async () => {
   await forEach(async ({ lock, rival, label }) => {
     const leaseMs = 1_800;
     const lease = await lock.acquire({ leaseMs });
     expect(await rejection(rival.acquire({ waitMs: 2.5 * leaseMs })), label).toBeInstanceOf(LockTimeoutError);
+    lease.signal.throwIfAborted();
     expect([lease.isHeld, lease.signal.aborted], label).toEqual([true, false]);
     expect(await lease.release(), label).toBe(true);
   });
 });
 
-test('an owner that worked past a fixed lease learns from release that it was not its own any more, and the next owner keeps its key', async () => {
-  await forEach(async ({ lock, rival, subject, label }) => {
-    const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
-    const next = await rival.acquire({ waitMs: 10_000 });
-    const before = await held(server.port, subject, lock.name);
-    const startMs = performance.now();
-    expect(await lease.release(), label).toBe(false);
-    // It knows by itself, and does not ask.
-    expect(performance.now() - startMs, label).toBeLessThan(100);
-    expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
-    expect(await next.release(), label).toBe(true);
-  });
-});
+test(
+  'an owner that worked past a fixed lease learns from release that it was not its own any more, and the next owner keeps its key',
+  STEADY,
+  async () => {
+    await forEach(async ({ lock, rival, subject, label }) => {
+      const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
+      const next = await rival.acquire({ waitMs: 10_000 });
+      const before = await held(server.port, subject, lock.name);
+      const startMs = performance.now();
+      expect(await lease.release(), label).toBe(false);
+      // It knows by itself, and does not ask.
+      expect(performance.now() - startMs, label).toBeLessThan(100);
+      expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
+      expect(await next.release(), label).toBe(true);
+    });
+  },
+);
 
 test('a release after the lease ran out sends nothing', async () => {
   const lock = (await bench.session(server.port)).lock(bench.name());

@@ -50,7 +50,7 @@ describe('when the event loop is blocked past the lease', () => {
       const beforeMs = performance.now();
       expect(await lease.release(), label).toBe(false);
       // By what this process knows, without a round trip.
-      expect(performance.now() - beforeMs, label).toBeLessThan(100);
+      expect(performance.now() - beforeMs, label).toBeLessThan(500);
       expect(signal.aborted, label).toBe(true);
       expect(await rejection(lease.extend(leaseMs)), label).toBeInstanceOf(LockLostError);
     }

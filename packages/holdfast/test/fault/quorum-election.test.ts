@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../src/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FOREIGN_OWNER, LOCK, MUTEX, rejection, SUBJECTS } from './acquire-support.ts';
 import { timed, useQuorumBench, useServers } from './quorum-support.ts';
@@ -10,10 +11,11 @@ import { timed, useQuorumBench, useServers } from './quorum-support.ts';
 const servers = useServers(5);
 useLeakCheck(servers, { ignoreKeys: [/redisson_lock_token:/, /^foreign/] });
 const quorum = useQuorumBench(servers);
+const STEADY = steady();
 
 const DELAY_MS = 300;
 
-describe.each(SUBJECTS)('a $kind', (subject) => {
+describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
   test('is asked for on all servers at once', async () => {
     const proxies = await quorum.proxies();
     const locks = await quorum.assembled(subject, {}, proxies);
@@ -136,7 +138,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   });
 });
 
-describe('what stands in the way', () => {
+describe('what stands in the way', STEADY, () => {
   test('is told as a conflict when a majority has something else there', async () => {
     const locks = await quorum.assembled(LOCK);
     const name = `foreign ${quorum.name()}`;

@@ -61,7 +61,7 @@ describe('a fence', () => {
       const lease = await locks.lock(name).acquire();
       fences.push(lease.fence);
       await lease.release();
-      for (const i of away) quorum.server(i).resume();
+      await quorum.resume(away);
       await quorum.assemble(locks, LOCK);
     }
     expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));

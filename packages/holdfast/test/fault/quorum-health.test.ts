@@ -1,6 +1,7 @@
 /** A server that hangs or refuses costs one deadline once; then it is skipped, and asked again behind the scenes. */
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../support/leak-check.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { LOCK, MUTEX, SUBJECTS } from './acquire-support.ts';
 import { timed, useQuorumBench, useServers } from './quorum-support.ts';
@@ -8,12 +9,13 @@ import { timed, useQuorumBench, useServers } from './quorum-support.ts';
 const servers = useServers(5);
 useLeakCheck(servers);
 const quorum = useQuorumBench(servers);
+const STEADY = steady();
 
 /** Far above what a healthy server takes, far below what a test may take. */
 const DEADLINE_MS = 400;
 const ROUNDS = 10;
 
-describe('of five servers', () => {
+describe('of five servers', STEADY, () => {
   test('one that freezes costs no more than one deadline, and nothing after', async () => {
     const locks = await quorum.assembled(LOCK, { nodeTimeoutMs: DEADLINE_MS });
     const lock = locks.lock(quorum.name());
@@ -62,7 +64,7 @@ describe('of five servers', () => {
         const servers = await quorum.voters(subject, name);
         return servers.length === 0;
       });
-      quorum.server(2).resume();
+      await quorum.resume([2]);
       await quorum.assemble(locks, subject);
     }
   });

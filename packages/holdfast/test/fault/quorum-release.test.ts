@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LockError } from '../../src/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, rejection, SUBJECTS } from './acquire-support.ts';
 import { timed, useQuorumBench, useServers } from './quorum-support.ts';
@@ -9,8 +10,9 @@ import { timed, useQuorumBench, useServers } from './quorum-support.ts';
 const servers = useServers(5);
 useLeakCheck(servers);
 const quorum = useQuorumBench(servers);
+const STEADY = steady();
 
-describe.each(SUBJECTS)('the release of a $kind', (subject) => {
+describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
   test('is sent to all five, and wakes the next one', async () => {
     const locks = await quorum.assembled(subject);
     const name = quorum.name();
@@ -30,7 +32,7 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
     const [isReleased, tookMs] = await timed(() => lease.release());
     expect(isReleased).toBe(true);
     expect(tookMs).toBeLessThan(1_000);
-    for (const i of [0, 1]) quorum.server(i).resume();
+    await quorum.resume([0, 1]);
     await quorum.untilFree(subject, name, 10_000);
   });
 
@@ -69,7 +71,7 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
     quorum.server(4).freeze();
     expect(await lease.release()).toBe(true);
     await locks.destroy();
-    quorum.server(4).resume();
+    await quorum.resume([4]);
     expect((await held(quorum.server(4).port, subject, name))?.ttlMs ?? 0).toBeLessThanOrEqual(2_000);
     await quorum.untilFree(subject, name);
   });
@@ -84,7 +86,7 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
     expect(error).toBeInstanceOf(LockError);
     expect(error).toMatchObject({ code: expect.stringMatching(/ELOCKUNKNOWN|ELOCKUNAVAILABLE/) });
     expect(tookMs).toBeLessThan(1_500);
-    for (const i of [0, 1, 2]) quorum.server(i).resume();
+    await quorum.resume([0, 1, 2]);
     await quorum.untilFree(subject, name, 10_000);
   });
 

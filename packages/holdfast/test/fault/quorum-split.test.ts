@@ -4,12 +4,14 @@ import { type Lease, type Locks, LockTimeoutError } from '../../src/index.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { askAll } from '../support/raw-redis.ts';
+import { steady } from '../support/steady.ts';
 import { LOCK, MUTEX, rejection, SUBJECTS, type Subject } from './acquire-support.ts';
 import { QuorumBench, timed, useQuorumBench, useServers } from './quorum-support.ts';
 
 const servers = useServers(5);
 useLeakCheck(servers, { ignoreKeys: [/redisson_lock_token:/, /^foreign/] });
 const bench = useQuorumBench(servers);
+const STEADY = steady();
 
 /** The first of the five only. */
 function some(count: number): QuorumBench {
@@ -61,7 +63,7 @@ describe.each([2, 3, 4, 5])('on %i servers', (count) => {
   );
 });
 
-describe('a vote that is split', () => {
+describe('a vote that is split', STEADY, () => {
   test.each([
     [2, [0]],
     [4, [0, 1]],

@@ -62,20 +62,32 @@ export class RestartTrial {
   /** Each with the votes of the victim and of two others. */
   async #acquire(victim: number): Promise<Lease[]> {
     const others = [0, 1, 2, 3, 4].filter((i) => i !== victim);
-    return Promise.all(
-      Array.from({ length: NAMES }, async () => {
+    const leases = await Promise.all(
+      Array.from({ length: NAMES }, async (): Promise<Lease[]> => {
         const name = this.#quorum.name();
         const mutex = this.#first.mutex(name);
         const lease = await mutex.acquire({ renew: false });
         const spared = others[this.#any(4)];
         const without = others.filter((i) => i !== spared).slice(0, 2);
-        // As if those had never been reached. Their votes may still be on their way.
-        await waitFor(async () => (await this.#quorum.voters(MUTEX, name)).length === 5, {
-          limitMs: 100,
-        }).catch(() => {});
+        if (!(await this.#hasAllVotes(name))) {
+          await lease.release();
+          return [];
+        }
+        // As if those had never been reached.
         await this.#quorum.remove(name, without);
-        return lease;
+        return [lease];
       }),
+    );
+    return leases.flat();
+  }
+
+  /**
+   * The last ones may be on their way. Where they do not come, the grant may stand on the very votes that are about to
+   * be removed, and a second owner would be our own doing.
+   */
+  #hasAllVotes(name: string): Promise<boolean> {
+    return waitFor(async () => (await this.#quorum.voters(MUTEX, name)).length === 5, { limitMs: 100 }).catch(
+      () => false,
     );
   }
 

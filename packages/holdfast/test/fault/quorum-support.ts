@@ -121,6 +121,12 @@ export class QuorumBench {
     return server;
   }
 
+  /** Lets frozen servers go on, and waits until they do: what piled up is run first. */
+  async resume(places: readonly number[]): Promise<void> {
+    for (const i of places) this.server(i).resume();
+    await Promise.all(places.map((i) => ask(this.server(i).port, ['PING'])));
+  }
+
   /** Nothing of it stands anywhere. */
   async untilFree(subject: Subject, name: string, limitMs = 5_000): Promise<void> {
     await waitFor(async () => (await this.voters(subject, name)).length === 0, {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Lease } from '../../src/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listeners, MUTEX, SUBJECTS, type Subject } from './acquire-support.ts';
 import { useQuorumBench, useServers } from './quorum-support.ts';
@@ -10,6 +11,7 @@ import { useQuorumBench, useServers } from './quorum-support.ts';
 const servers = useServers(5);
 useLeakCheck(servers);
 const quorum = useQuorumBench(servers);
+const STEADY = steady();
 
 /** A message takes milliseconds. Without one, a waiter comes back after seconds. */
 const WOKEN_MS_MAX = 1_000;
@@ -32,7 +34,7 @@ async function wokenAfter(waiting: Promise<Lease>, release: () => Promise<unknow
   return tookMs;
 }
 
-describe.each(SUBJECTS)('a waiter for a $kind', (subject) => {
+describe.each(SUBJECTS)('a waiter for a $kind', STEADY, (subject) => {
   test('listens on all servers, is woken by the release, and listens nowhere after', async () => {
     const locks = await quorum.assembled(subject);
     const others = await quorum.assembled(subject);
@@ -56,7 +58,7 @@ describe.each(SUBJECTS)('a waiter for a $kind', (subject) => {
     for (const i of [1, 2]) quorum.server(i).freeze();
     // A deadline of a frozen server may come on top.
     expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX + 600);
-    for (const i of [1, 2]) quorum.server(i).resume();
+    await quorum.resume([1, 2]);
     await quorum.untilFree(subject, name, 10_000);
   });
 
@@ -94,7 +96,7 @@ describe.each(SUBJECTS)('a waiter for a $kind', (subject) => {
   });
 });
 
-test('a waiter listens on a server that was away when it began to wait', async () => {
+test('a waiter listens on a server that was away when it began to wait', STEADY, async () => {
   await quorum.server(4).kill();
   const [locks, others] = [quorum.session(), quorum.session()];
   const name = quorum.name();

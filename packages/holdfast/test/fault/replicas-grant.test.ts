@@ -124,14 +124,6 @@ describe('a server that cannot count replicas', () => {
     await server.stop();
   });
 
-  test('on disk is told too', async () => {
-    const locks = await bench.session(primary.port, { replicas: { ...ONE, aof: true } });
-    const error = await rejection(locks.lock(bench.name()).acquire());
-    expect(error).toBeInstanceOf(LockUnavailableError);
-    // Newer servers know the command, and say that they have no file.
-    expect(String(error)).toMatch(/does not know WAITAOF, which replicas\.aof needs|WAITAOF cannot be used/);
-  });
-
   test('because our user may not is told NOPERM', async () => {
     const rules = ['on', '>secret', '~*', '&*', '+@all', '-wait'];
     await ask(primary.port, ['ACL', 'SETUSER', 'ann', ...rules]);

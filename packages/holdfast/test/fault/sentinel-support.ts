@@ -1,15 +1,29 @@
 /** Sessions that find their server by sentinels, through every client that can. */
 import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
+import { Redis as Iovalkey } from 'iovalkey';
 import { createSentinel } from 'redis';
 import { Locks, type LocksOptions, type RedisClient } from '../../src/index.ts';
+import { type Extent, rowsOf } from '../support/extent.ts';
 import { ask } from '../support/raw-redis.ts';
 import type { SentinelGroup } from '../support/sentinel-group.ts';
 import type { Bench } from './acquire-support.ts';
 
-export const SENTINEL_CLIENTS = ['ioredis 6', 'ioredis 5.4', 'node-redis 6'] as const;
+export type SentinelClient = 'ioredis 6' | 'ioredis 5.4' | 'iovalkey 0.4' | 'node-redis 6';
 
-export type SentinelClient = (typeof SENTINEL_CLIENTS)[number];
+interface SentinelRow extends Extent {
+  readonly kind: SentinelClient;
+}
+
+/** Both versions of ioredis and its sibling go by the same code of ours. */
+const ROWS: readonly SentinelRow[] = [
+  { kind: 'ioredis 6' },
+  { kind: 'ioredis 5.4', isMatrix: true },
+  { kind: 'iovalkey 0.4', isMatrix: true },
+  { kind: 'node-redis 6' },
+];
+
+export const SENTINEL_CLIENTS: readonly SentinelClient[] = rowsOf(ROWS).map(({ kind }) => kind);
 
 /** Which sentinels a session knows of. */
 type Known = Pick<SentinelGroup, 'addresses' | 'name'>;
@@ -19,6 +33,13 @@ interface Finder {
   end(): void;
 }
 
+/** The types of the two versions and of the sibling differ in ways that do not matter here. */
+const REDIS = {
+  'ioredis 6': Ioredis6,
+  'ioredis 5.4': Ioredis5 as unknown as typeof Ioredis6,
+  'iovalkey 0.4': Iovalkey as unknown as typeof Ioredis6,
+};
+
 /** The caller's client, never connected: it is a description. */
 function finder(kind: SentinelClient, { addresses: sentinels, name }: Known): Finder {
   if (kind === 'node-redis 6') {
@@ -26,9 +47,7 @@ function finder(kind: SentinelClient, { addresses: sentinels, name }: Known): Fi
     client.on('error', () => {});
     return { client, end: () => {} };
   }
-  // The types of the two versions differ in ways that do not matter here.
-  const Redis = kind === 'ioredis 6' ? Ioredis6 : (Ioredis5 as unknown as typeof Ioredis6);
-  const client = new Redis({ sentinels, name, lazyConnect: true });
+  const client = new REDIS[kind]({ sentinels, name, lazyConnect: true });
   client.on('error', () => {});
   return { client, end: () => client.disconnect() };
 }

@@ -10,10 +10,10 @@ import type { CounterTask } from './counter-task.ts';
 import { firstFenceOutOfOrder, readTally, runCrew } from './crew.ts';
 import { START_LIMIT_MS } from './limits.ts';
 
-const INCREMENTS = upTo(4_000, 20_000);
+const INCREMENTS = upTo(1_200, 20_000);
 const CALLERS = 25;
 /** Enough for a control: a hundred callers without a lock lose nearly everything. */
-const INCREMENTS_OF_CONTROL = 2_000;
+const INCREMENTS_OF_CONTROL = 1_000;
 /** With a round trip for each step and two busy cores. Seconds on a quiet machine. */
 const LIMIT_MS = 240_000;
 

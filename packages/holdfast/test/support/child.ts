@@ -3,11 +3,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { resolve as resolvePath } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
+import { compiledChild } from './compiled-child.ts';
 import { guardProcess } from './reaper.ts';
 
-/** From here `tsx` is found, and a relative file means one of this package's. */
+/** A relative file means one of this package's. */
 const PACKAGE_DIR = resolvePath(import.meta.dirname, '../..');
-/** A process that loads the compiler takes its time on a busy machine. */
+/** A process takes its time to start on a busy machine. */
 const NEXT_LIMIT_MS = 15_000;
 
 export interface ChildExit {
@@ -36,7 +37,8 @@ export class Child<Line> {
 
   constructor(file: string, args: readonly string[], env: Readonly<Record<string, string>>) {
     this.#name = `${file} ${args.join(' ')}`.trim();
-    this.#process = spawn(process.execPath, ['--import', 'tsx', resolvePath(PACKAGE_DIR, file), ...args], {
+    const path = compiledChild(resolvePath(PACKAGE_DIR, file));
+    this.#process = spawn(process.execPath, ['--enable-source-maps', path, ...args], {
       cwd: PACKAGE_DIR,
       env: { ...process.env, ...env },
       stdio: 'pipe',

@@ -2,6 +2,7 @@
 import { ask, askAll } from './raw-redis.ts';
 import { RedisServer } from './redis-server.ts';
 import { RespError } from './resp.ts';
+import { USUAL_SERVER } from './server-program.ts';
 import { waitFor } from './wait-for.ts';
 
 const REPLICAS = 2;
@@ -15,8 +16,9 @@ const ARGS = ['--repl-diskless-sync-delay', '0'];
 export class ReplicatedServers {
   readonly servers: readonly RedisServer[];
 
-  constructor(args: readonly string[] = [], replicas = REPLICAS) {
-    this.servers = Array.from({ length: 1 + replicas }, () => new RedisServer({ args: [...ARGS, ...args] }));
+  constructor(args: readonly string[] = [], replicas = REPLICAS, program = USUAL_SERVER) {
+    const options = { args: [...ARGS, ...args], program };
+    this.servers = Array.from({ length: 1 + replicas }, () => new RedisServer(options));
   }
 
   /** The one that tests begin with. */

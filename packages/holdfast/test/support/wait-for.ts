@@ -2,7 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LIMIT_MS = 5_000;
-const POLL_MS = 5;
+const POLL_MS_MIN = 5;
+/** What takes seconds is not asked for every few milliseconds: each question may be a dozen connections. */
+const POLL_MS_MAX = 25;
+/** Of the time that has passed, so that nothing is noticed late for what it took. */
+const POLL_SHARE = 0.1;
 
 export interface WaitOptions {
   /** @default 5000 */
@@ -14,7 +18,7 @@ export interface WaitOptions {
 type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 
 /**
- * Asks every few milliseconds and resolves with the first truthy answer. A condition that throws is asked again,
+ * Asks again and again, at first every few milliseconds, and resolves with the first truthy answer. A condition that throws is asked again,
  * so an assertion can be one; what it threw last is the cause of the rejection.
  */
 export async function waitFor<T>(
@@ -22,7 +26,8 @@ export async function waitFor<T>(
   options: WaitOptions = {},
 ): Promise<Truthy<T>> {
   const { limitMs = LIMIT_MS, what = condition.toString() } = options;
-  const deadline = performance.now() + limitMs;
+  const beganMs = performance.now();
+  const deadline = beganMs + limitMs;
   let last: unknown;
   let cause: unknown;
   do {
@@ -35,7 +40,8 @@ export async function waitFor<T>(
     } catch (error) {
       cause = error;
     }
-    await sleep(POLL_MS);
+    const waitedMs = performance.now() - beganMs;
+    await sleep(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, waitedMs * POLL_SHARE)));
   } while (performance.now() < deadline);
   const ending = cause === undefined ? `it was still ${String(last)}` : `it threw ${String(cause)}`;
   throw new Error(`waited ${limitMs} ms for ${what}, and ${ending}`, { cause });

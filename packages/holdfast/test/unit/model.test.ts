@@ -7,11 +7,12 @@
 import { env } from 'node:process';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
+import { upTo } from '../support/extent.ts';
 import { type History, MEDDLED, ORDINARY, SLEEPY } from './support/histories.ts';
 import { ModelWorld } from './support/model-world.ts';
 
 const SEED = Number(env['MODEL_SEED'] ?? 20_270_114);
-const RUNS = Number(env['MODEL_RUNS'] ?? 150);
+const RUNS = Number(env['MODEL_RUNS'] ?? upTo(60, 150));
 
 async function check(histories: fc.Arbitrary<History>): Promise<void> {
   const property = fc.asyncProperty(histories, (history) => new ModelWorld(history).play());

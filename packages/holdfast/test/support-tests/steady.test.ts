@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { steady } from '../support/steady.ts';
+
+const STEADY = steady();
+const { condition } = STEADY.retry;
+
+const LATE = { name: 'AssertionError', message: 'told so late: expected 1234.5 to be less than 1000' };
+const LOST = { name: 'LockLostError', message: 'the lock "a" was lost' };
+
+/** Long enough to be one, and noticed. */
+async function stall(): Promise<void> {
+  const untilMs = performance.now() + 200;
+  while (performance.now() < untilMs);
+  await sleep(30);
+}
+
+/** What it tells of is not of interest here. */
+beforeEach(() => {
+  const silenced = vi.spyOn(console, 'info').mockImplementation(() => {});
+  return () => silenced.mockRestore();
+});
+
+describe('a failure', () => {
+  test.each([LATE, LOST])('about time beside a stall is tried again: $message', async (error) => {
+    await stall();
+    expect(condition(error)).toBe(true);
+  });
+
+  test.each([
+    { name: 'AssertionError', message: 'expected 2 to be 1 // Object.is equality' },
+    { name: 'AssertionError', message: 'expected [ 3 ] to deeply equal []' },
+    { name: 'AssertionError', message: 'expected 7 to be less than or equal to 6' },
+    { name: 'Error', message: 'waited 5000 ms for the lock to be free, and it was still false' },
+  ])('about anything else is not: $message', async (error) => {
+    await stall();
+    expect(condition(error)).toBe(false);
+  });
+
+  let tries = 0;
+  test('is tried again with all that goes before a test', STEADY, async () => {
+    tries += 1;
+    if (tries > 1) return;
+    await stall();
+    expect(performance.now()).toBeLessThan(0);
+  });
+});

@@ -1,0 +1,50 @@
+/**
+ * For tests that need a machine which keeps time: a call that must be answered within a node's deadline, a wake-up that
+ * must come soon. On a shared machine a process may stand still for longer than that, and what fails beside such a
+ * stall has not been tested. It is tried again, and that is told. What is not about time is never tried again: two
+ * owners at once, a vote that stays, a wrong value are as wrong beside a stall.
+ */
+import { beforeEach } from 'vitest';
+
+const LOOK_EVERY_MS = 10;
+/** Less is no stall. */
+const STALL_MS_MIN = 100;
+const RETRIES_MAX = 3;
+
+/** What a lock rightly says when no answer came in time, and what an expectation says of a time that is too long. */
+const ABOUT_TIME =
+  /^(LockLostError|LockUnknownError|LockUnavailableError|LockTimeoutError)$|expected [\d.]+ to be less than [\d.]+$/;
+
+interface Told {
+  readonly name?: string;
+  readonly message?: string;
+}
+
+interface Steady {
+  readonly retry: { readonly count: number; readonly condition: (error: Told) => boolean };
+}
+
+/** Call it at the top of a file, and give what it returns to the `describe` or `test` that needs it. */
+export function steady(): Steady {
+  let longestMs = 0;
+  let lookedMs = 0;
+  let looking: NodeJS.Timeout | undefined;
+  beforeEach(() => {
+    longestMs = 0;
+    lookedMs = performance.now();
+    looking = setInterval(() => look(), LOOK_EVERY_MS).unref();
+    return () => clearInterval(looking);
+  });
+  const look = (): void => {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - lookedMs - LOOK_EVERY_MS);
+    lookedMs = nowMs;
+  };
+  const condition = ({ name = '', message = '' }: Told): boolean => {
+    const isAboutTime = ABOUT_TIME.test(name) || ABOUT_TIME.test(message);
+    if (!isAboutTime || longestMs < STALL_MS_MIN) return false;
+    console.info(`tried again after a stall of ${Math.round(longestMs)} ms: ${message}`);
+    return true;
+  };
+  return { retry: { count: RETRIES_MAX, condition } };
+}
