@@ -1,4 +1,4 @@
-/** Some hundred worlds for every run of the tests; `npm run simulate` plays as many as one likes. */
+/** A few hundred worlds for every run of the tests; `npm run simulate` plays as many as one likes. */
 import { beforeAll, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../src/testing/script-engine.ts';
 import { upTo } from '../support/extent.ts';
@@ -6,9 +6,9 @@ import { type Outcome, play } from './scenario.ts';
 
 /** How many nodes decide, and how many seeds are played with so many. */
 const WORLDS = [
-  { nodes: 1, seeds: upTo(75, 240) },
-  { nodes: 3, seeds: upTo(15, 50) },
-  { nodes: 5, seeds: upTo(5, 10) },
+  { nodes: 1, seeds: upTo(200, 240) },
+  { nodes: 3, seeds: upTo(40, 50) },
+  { nodes: 5, seeds: 10 },
 ];
 const LIMIT_MS = 240_000;
 
