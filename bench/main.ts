@@ -19,16 +19,25 @@ async function main(): Promise<void> {
   const progress = new Progress();
   const server = await startServer();
   const tables: Table[] = [];
+  const failed: string[] = [];
   for (const scenario of scenarios) {
-    const played = await scenario.play({ port: server.port, isQuick, progress, isAsked });
-    progress.clear();
-    tables.push(...played);
-    if (!isJson) for (const table of played) process.stdout.write(`${terminalText(table)}\n`);
+    // An hour's run must not be lost to the last of its scenarios.
+    try {
+      const played = await scenario.play({ port: server.port, isQuick, progress, isAsked });
+      tables.push(...played);
+      progress.clear();
+      if (!isJson) for (const table of played) process.stdout.write(`${terminalText(table)}\n`);
+    } catch (error) {
+      progress.clear();
+      process.stderr.write(`${scenario.name}: ${messageOf(error)}\n`);
+      failed.push(scenario.name);
+    }
   }
   const report = { machine: describeMachine(), isQuick, tables };
-  const path = await writeReport(report, isWhole && !isQuick);
+  const path = await writeReport(report, isWhole && !isQuick && failed.length === 0);
   process.stderr.write(`written to ${relative(process.cwd(), path)}\n`);
   if (isJson) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  if (failed.length > 0) throw new Error(`not measured: ${failed.join(', ')}`);
 }
 
 // A library whose connection was dropped may reject promises that nobody holds any more.
