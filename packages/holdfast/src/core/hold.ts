@@ -68,7 +68,7 @@ export class Hold implements HeapItem {
     this.longestMs = Math.max(grant.leaseMs, grant.strays.leaseMs);
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
-    this.#endMonotonicMs = Math.floor(grant.deadline.monotonicMs);
+    this.#endMonotonicMs = grant.deadline.monotonicMs;
     this.#endWallMs = grant.deadline.wallMs;
     const { firstFence, handovers } = grant;
     this.lastFence = firstFence === undefined ? undefined : firstFence + handovers;
@@ -141,21 +141,21 @@ export class Hold implements HeapItem {
   willState(sentAt: Instant, leaseMs: number): void {
     this.longestMs = Math.max(this.longestMs, leaseMs);
     const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
-    this.#endMonotonicMs = Math.min(this.#endMonotonicMs, Math.floor(monotonicMs));
+    this.#endMonotonicMs = Math.min(this.#endMonotonicMs, monotonicMs);
     this.#endWallMs = Math.min(this.#endWallMs, wallMs);
   }
 
   /** The server has stated exactly this lease. */
   hasStated(sentAt: Instant, leaseMs: number): void {
     const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
-    this.#endMonotonicMs = Math.floor(monotonicMs);
+    this.#endMonotonicMs = monotonicMs;
     this.#endWallMs = wallMs;
   }
 
   /** The server has made sure of at least this lease. */
   hasStatedAtLeast(sentAt: Instant, leaseMs: number): void {
     const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
-    this.#endMonotonicMs = Math.max(this.#endMonotonicMs, Math.floor(monotonicMs));
+    this.#endMonotonicMs = Math.max(this.#endMonotonicMs, monotonicMs);
     this.#endWallMs = Math.max(this.#endWallMs, wallMs);
   }
 

@@ -22,10 +22,13 @@ export function instantNow(clock: Clock): Instant {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
-/** When a lease ends for us that was asked for at `sentAt`, before the request was written. */
+/**
+ * When a lease ends for us that was asked for at `sentAt`, before the request was written. In whole milliseconds of the
+ * monotonic clock, the earlier one: a fraction is an object of its own for each of thousands of leases.
+ */
 export function leaseDeadline(sentAt: Instant, leaseMs: number): Instant {
   const validMs = leaseMs - driftMs(leaseMs);
-  return { monotonicMs: sentAt.monotonicMs + validMs, wallMs: sentAt.wallMs + validMs };
+  return { monotonicMs: Math.floor(sentAt.monotonicMs + validMs), wallMs: sentAt.wallMs + validMs };
 }
 
 /** How long from a moment until the deadline; zero or less when it has passed. */

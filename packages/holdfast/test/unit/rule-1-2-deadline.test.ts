@@ -56,6 +56,17 @@ describe('rule 1: a lease is counted from before sending', () => {
     expect(stage.server.keys).toEqual([]);
   });
 
+  // Found by the simulator, with one node and seed 6003600.
+  test('nor is one with less than a millisecond left, which is over when its owner looks', async () => {
+    const stage = new Stage();
+    const { client, lock } = open(stage);
+    client.next('lock.acquire', { effectMs: 10, answerMs: 245.2 });
+    const error = await stage.until(failure(lock.tryAcquire({ leaseMs: 250 })));
+    expect((error as Error).message).toMatch(/the answer took 246 ms of a lease of 250 ms/);
+    await stage.clock.settle();
+    expect(stage.server.keys).toEqual([]);
+  });
+
   test('on the wall clock too: a machine that slept wakes up expired, and its owner is told within a second', async () => {
     const stage = new Stage();
     const { lock } = open(stage);
