@@ -34,7 +34,7 @@ async function playSize(callers: number, context: Context): Promise<Table> {
   const { port, isQuick, progress } = context;
   const entrants = uncontended(context, ['raw-ioredis', 'raw-node-redis']);
   const contestants = await openAll(entrants, (entrant) => entrant.open(port));
-  const windowMs = isQuick ? 120 : 1_000;
+  const windowMs = isQuick ? 120 : 700;
   const title = `${callers} callers on distinct keys`;
   const played = await inRounds(
     entrants,

@@ -21,7 +21,7 @@ export const processes: Scenario = {
     const entrants = withControl(contended(context, YARDSTICK), context);
     const windows = isQuick
       ? { warmMs: 100, windowMs: 300, guardMs: 100 }
-      : { warmMs: 500, windowMs: 2_000, guardMs: 500 };
+      : { warmMs: 400, windowMs: 1_500, guardMs: 400 };
     const title = `${PROCESSES} processes × ${WAITERS} waiters`;
     const played = await inRounds(entrants, { title, rounds: isQuick ? 3 : 5, progress }, (entrant, round) =>
       playContest(team, admin, entrant, {

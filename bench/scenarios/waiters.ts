@@ -46,7 +46,7 @@ async function playCrowd(crowd: Crowd, team: Team, admin: Redis, context: Contex
   const { isQuick, progress } = context;
   const windows = isQuick
     ? { warmMs: 100, windowMs: 250, guardMs: 80 }
-    : { warmMs: 300, windowMs: 1_000, guardMs: 300 };
+    : { warmMs: 200, windowMs: 700, guardMs: 200 };
   const { waiters, sectionMs } = crowd;
   const title = `${waiters} waiters, section of ${sectionMs} ms`;
   const played = await inRounds(
