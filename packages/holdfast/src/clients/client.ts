@@ -102,7 +102,10 @@ export interface Client {
   readonly connections: number;
   /** True when it makes lost connections again without counting them. Then it cannot be one of several. @default false */
   readonly reconnectsSilently?: boolean;
-  /** Runs a script: by its hash, and by its text on the same node when the server does not know it. */
+  /**
+   * Runs a script: by its hash, and by its text on the same node when the server does not know it. Written a second time
+   * over another connection, it ends as `unknown`, whatever is answered: the first copy may still be on its way.
+   */
   run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
   /**
    * Runs a script that writes, then counts who has it, on a connection where nothing else waits behind the counting.

@@ -1,8 +1,12 @@
-/** `npm run simulate -- --seeds 1000 --from 1`: plays seeds, and tells the history of the first that fails. */
+/**
+ * `npm run simulate -- --seeds 1000 --from 1`: plays seeds, and tells the history of the first that fails. With `--fault`
+ * only those of them that turn that fault on.
+ */
 import { parseArgs } from 'node:util';
 import { loadScriptEngine } from '../../src/testing/script-engine.ts';
 import { PLANTED_BUGS } from './planted/catalogue.ts';
-import { type Outcome, play } from './scenario.ts';
+import { faultsOf, type Outcome, play } from './scenario.ts';
+import { FAULTS } from './swarm.ts';
 
 const LINES_MAX = 400;
 
@@ -32,6 +36,7 @@ async function main(): Promise<void> {
       seed: { type: 'string' },
       nodes: { type: 'string' },
       bug: { type: 'string' },
+      fault: { type: 'string' },
       whole: { type: 'boolean' },
       all: { type: 'boolean' },
     },
@@ -42,6 +47,10 @@ async function main(): Promise<void> {
     throw new TypeError(
       `expected --bug among ${PLANTED_BUGS.map(({ name }) => name).join(', ')}, got ${values.bug}`,
     );
+  }
+  const fault = FAULTS.find((name) => name === values.fault);
+  if (values.fault !== undefined && fault === undefined) {
+    throw new TypeError(`expected --fault among ${FAULTS.join(', ')}, got ${values.fault}`);
   }
   const nodes = integer(values.nodes, 'nodes', bug?.nodes ?? 1);
   const shared = { engine, nodes, ...(bug === undefined ? {} : { bug }) };
@@ -56,7 +65,14 @@ async function main(): Promise<void> {
   const total = { seeds: 0, operations: 0, grants: 0, faults: 0, virtualMs: 0 };
   const startedMs = performance.now();
   let toldMs = startedMs;
+  const say = (): void => {
+    const rate = total.seeds / ((performance.now() - startedMs) / 1000);
+    console.log(
+      `${total.seeds} seeds, ${rate.toFixed(1)} a second, ${total.operations} operations, ${total.grants} grants, ${total.faults} faults, ${(total.virtualMs / 3_600_000).toFixed(2)} virtual hours`,
+    );
+  };
   for (let seed = from; seed < from + count; seed += 1) {
+    if (fault !== undefined && !faultsOf(seed, nodes).has(fault)) continue;
     const outcome = await play({ ...shared, seed });
     total.seeds += 1;
     total.operations += outcome.operations;
@@ -75,14 +91,12 @@ async function main(): Promise<void> {
         `seed ${seed}: ${title}\n  BROKEN ${verdicts.map(({ rule, text }) => `${rule}: ${text}`).join('; ')}`,
       );
     }
-    if (nowMs - toldMs > 1_000 || seed === from + count - 1) {
+    if (nowMs - toldMs > 1_000) {
       toldMs = nowMs;
-      const seconds = (nowMs - startedMs) / 1000;
-      console.log(
-        `${total.seeds} seeds, ${(total.seeds / seconds).toFixed(1)} a second, ${total.operations} operations, ${total.grants} grants, ${total.faults} faults, ${(total.virtualMs / 3_600_000).toFixed(2)} virtual hours`,
-      );
+      say();
     }
   }
+  say();
 }
 
 await main();

@@ -12,7 +12,7 @@ import { Population } from './population.ts';
 import { Prng } from './prng.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SimulatedNode } from './simulated-node.ts';
-import { drawSwarm, type Swarm, swarmOf } from './swarm.ts';
+import { drawSwarm, type Fault, type Swarm, swarmOf } from './swarm.ts';
 import { drawTerms, type Terms } from './terms.ts';
 import { Timeline } from './timeline.ts';
 import { brew, calm, type Stage } from './weather.ts';
@@ -49,6 +49,13 @@ const CLEAN_MS = 7_000;
 const LAPS_MS = 3_000;
 const SERVED_MS_MAX = 60_000;
 const ORPHAN_MS = 8_000;
+
+/** Which faults a seed turns on. */
+export function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
+  const prng = new Prng(seed);
+  drawTerms(prng, nodes);
+  return drawSwarm(prng, nodes).faults;
+}
 
 export async function play(options: ScenarioOptions): Promise<Outcome> {
   const scenario = new Scenario(options);

@@ -165,9 +165,12 @@ export class SimulatedClient implements Client {
     });
   }
 
+  /** What comes back for a second copy is no answer to the first, which may still be on its way: as our clients have it. */
   #write(pending: Pending): void {
+    const isCopy = pending.isWritten;
     pending.isWritten = true;
-    pending.link.write(pending.serve, pending.end);
+    const again = new CallFailure('unknown', 'the connection was lost, and the client sent it again');
+    pending.link.write(pending.serve, (answer) => pending.end(isCopy ? again : answer));
   }
 
   #connected(link: Link): void {

@@ -31,7 +31,9 @@ const BREAKING = [
   'node jump back',
 ] as const;
 
-export type Fault = (typeof BEARABLE)[number] | (typeof BREAKING)[number];
+export const FAULTS = [...BEARABLE, ...BREAKING] as const;
+
+export type Fault = (typeof FAULTS)[number];
 
 export interface Swarm {
   readonly faults: ReadonlySet<Fault>;
