@@ -17,7 +17,7 @@ export const heap: Scenario = {
     const count = isQuick ? COUNT_QUICK : COUNT;
     const outcomes = await inRounds(
       eager(context),
-      { title: `heap of ${count}`, rounds: isQuick ? 3 : 5, progress },
+      { title: `heap of ${count}`, rounds: isQuick ? 2 : 5, progress },
       async (entrant, round) => {
         await using team = new Team(1, port);
         const prefix = `heap:${entrant.id}:${round}`;

@@ -54,7 +54,7 @@ export const sale: Scenario = {
     const extent = isQuick ? { items: 500, limitMs: 600 } : { items: 5_000, limitMs: 6_000 };
     const played = await inRounds(
       withControl(contended(context, YARDSTICK), context),
-      { title: 'inventory sale', rounds: isQuick ? 3 : 5, progress },
+      { title: 'inventory sale', rounds: isQuick ? 2 : 5, progress },
       (entrant, round) =>
         playSale(team, admin, entrant, { key: `sale:${entrant.id}:${round}`, port, ...extent }),
     );
