@@ -7,9 +7,7 @@ import { echo } from './scripts.ts';
 import { using } from './using.ts';
 
 describe('a server that is loading its data', () => {
-  // Each key takes a while to load, and the server looks up between them.
-  const slow = ['--key-load-delay', '20000', '--loading-process-events-interval-bytes', '1024'];
-  const redis = useRedis({ args: ['--enable-debug-command', 'local', ...slow] });
+  const redis = useRedis({ args: ['--enable-debug-command', 'local'], loadDelayUs: 20_000 });
   beforeAll(async () => {
     await ask(redis.port, ['DEBUG', 'POPULATE', '2000', 'key', '100']);
     await ask(redis.port, ['SAVE']);

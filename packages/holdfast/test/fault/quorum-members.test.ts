@@ -141,8 +141,7 @@ describe('a majority that cannot decide', () => {
   });
 
   test('is told as LOADING by a server that reads its data', async () => {
-    const args = ['--key-load-delay', '4000', '--loading-process-events-interval-bytes', '1024'];
-    const server = await startRedis({ args });
+    const server = await startRedis({ loadDelayUs: 4_000 });
     quorum.bench.onEnd(() => server.stop());
     const fillers = Array.from({ length: 300 }, (_, i) => ['SET', `filler:${i}`, 'x'.repeat(200)]);
     await askAll(server.port, [...fillers, ['SAVE']]);

@@ -12,11 +12,11 @@ useLeakCheck();
 const bench = useBench();
 
 const KEYS = 600;
-/** Slow enough that the tests see it, and the server looks up from its reading often enough to say so. */
-const ARGS = ['--key-load-delay', '4000', '--loading-process-events-interval-bytes', '1024'];
+/** Slow enough that the test sees it. */
+const LOAD_DELAY_US = 4_000;
 
 test('a server that loads its data is told by its word, waited out, and the locks in its data are still held', async () => {
-  const redis = await startRedis({ args: ARGS });
+  const redis = await startRedis({ loadDelayUs: LOAD_DELAY_US });
   bench.onEnd(() => redis.stop());
   await askAll(
     redis.port,

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { freePort } from './free-port.ts';
 import { askAll } from './raw-redis.ts';
 import { guardProcess, makeGuardedFolder, removeGuardedFolder } from './reaper.ts';
-import { RespError } from './resp.ts';
+import { RespError, type RespValue } from './resp.ts';
 import { type ServerProgram, USUAL_SERVER } from './server-program.ts';
 
 export interface RedisOptions {
@@ -25,6 +25,11 @@ export interface RedisOptions {
   readonly dir?: string;
   /** @default the one on the path */
   readonly program?: ServerProgram;
+  /**
+   * How long it takes over each key of its data when it starts. Only such a server counts as started while it still
+   * loads, and says so to whoever asks.
+   */
+  readonly loadDelayUs?: number;
 }
 
 const START_LIMIT_MS = 15_000;
@@ -202,7 +207,15 @@ export class RedisServer {
 
   #ownArgs(): string[] {
     const settings = ['--port', `${this.#port}`, '--bind', '127.0.0.1', '--protected-mode', 'no'];
-    return [...settings, '--save', '', '--appendonly', 'no', '--daemonize', 'no', '--dir', this.#dir];
+    const files = ['--save', '', '--appendonly', 'no', '--daemonize', 'no', '--dir', this.#dir];
+    return [...settings, ...files, ...this.#loadArgs()];
+  }
+
+  #loadArgs(): string[] {
+    const { loadDelayUs } = this.#options;
+    if (loadDelayUs === undefined) return [];
+    // It looks up from its reading often enough to answer.
+    return ['--key-load-delay', `${loadDelayUs}`, '--loading-process-events-interval-bytes', '1024'];
   }
 
   #watch(child: ChildProcess): Promise<void> {
@@ -240,12 +253,13 @@ export class RedisServer {
   }
 
   /**
-   * Any reply counts, LOADING and NOAUTH included. The process number is compared because another test's
-   * server may own the port, and answer, while ours is still finding out that it cannot have it.
+   * Any reply counts, NOAUTH included. The process number is compared because another test's server may own the port,
+   * and answer, while ours is still finding out that it cannot have it.
    */
   async #answers(child: ChildProcess): Promise<boolean> {
     try {
-      const [, info] = await askAll(this.#port, [['PING'], ['INFO', 'server']], 1_000);
+      const [pong, info] = await askAll(this.#port, [['PING'], ['INFO', 'server']], 1_000);
+      if (this.#options.loadDelayUs === undefined && isLoading(pong)) return false;
       if (info instanceof RespError) return true;
       return new RegExp(`^process_id:${child.pid}\\r?$`, 'm').test(String(info));
     } catch {
@@ -280,6 +294,10 @@ export function useRedis(options: RedisOptions = {}): RedisServer {
   beforeEach(() => server.ensureUp());
   afterAll(stopAllRedis);
   return server;
+}
+
+function isLoading(reply: RespValue | undefined): boolean {
+  return reply instanceof RespError && reply.text.startsWith('LOADING');
 }
 
 /** Whether our process stays alive for this child and its output. */
