@@ -13,6 +13,8 @@ useLeakCheck(redis);
 const bench = useBench();
 
 const LEASE_MS = 60_000;
+/** Enough to come later than what is done as soon as the server has answered. */
+const SLOW_MS = 100;
 const REASON = new Error('changed my mind');
 
 const free = (subject: Subject, name: string): Promise<boolean> =>
@@ -78,12 +80,15 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     for (const verb of ['acquire', 'tryAcquire'] as const) {
       const name = bench.name();
       const controller = new AbortController();
-      const slow = proxy.delayReply(subject.acquires, 300);
+      const slow = proxy.delayReply(subject.acquires, SLOW_MS);
       const acquiring = rejection(subject.of(locks, name)[verb]({ signal: controller.signal }));
       await slow;
+      // However long the look takes, the answer comes after it.
+      proxy.freeze();
       controller.abort(REASON);
       expectAborted(await atOnce(acquiring), name);
       expect(await held(redis.port, subject, name)).not.toBeNull();
+      proxy.thaw();
       await free(subject, name);
     }
   });
@@ -94,7 +99,7 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     await warmUp(locks, subject);
     const name = bench.name();
     const controller = new AbortController();
-    const slow = proxy.delayReply(subject.acquires, 300);
+    const slow = proxy.delayReply(subject.acquires, SLOW_MS);
     proxy.clearHistory();
     const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
     const second = subject.of(locks, name).acquire();
@@ -134,12 +139,14 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     const name = bench.name();
     const lease = await subject.of(owner, name).acquire();
     const controller = new AbortController();
-    const slow = proxy.delayReply(command('SUBSCRIBE'), 300);
+    const slow = proxy.delayReply(command('SUBSCRIBE'), SLOW_MS);
     const waiting = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
     await slow;
+    proxy.freeze();
     expect(await listeners(redis.port, subject, name)).toBe(1);
     controller.abort(REASON);
     expectAborted(await atOnce(waiting), name);
+    proxy.thaw();
     await silent(subject, name);
     expect(await lease.release()).toBe(true);
   });
@@ -175,7 +182,7 @@ test('an abort while a re-entry turns into a wait of its own is not lost', async
   const released = outer.release();
   controller.abort(REASON);
   expect(await released).toBe(true);
-  const limit = new Promise((resolve) => setTimeout(resolve, 2_000, 'still waiting').unref());
+  const limit = new Promise((resolve) => setTimeout(resolve, 5_000, 'still waiting').unref());
   expectAborted(await Promise.race([sibling, limit]), name);
   expect(await inner.release()).toBe(true);
 });
