@@ -139,7 +139,8 @@ test('a reply that is dropped on a connection that stays open leaves no key once
   // Side by side: noticing takes five seconds.
   const runs = MATRIX.map(async ({ client, subject }) => {
     const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 800 });
+    // Long enough for the request to arrive on any day, and over before the silence is noticed.
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 2_000 });
     const name = bench.name();
     await warmUp(locks, subject, `warm-up:${name}`);
     const dropped = proxy.dropReply(subject.acquires);

@@ -1,6 +1,6 @@
 /** Contention and outage are two different endings of a wait, and neither lets the body run afterwards. */
 import { describe, expect, test } from 'vitest';
-import { LockTimeoutError, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
+import { LockError, LockTimeoutError, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -23,6 +23,8 @@ useLeakCheck(redis);
 const bench = useBench();
 
 const LEASE_MS = 60_000;
+/** So long may an attempt take whose caller does not wait. */
+const ATTEMPT_MS = 250;
 
 function expectOutage(error: unknown, name: string): void {
   expect(error).toBeInstanceOf(LockUnavailableError);
@@ -45,8 +47,10 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
       hasRun = true;
     };
     const startMs = performance.now();
-    const error = await rejection(subject.of(locks, name).using(body, { waitMs: 300 }));
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(299);
+    // Its attempts have no longer than this to be answered: an answer that is late would be an outage.
+    const waitMs = 1_500;
+    const error = await rejection(subject.of(locks, name).using(body, { waitMs }));
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(waitMs - 1);
     expect(error).toBeInstanceOf(LockTimeoutError);
     const owner = subject.kind === 'lock' ? FOREIGN_OWNER : undefined;
     expect(error).toMatchObject({ code: 'ELOCKTIMEOUT', lock: name, holder: { owner } });
@@ -65,8 +69,16 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
     const name = bench.name();
     await subject.take(redis.port, name, LEASE_MS);
     await warmUp(locks, subject);
-    proxy.clearHistory();
-    const error = await rejection(subject.of(locks, name).acquire({ waitMs: 0 }));
+    const attempt = (): Promise<unknown> => rejection(subject.of(locks, name).acquire({ waitMs: 0 }));
+    // The first is repeated if the server's time was heard late. One that took all of its time has met a slow
+    // machine and nothing else, and another is made.
+    await attempt();
+    const error = await waitFor(async () => {
+      proxy.clearHistory();
+      const told = await attempt();
+      const isSlow = told instanceof LockError && (told.elapsedMs ?? 0) >= ATTEMPT_MS;
+      return isSlow && !(told instanceof LockTimeoutError) ? null : told;
+    });
     expect(error).toBeInstanceOf(LockTimeoutError);
     expect(proxy.history.filter(subject.acquires)).toHaveLength(1);
     expect(await locks.forceRelease(name)).toBe(FOREIGN_OWNER);
@@ -82,11 +94,11 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
     const body = (): void => {
       hasRun = true;
     };
-    const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 3_000 }));
+    const waiting = rejection(subject.of(locks, taken).using(body, { waitMs: 3_500 }));
     await asleep(locks, proxy, subject, taken);
     proxy.refuse();
     proxy.cutAll();
-    const late = rejection(subject.of(locks, free).using(body, { waitMs: 500 }));
+    const late = rejection(subject.of(locks, free).using(body, { waitMs: 2_000 }));
     expectOutage(await late, free);
     expectOutage(await waiting, taken);
     expect(hasRun).toBe(false);
@@ -103,7 +115,8 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
       const startMs = performance.now();
       const error = await rejection(subject.of(locks, name)[verb]());
       expectOutage(error, name);
-      expect(performance.now() - startMs).toBeLessThan(2_000);
+      // Once it has been reached, a server that is away is waited for twice as long.
+      expect(performance.now() - startMs).toBeLessThan(5_000);
       expect(error).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
       expect(error).toMatchObject({
         servers: [{ text: expect.stringContaining(`ECONNREFUSED 127.0.0.1:${port}`) }],
@@ -116,7 +129,8 @@ describe.each(MATRIX)('$client, $subject.kind: a wait that ends', ({ client, sub
     const locks = await bench.session(proxy.port, { client, outageMs: 400, callTimeoutMs: 800 });
     await warmUp(locks, subject);
     const name = bench.name();
-    await subject.take(redis.port, name, 1_500);
+    // Its end is what makes them ask: long enough that they wait before it, soon enough for a test.
+    await subject.take(redis.port, name, 3_000);
     const waiting = Array.from({ length: 5 }, () => rejection(subject.of(locks, name).acquire()));
     await waited(subject, name);
     proxy.refuse();
@@ -167,8 +181,13 @@ describe.each(SUBJECTS)('an outage shorter than waiters sit out, $kind', (subjec
     await warmUp(locks, subject);
     redis.freeze();
     const patient = subject.of(locks, name).using(() => 'served');
-    const hasty = await rejection(subject.of(locks, name).acquire({ waitMs: 700 }));
-    expect(hasty instanceof LockUnavailableError || hasty instanceof LockUnknownError).toBe(true);
+    const isOutage = async (acquiring: Promise<unknown>): Promise<boolean> => {
+      const error = await rejection(acquiring);
+      return error instanceof LockUnavailableError || error instanceof LockUnknownError;
+    };
+    // Ends with an attempt that got no answer, so that this is what whoever waits behind the first is told.
+    expect(await isOutage(subject.of(locks, name).tryAcquire())).toBe(true);
+    expect(await isOutage(subject.of(locks, name).acquire({ waitMs: 300 }))).toBe(true);
     redis.resume();
     expect(await patient).toBe('served');
   });

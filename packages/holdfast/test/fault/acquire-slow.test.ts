@@ -11,8 +11,8 @@ const redis = useRedis();
 useLeakCheck(redis);
 const bench = useBench();
 
-const LEASE_MS = 1_000;
-const SLOW_MS = 1_100;
+const LEASE_MS = 1_500;
+const SLOW_MS = 1_600;
 
 interface Cell {
   readonly subject: Subject;
@@ -83,7 +83,9 @@ test('a caller whose every answer is too slow never gets in', async () => {
     const body = (): void => {
       hasRun = true;
     };
-    const error = await rejection(subject.of(locks, name).using(body, { leaseMs: LEASE_MS, waitMs: 2_500 }));
+    const error = await rejection(
+      subject.of(locks, name).using(body, { leaseMs: LEASE_MS, waitMs: 2.5 * LEASE_MS }),
+    );
     // The last attempt may have been cut short by the end of the wait.
     expect(error instanceof LockUnavailableError || error instanceof LockUnknownError).toBe(true);
     expect(hasRun).toBe(false);

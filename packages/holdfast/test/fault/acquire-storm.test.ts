@@ -119,4 +119,5 @@ test.each(
       expect(await lease.release()).toBe(true);
     }
   },
+  120_000,
 );
