@@ -1,12 +1,20 @@
 /** A caller that changes its mind, at every moment there is, leaves nothing behind. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { LockAbortedError } from '../../src/index.ts';
 import { command } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { held, listeners, MATRIX, rejection, type Subject, useBench, warmUp } from './acquire-support.ts';
+import {
+  atOnce,
+  held,
+  listeners,
+  MATRIX,
+  rejection,
+  type Subject,
+  useBench,
+  warmUp,
+} from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -22,10 +30,6 @@ const free = (subject: Subject, name: string): Promise<boolean> =>
 
 const silent = (subject: Subject, name: string): Promise<boolean> =>
   waitFor(async () => (await listeners(redis.port, subject, name)) === 0, { what: 'nobody to listen' });
-
-/** Settled by now: nothing from the network can come within a turn of the event loop that has not come yet. */
-const atOnce = (promise: Promise<unknown>): Promise<unknown> =>
-  Promise.race([promise, nextTurn('still pending')]);
 
 function expectAborted(error: unknown, name: string): void {
   expect(error).toBeInstanceOf(LockAbortedError);

@@ -35,7 +35,7 @@ process.on('uncaughtException', (error) => uncaught.push(error.message));
 process.on('unhandledRejection', (error) => unhandled.push(String(error)));
 
 const client = new Redis({ port, host: '127.0.0.1' });
-const locks = new Locks(client, { leaseMs: 2_500 });
+const locks = new Locks(client, { leaseMs: 4_000 });
 const of = (name: string) => (kind === 'lock' ? locks.lock(name) : locks.mutex(name));
 const [lostName, keptName] = names;
 const lost = await of(lostName).acquire();

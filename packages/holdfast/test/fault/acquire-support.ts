@@ -1,5 +1,6 @@
 /** What the fault tests of acquiring, waiting, servers and the API share: clients, sessions, proxies, a look at keys. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterEach } from 'vitest';
@@ -230,6 +231,11 @@ export function rejection(promise: Promise<unknown>): Promise<unknown> {
     (value) => Promise.reject(new Error(`expected a rejection, got ${JSON.stringify(value)}`)),
     (error: unknown) => error,
   );
+}
+
+/** Settled by now: nothing from the network can come within a turn of the event loop that has not come yet. */
+export function atOnce(promise: Promise<unknown>): Promise<unknown> {
+  return Promise.race([promise, nextTurn('still pending')]);
 }
 
 /** Numbers from 0 to below 1, the same for the same seed: a run that fails can be run again. */

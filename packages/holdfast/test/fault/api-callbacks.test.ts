@@ -29,7 +29,7 @@ test.each(SUBJECTS)(
     const lost = await child.next(({ event }) => event === 'lost');
     // Two listeners and the property, behind the subscriber of the channel and that of the renewal that found out.
     expect(lost).toMatchObject({ reason: 'gone' });
-    const untilMs = performance.now() + 3_500;
+    const untilMs = performance.now() + 4_200;
     await waitFor(() => performance.now() >= untilMs, { what: 'more than a lease to pass' });
     child.send('end');
     const end = await child.next(({ event }) => event === 'end');
@@ -63,11 +63,11 @@ describe.each(MATRIX)('$client, $subject.kind: in the callback of a loss', ({ cl
   });
 
   test('closing ends everything else in order', async () => {
-    const locks = await bench.session(redis.port, { client, leaseMs: 1_500 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
     const [lost, other, taken] = [bench.name(), bench.name(), bench.name()];
     const lease = await subject.of(locks, lost).acquire();
     const bystander = await subject.of(locks, other).acquire();
-    await subject.take(redis.port, taken, 1_500);
+    await subject.take(redis.port, taken, 60_000);
     const waiting = rejection(subject.of(locks, taken).acquire());
     let closing: Promise<void> | undefined;
     lease.signal.addEventListener('abort', () => {

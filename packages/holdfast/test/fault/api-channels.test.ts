@@ -14,7 +14,7 @@ import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { FOREIGN_OWNER, held, listeners, MATRIX, rejection, useBench } from './acquire-support.ts';
+import { asleep, FOREIGN_OWNER, held, MATRIX, rejection, useBench } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -87,7 +87,7 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
   });
 
   test('a renewal is traced as a batch, and a loss says which lock, which fence and why', async () => {
-    const locks = await bench.session(redis.port, { client, leaseMs: 1_500 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
     const names = [bench.name(), bench.name()];
     const renewals = trace<RenewTrace>(CHANNELS.renew);
     const losses = bench.hear<LostMessage>(CHANNELS.lost);
@@ -116,14 +116,14 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
   });
 
   test('a waiter that is woken says why', async () => {
-    const locks = await bench.session(redis.port, { client });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client });
     const name = bench.name();
     const woken = bench.hear<WokenMessage>(CHANNELS.woken);
     await subject.take(redis.port, name, 60_000);
     const waiting = subject.of(locks, name).acquire();
-    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
     const other = await bench.session(redis.port, { client });
-    await locks.inspect(name);
+    await asleep(locks, proxy, subject, name);
     expect(await other.forceRelease(name)).toBe(FOREIGN_OWNER);
     expect(await (await waiting).release()).toBe(true);
     expect(woken).toEqual([{ lock: name, kind, reason: 'message' }]);
@@ -192,11 +192,12 @@ test.each(MATRIX)(
       expect(channel(name).hasSubscribers).toBe(false);
       expect(tracingChannel(name).hasSubscribers).toBe(false);
     }
-    const locks = await bench.session(redis.port, { client, leaseMs: 600 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 2_400 });
     const other = await bench.session(redis.port, { client });
     const name = bench.name();
     await subject.of(locks, name).using(async () => {
-      await rejection(subject.of(other, name).acquire({ waitMs: 300 }));
+      // With a renewal in it.
+      await rejection(subject.of(other, name).acquire({ waitMs: 1_000 }));
     });
     const lost = await subject.of(locks, name).acquire();
     await ask(redis.port, ['DEL', name]);

@@ -126,7 +126,7 @@ describe('a key that holds something else', () => {
   test.each(MATRIX)(
     'that replaces a held $subject.kind is a loss, and is left as it is: $client',
     async ({ client, subject }) => {
-      const locks = await bench.session(redis.port, { client, leaseMs: 900 });
+      const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
       const name = `foreign:${bench.name()}`;
       const lease = await subject.of(locks, name).acquire();
       await askAll(redis.port, [

@@ -93,6 +93,9 @@ function blockFor(ms: number): void {
   while (performance.now() < untilMs);
 }
 
+/** Of a lease: less than the tests stop a process for, and more than a busy machine does. */
+const PAUSE_SHARE = 0.9;
+
 /** Spins without letting the event loop turn, until it notices that the process was stopped for a while. */
 function spinUntilStopped(pauseMs: number): void {
   let lastMs = performance.now();
@@ -127,7 +130,7 @@ const TASKS = {
   pauseBusy: async (): Promise<void> => {
     const lease = await hold();
     const { signal } = lease;
-    spinUntilStopped(leaseMs / 2);
+    spinUntilStopped(leaseMs * PAUSE_SHARE);
     const { isHeld } = lease;
     say({ is: 'woken', isHeld });
     await nextTurn();
@@ -145,7 +148,7 @@ const TASKS = {
     let lastMs = performance.now();
     const looking = setInterval(() => {
       const nowMs = performance.now();
-      const hasSlept = nowMs - lastMs >= leaseMs / 2;
+      const hasSlept = nowMs - lastMs >= leaseMs * PAUSE_SHARE;
       lastMs = nowMs;
       if (!hasSlept) return;
       say({ is: 'woken', isHeld: lease.isHeld });

@@ -33,9 +33,6 @@ const TIMER_SLACK_MS = 9;
 /** A lease ends when the first of two clocks says so, and the wall clock counts in whole milliseconds. */
 const WALL_CLOCK_MS = 1;
 
-/** The channel tells of a renewal right after the clock was read for it, unless the process was interrupted there. */
-const PREEMPTION_MS = 20;
-
 const TICK_MS = 2;
 /** A loop that turns meets its ticks within this. */
 const STALL_MS_MIN = 4;
@@ -47,6 +44,11 @@ class LoopWatch {
 
   constructor() {
     setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  /** Its last tick: whatever runs now began after it, however long the process has been interrupted since. */
+  get tickMs(): number {
+    return this.#tickMs;
   }
 
   /** How much of that time the loop did not turn. */
@@ -143,9 +145,9 @@ export class WatchedLease {
   }
 
   /** A request that states the lease got through. It counts if the lease was not over by then. */
-  stated(sentMs: number): void {
+  stated(sent: Sent): void {
     if (this.#told !== null || performance.now() >= this.deadlineMs) return;
-    this.#sent = { afterMs: sentMs - PREEMPTION_MS, beforeMs: sentMs };
+    this.#sent = sent;
     this.renewals += 1;
   }
 
@@ -202,14 +204,16 @@ export async function acquireWatched(
   // The request of a lone caller is on its way when `acquire` returns: t0 has been.
   const sent = { afterMs, beforeMs: performance.now() };
   const watched = new WatchedLease(await acquiring, options.leaseMs, sent);
-  const sentMs = new WeakMap<object, number>();
+  const renewals = new WeakMap<object, Sent>();
   const begin = (message: unknown): void => {
-    sentMs.set(message as RenewTrace, performance.now());
+    // The clock was read for it just before the channel tells, in the same turn of the loop.
+    renewals.set(message as RenewTrace, { afterMs: loop.tickMs, beforeMs: performance.now() });
   };
   const end = (message: unknown): void => {
     const { locks, result } = message as RenewTrace;
     const outcome = (result as readonly KeepResult[] | undefined)?.[locks.indexOf(lock.name)];
-    if (outcome?.is === 'kept') watched.stated(sentMs.get(message as RenewTrace) ?? 0);
+    const renewal = renewals.get(message as RenewTrace);
+    if (outcome?.is === 'kept' && renewal !== undefined) watched.stated(renewal);
   };
   subscribe('tracing:holdfast:renew:start', begin);
   subscribe('tracing:holdfast:renew:asyncStart', end);

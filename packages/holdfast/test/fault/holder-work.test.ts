@@ -1,12 +1,18 @@
 /** Owners that work for longer than their lease, with renewal and without, and those that release too late or twice. */
 import { expect, test } from 'vitest';
-import { LockNotHeldError, LockTimeoutError } from '../../src/index.ts';
+import {
+  CHANNELS,
+  type LateReleaseMessage,
+  LockNotHeldError,
+  LockTimeoutError,
+  LockUnknownError,
+} from '../../src/index.ts';
 import { commandCounts } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { held, rejection, useBench } from './acquire-support.ts';
+import { atOnce, held, rejection, useBench } from './acquire-support.ts';
 import { openRows, type Row } from './holder-support.ts';
 import { FencedResource } from './holder-support-resource.ts';
 
@@ -27,8 +33,11 @@ test('nobody else gets in while the owner works for several leases with renewal'
   await forEach(async ({ lock, rival, label }) => {
     const leaseMs = 1_800;
     const lease = await lock.acquire({ leaseMs });
-    expect(await rejection(rival.acquire({ waitMs: 2.5 * leaseMs })), label).toBeInstanceOf(LockTimeoutError);
+    const waiting = await rival.acquire({ waitMs: 2.5 * leaseMs }).catch((error: unknown) => error);
+    // Before what the rival heard: an owner that could not renew has been told, and the machine was too slow for us.
     lease.signal.throwIfAborted();
+    // Its last attempt has only what is left of its wait, and no answer in that time is none that lets it in.
+    expect([LockTimeoutError, LockUnknownError], label).toContain(Object(waiting).constructor);
     expect([lease.isHeld, lease.signal.aborted], label).toEqual([true, false]);
     expect(await lease.release(), label).toBe(true);
   });
@@ -42,10 +51,8 @@ test(
       const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
       const next = await rival.acquire({ waitMs: 10_000 });
       const before = await held(server.port, subject, lock.name);
-      const startMs = performance.now();
-      expect(await lease.release(), label).toBe(false);
       // It knows by itself, and does not ask.
-      expect(performance.now() - startMs, label).toBeLessThan(100);
+      expect(await atOnce(lease.release()), label).toBe(false);
       expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
       expect(await next.release(), label).toBe(true);
     });
@@ -54,15 +61,12 @@ test(
 
 test('a release after the lease ran out sends nothing', async () => {
   const lock = (await bench.session(server.port)).lock(bench.name());
+  const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
   const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
   await waitFor(() => lease.signal.aborted, { what: 'the loss' });
-  // What the loss itself set in motion is over when the server has nothing more to do.
+  // What the loss itself set in motion is over when that is told.
+  await waitFor(() => late.some((message) => message.lock === lock.name), { what: 'the late release' });
   const counts = await commandCounts(server);
-  await waitFor(async () => {
-    const before = await counts.delta();
-    await counts.restart();
-    return before['evalsha'] === undefined;
-  });
   expect(await lease.release()).toBe(false);
   expect(await lease.release()).toBe(false);
   await lease[Symbol.asyncDispose]();
