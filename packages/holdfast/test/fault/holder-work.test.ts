@@ -10,54 +10,66 @@ import {
 import { commandCounts } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
-import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { atOnce, held, rejection, useBench } from './acquire-support.ts';
 import { openRows, type Row } from './holder-support.ts';
 import { FencedResource } from './holder-support-resource.ts';
 
 const SHORT_MS = 300;
+/** How often it may happen that a machine stands still for longer than a renewal may take. */
+const TRIES_MAX = 3;
 
 const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
-const STEADY = steady();
 
-async function forEach(body: (row: Row & { readonly rival: Row['lock'] }) => Promise<void>): Promise<void> {
+interface RivalRow extends Row {
+  /** The same lock, in another session. */
+  readonly rival: Row['lock'];
+}
+
+async function forEach(body: (row: RivalRow) => Promise<void>): Promise<void> {
   const others = await bench.session(server.port);
   const rows = await openRows(bench, server.port);
   await Promise.all(rows.map((row) => body({ ...row, rival: row.subject.of(others, row.lock.name) })));
 }
 
-test('nobody else gets in while the owner works for several leases with renewal', STEADY, async () => {
-  await forEach(async ({ lock, rival, label }) => {
-    const leaseMs = 1_800;
-    const lease = await lock.acquire({ leaseMs });
-    const waiting = await rival.acquire({ waitMs: 2.5 * leaseMs }).catch((error: unknown) => error);
-    // Before what the rival heard: an owner that could not renew has been told, and the machine was too slow for us.
-    lease.signal.throwIfAborted();
-    // Its last attempt has only what is left of its wait, and no answer in that time is none that lets it in.
-    expect([LockTimeoutError, LockUnknownError], label).toContain(Object(waiting).constructor);
-    expect([lease.isHeld, lease.signal.aborted], label).toEqual([true, false]);
-    expect(await lease.release(), label).toBe(true);
+/** Works beside a rival that waits. Whether the owner kept its lease; a machine that stands still costs it that. */
+async function workForLong({ lock, rival, label }: RivalRow): Promise<boolean> {
+  const leaseMs = 1_800;
+  const lease = await lock.acquire({ leaseMs });
+  const waiting = rival.acquire({ waitMs: 2.5 * leaseMs });
+  const heard = await waiting.catch((error: unknown) => error);
+  if (lease.signal.aborted) {
+    await waiting.then((next) => next.release()).catch(() => false);
+    return false;
+  }
+  // Its last attempt has only what is left of its wait, and no answer in that time is none that lets it in.
+  const isOut = heard instanceof LockTimeoutError || heard instanceof LockUnknownError;
+  expect([isOut, lease.isHeld, lease.signal.aborted], label).toEqual([true, true, false]);
+  expect(await lease.release(), label).toBe(true);
+  return true;
+}
+
+test('nobody else gets in while the owner works for several leases with renewal', async () => {
+  await forEach(async (row) => {
+    let hasKept = false;
+    for (let tries = 0; tries < TRIES_MAX && !hasKept; tries += 1) hasKept = await workForLong(row);
+    expect(hasKept, `${row.label}: kept by renewal`).toBe(true);
   });
 });
 
-test(
-  'an owner that worked past a fixed lease learns from release that it was not its own any more, and the next owner keeps its key',
-  STEADY,
-  async () => {
-    await forEach(async ({ lock, rival, subject, label }) => {
-      const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
-      const next = await rival.acquire({ waitMs: 10_000 });
-      const before = await held(server.port, subject, lock.name);
-      // It knows by itself, and does not ask.
-      expect(await atOnce(lease.release()), label).toBe(false);
-      expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
-      expect(await next.release(), label).toBe(true);
-    });
-  },
-);
+test('an owner that worked past a fixed lease learns from release that it was not its own any more, and the next owner keeps its key', async () => {
+  await forEach(async ({ lock, rival, subject, label }) => {
+    const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
+    const next = await rival.acquire({ waitMs: 10_000 });
+    const before = await held(server.port, subject, lock.name);
+    // It knows by itself, and does not ask.
+    expect(await atOnce(lease.release()), label).toBe(false);
+    expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
+    expect(await next.release(), label).toBe(true);
+  });
+});
 
 test('a release after the lease ran out sends nothing', async () => {
   const lock = (await bench.session(server.port)).lock(bench.name());
