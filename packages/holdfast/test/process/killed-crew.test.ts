@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { useChildren } from '../support/child.ts';
-import { upTo } from '../support/extent.ts';
+import { type Extent, rowsOf, upTo } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask, askAll } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -16,6 +16,11 @@ import { seededFractions } from './seeded.ts';
 
 const PROCESSES = 4;
 const CALLERS = 25;
+interface Case extends Extent {
+  readonly guard: 'lock' | 'mutex';
+}
+
+const CASES = rowsOf<Case>([{ guard: 'lock' }, { guard: 'mutex', isMatrix: true }]);
 const KILLS_MIN = upTo(3, 6);
 /** A kill that hits the holder is the one that matters; one in four does. */
 const KILLS_OF_HOLDER_MIN = 1;
@@ -123,7 +128,7 @@ describe(`processes that are killed at random (HOLDFAST_SEED=${SEED})`, {
     expect(counter).toBeLessThan(log.length);
   });
 
-  test.each(['lock', 'mutex'] as const)('lose nothing under a %s', async (guard) => {
+  test.each(CASES)('lose nothing under a $guard', async ({ guard }) => {
     const crew = new Crew(guard);
     await Promise.all(Array.from({ length: PROCESSES }, () => crew.hire()));
     while (crew.kills < KILLS_MIN || crew.killsOfHolder < KILLS_OF_HOLDER_MIN) {
