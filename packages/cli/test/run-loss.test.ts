@@ -10,17 +10,21 @@ import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { type Ran, start } from './support/holdfast.ts';
 import { isRunning, type Traces, useTraces } from './support/job.ts';
 
-const LEASE_MS = 2_000;
+const LEASE_MS = 4_000;
+/** Time to hear SIGTERM and to say so, also for a shell that the machine lets wait. */
+const GRACE_MS = 1_000;
+/** Past the end of a lease: a timer, a round trip, two processes that start, a busy machine. */
+const LATE_MS_MAX = 3_000;
 
 const redis = useRedis();
 const makeTraces = useTraces();
 useChildren();
 
-/** A command and a child of it, which both hear SIGTERM, say so, and go on. */
+/** A command and a child of it, which both hear SIGTERM, say so with their numbers, and go on. */
 const STUBBORN = `
   exec 2>/dev/null
-  trap 'echo TERM >> terms' TERM
-  sh -c 'trap "echo TERM >> terms" TERM; echo $$ >> pids; while :; do sleep 0.05; done' &
+  trap 'echo $$ >> terms' TERM
+  sh -c 'trap "echo $$ >> terms" TERM; echo $$ >> pids; while :; do sleep 0.05; done' &
   echo $$ >> pids
   while :; do sleep 0.05; done
 `;
@@ -29,7 +33,7 @@ const STUBBORN = `
 const lockOf = ({ folder }: Traces): string => basename(folder);
 
 function startStubborn(traces: Traces, url: string) {
-  const terms = ['--lease', `${LEASE_MS}ms`, '--grace', '300ms'];
+  const terms = ['--lease', `${LEASE_MS}ms`, '--grace', `${GRACE_MS}ms`];
   return start(['run', '--redis', url, ...terms, lockOf(traces), '--', 'sh', '-c', STUBBORN], {
     cwd: traces.folder,
   });
@@ -39,20 +43,24 @@ function startStubborn(traces: Traces, url: string) {
 async function expectGoneBeforeKey(traces: Traces, pids: readonly number[]): Promise<void> {
   const running = await waitFor(
     async () => {
-      const before = pids.filter(isRunning);
-      // Asked after: who runs now was there when the key was asked for, or a moment before.
       const isKept = (await ask(redis.port, ['EXISTS', lockOf(traces)])) === 1;
-      return isKept ? null : before;
+      // Looked at after the answer: of those who ran before it, nobody knows whether the key was still there.
+      return isKept ? null : pids.filter(isRunning);
     },
     { what: 'the key to expire', limitMs: LEASE_MS + 5_000 },
   );
   expect(running).toEqual([]);
 }
 
-function expectLost({ code, stderr }: Ran, traces: Traces): void {
+/** Both of them, be it twice: a holder that stalls is helped by its guard, and then does it itself too. */
+function expectTold(traces: Traces, pids: readonly number[]): void {
+  expect(new Set(traces.lines('terms').map(Number))).toEqual(new Set(pids));
+}
+
+function expectLost({ code, stderr }: Ran, traces: Traces, pids: readonly number[]): void {
   expect(stderr).toMatch(/^holdfast: lock "holdfast-cli-\w+": .*; the command has ended with 137\n$/);
   expect(code).toBe(79);
-  expect(traces.lines('terms')).toEqual(['TERM', 'TERM']);
+  expectTold(traces, pids);
 }
 
 async function throughProxy(body: (proxy: FaultProxy) => Promise<void>): Promise<void> {
@@ -72,7 +80,7 @@ describe.concurrent('a command that does not end on SIGTERM', () => {
       const pids = await traces.pids('pids', 2);
       proxy.freeze();
       await expectGoneBeforeKey(traces, pids);
-      expectLost(await running.ended, traces);
+      expectLost(await running.ended, traces, pids);
     });
   });
 
@@ -82,7 +90,7 @@ describe.concurrent('a command that does not end on SIGTERM', () => {
     const pids = await traces.pids('pids', 2);
     running.kill('SIGKILL');
     await expectGoneBeforeKey(traces, pids);
-    expect(traces.lines('terms')).toEqual(['TERM', 'TERM']);
+    expectTold(traces, pids);
   });
 
   test('is gone before the key when the holder is stopped with SIGSTOP, which hears of it afterwards', async () => {
@@ -92,7 +100,7 @@ describe.concurrent('a command that does not end on SIGTERM', () => {
     running.kill('SIGSTOP');
     await expectGoneBeforeKey(traces, pids);
     running.kill('SIGCONT');
-    expectLost(await running.ended, traces);
+    expectLost(await running.ended, traces, pids);
   });
 
   test('is gone within a renewal and the grace when somebody takes the lock away', async () => {
@@ -102,21 +110,21 @@ describe.concurrent('a command that does not end on SIGTERM', () => {
     await ask(redis.port, ['DEL', lockOf(traces)]);
     const ran = await running.ended;
     expect(pids.filter(isRunning)).toEqual([]);
-    expectLost(ran, traces);
+    expectLost(ran, traces, pids);
   });
 });
 
-test.concurrent('a killed holder lets the next one in within its lease and a second', async () => {
+test.concurrent('a killed holder lets the next one in when its lease is over', async () => {
   const traces = makeTraces();
   const holder = startStubborn(traces, redis.url);
   await traces.pids('pids', 2);
   const waiter = start(['run', '--redis', redis.url, lockOf(traces), '--', 'echo', 'mine']);
   const listeners = ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${lockOf(traces)}}`];
-  await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 10_000 });
+  await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 20_000 });
   const killedMs = performance.now();
   holder.kill('SIGKILL');
   await waiter.says('mine');
-  expect(performance.now() - killedMs).toBeLessThan(LEASE_MS + 1_000);
+  expect(performance.now() - killedMs).toBeLessThan(LEASE_MS + LATE_MS_MAX);
   expect(await waiter.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
