@@ -16,6 +16,12 @@ const GRACE_MS = 1_000;
 /** Past the end of a lease: a timer, a round trip, two processes that start, a busy machine. */
 const LATE_MS_MAX = 3_000;
 
+/** Looks are a few hundredths of a second apart. */
+const STALL_MS_MIN = 150;
+const TRIES_MAX = 3;
+
+class StallError extends Error {}
+
 const redis = useRedis();
 const makeTraces = useTraces();
 useChildren();
@@ -39,17 +45,40 @@ function startStubborn(traces: Traces, url: string) {
   });
 }
 
-/** Looks all the time: when the key is gone, nobody of the command is left. */
+/**
+ * Looks all the time: when the key is gone, nobody of the command is left. A command is ended a quarter of a second
+ * before, and a machine that stands still for so long ends it afterwards: that proves nothing either way.
+ */
 async function expectGoneBeforeKey(traces: Traces, pids: readonly number[]): Promise<void> {
+  let lookedMs = performance.now();
+  let longestMs = 0;
   const running = await waitFor(
     async () => {
+      longestMs = Math.max(longestMs, performance.now() - lookedMs);
+      lookedMs = performance.now();
       const isKept = (await ask(redis.port, ['EXISTS', lockOf(traces)])) === 1;
       // Looked at after the answer: of those who ran before it, nobody knows whether the key was still there.
       return isKept ? null : pids.filter(isRunning);
     },
     { what: 'the key to expire', limitMs: LEASE_MS + 5_000 },
   );
+  if (running.length > 0 && longestMs > STALL_MS_MIN) {
+    await waitFor(() => !pids.some(isRunning), { what: 'the command to be gone' });
+    throw new StallError(`the machine stood still for ${Math.round(longestMs)} ms`);
+  }
   expect(running).toEqual([]);
+}
+
+/** Plays it again where the machine stood still at the wrong moment. */
+async function undisturbed(play: (traces: Traces) => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await play(makeTraces());
+    } catch (error) {
+      if (!(error instanceof StallError) || tries === TRIES_MAX) throw error;
+      console.info(`played again: ${error.message}`);
+    }
+  }
 }
 
 /** Both of them, be it twice: a holder that stalls is helped by its guard, and then does it itself too. */
@@ -73,35 +102,34 @@ async function throughProxy(body: (proxy: FaultProxy) => Promise<void>): Promise
 }
 
 describe.concurrent('a command that does not end on SIGTERM', () => {
-  test('is gone before the key when the server stops answering', async () => {
-    const traces = makeTraces();
-    await throughProxy(async (proxy) => {
-      const running = startStubborn(traces, proxy.url);
+  test('is gone before the key when the server stops answering', () =>
+    undisturbed((traces) =>
+      throughProxy(async (proxy) => {
+        const running = startStubborn(traces, proxy.url);
+        const pids = await traces.pids('pids', 2);
+        proxy.freeze();
+        await expectGoneBeforeKey(traces, pids);
+        expectLost(await running.ended, traces, pids);
+      }),
+    ));
+
+  test('is gone before the key when the holder is killed with SIGKILL', () =>
+    undisturbed(async (traces) => {
+      const running = startStubborn(traces, redis.url);
       const pids = await traces.pids('pids', 2);
-      proxy.freeze();
+      running.kill('SIGKILL');
       await expectGoneBeforeKey(traces, pids);
+      expectTold(traces, pids);
+    }));
+
+  test('is gone before the key when the holder is stopped with SIGSTOP, which hears of it afterwards', () =>
+    undisturbed(async (traces) => {
+      const running = startStubborn(traces, redis.url);
+      const pids = await traces.pids('pids', 2);
+      running.kill('SIGSTOP');
+      await expectGoneBeforeKey(traces, pids).finally(() => running.kill('SIGCONT'));
       expectLost(await running.ended, traces, pids);
-    });
-  });
-
-  test('is gone before the key when the holder is killed with SIGKILL', async () => {
-    const traces = makeTraces();
-    const running = startStubborn(traces, redis.url);
-    const pids = await traces.pids('pids', 2);
-    running.kill('SIGKILL');
-    await expectGoneBeforeKey(traces, pids);
-    expectTold(traces, pids);
-  });
-
-  test('is gone before the key when the holder is stopped with SIGSTOP, which hears of it afterwards', async () => {
-    const traces = makeTraces();
-    const running = startStubborn(traces, redis.url);
-    const pids = await traces.pids('pids', 2);
-    running.kill('SIGSTOP');
-    await expectGoneBeforeKey(traces, pids);
-    running.kill('SIGCONT');
-    expectLost(await running.ended, traces, pids);
-  });
+    }));
 
   test('is gone within a renewal and the grace when somebody takes the lock away', async () => {
     const traces = makeTraces();
