@@ -17,7 +17,7 @@ const GRACE_MS = 1_000;
 const LATE_MS_MAX = 3_000;
 
 /** Looks are a few hundredths of a second apart. */
-const STALL_MS_MIN = 150;
+const STALL_MS_MIN = 100;
 const TRIES_MAX = 3;
 
 class StallError extends Error {}

@@ -9,7 +9,7 @@ import { SlotMigration } from '../support/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Without a message a waiter sleeps for nearly four seconds at least. */
-const WAKE_MS_MAX = 2_500;
+const WAKE_MS_MAX = 3_000;
 
 const cluster = useCluster();
 

@@ -16,7 +16,7 @@ const LONG_MS = 30_000;
 const SHORT_MS = 2_400;
 const EXTENDED_AT_MS = 2_000;
 /** Without a message a waiter of ours sleeps for nearly four seconds at least, and one of theirs for the lease. */
-const WAKE_MS_MAX = 2_000;
+const WAKE_MS_MAX = 3_000;
 const LATE_MS_MAX = 3_000;
 /** The server counts in whole milliseconds, at both ends. */
 const ROUNDING_MS = 2;
