@@ -13,8 +13,8 @@ import { isRunning, type Traces, useTraces } from './support/job.ts';
 const LEASE_MS = 4_000;
 /** Time to hear SIGTERM and to say so, also for a shell that the machine lets wait. */
 const GRACE_MS = 1_000;
-/** Past the end of a lease: a timer, a round trip, two processes that start, a busy machine. */
-const LATE_MS_MAX = 3_000;
+/** Past the end of a lease. */
+const LATE_MS_MAX = 1_000;
 
 /** Looks are a few hundredths of a second apart. */
 const STALL_MS_MIN = 100;
@@ -142,19 +142,22 @@ describe.concurrent('a command that does not end on SIGTERM', () => {
   });
 });
 
-test.concurrent('a killed holder lets the next one in when its lease is over', async () => {
-  const traces = makeTraces();
-  const holder = startStubborn(traces, redis.url);
-  await traces.pids('pids', 2);
-  const waiter = start(['run', '--redis', redis.url, lockOf(traces), '--', 'echo', 'mine']);
-  const listeners = ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${lockOf(traces)}}`];
-  await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 20_000 });
-  const killedMs = performance.now();
-  holder.kill('SIGKILL');
-  await waiter.says('mine');
-  expect(performance.now() - killedMs).toBeLessThan(LEASE_MS + LATE_MS_MAX);
-  expect(await waiter.ended).toMatchObject({ code: 0, stderr: '' });
-});
+test.concurrent('a killed holder lets the next one in within its lease and a second', () =>
+  undisturbed(async (traces) => {
+    const holder = startStubborn(traces, redis.url);
+    await traces.pids('pids', 2);
+    const waiter = start(['run', '--redis', redis.url, lockOf(traces), '--', 'echo', 'mine']);
+    const listeners = ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${lockOf(traces)}}`];
+    await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 20_000 });
+    const killedMs = performance.now();
+    holder.kill('SIGKILL');
+    await waiter.says('mine');
+    const lateMs = performance.now() - killedMs - LEASE_MS;
+    expect(await waiter.ended).toMatchObject({ code: 0, stderr: '' });
+    // A timer, a round trip and the start of a process, on a machine that may be busy: one try of three must do it.
+    if (lateMs > LATE_MS_MAX)
+      throw new StallError(`the next one came ${Math.round(lateMs)} ms after the lease`);
+  }));
 
 test.concurrent('a lock that was taken away is told even by a command that ends by itself', async () => {
   const traces = makeTraces();

@@ -11,7 +11,7 @@ import { holdfast, type Ran } from './support/holdfast.ts';
 import { startSentinel } from './support/sentinel.ts';
 
 /** Half of them start at a time, on a machine that may have more to do. Who tries again and again never ends. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 15_000;
 
 const redis = useRedis();
 const locked = useRedis({ args: ['--requirepass', 'secret'] });
