@@ -5,6 +5,7 @@ import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { askAll } from '../support/raw-redis.ts';
 import { steady } from '../support/steady.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { LOCK, MUTEX, rejection, SUBJECTS, type Subject } from './acquire-support.ts';
 import { QuorumBench, timed, useQuorumBench, useServers } from './quorum-support.ts';
 
@@ -101,6 +102,7 @@ describe('a vote that is split', STEADY, () => {
     const attempts = (): readonly unknown[] =>
       (proxies[0] as FaultProxy).history.filter((args) => LOCK.acquires(args) && args.includes(name));
     expect(await rejection(locks.lock(name).acquire())).toBeInstanceOf(LockTimeoutError);
+    await waitFor(() => attempts().length >= 4, { what: 'the last of them to come by' });
     expect(attempts()).toHaveLength(4);
   });
 

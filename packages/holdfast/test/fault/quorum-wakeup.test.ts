@@ -109,4 +109,6 @@ test('a waiter listens on a server that was away when it began to wait', STEADY,
   // Found by its next attempt, a few seconds later at most.
   await listening(MUTEX, name, [4]);
   expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
+  // The one that has just started must be sent the script as a whole, which takes longer than a majority does.
+  await quorum.untilFree(MUTEX, name);
 });
