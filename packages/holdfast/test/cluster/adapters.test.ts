@@ -13,7 +13,8 @@ import { channelOf, useClusterGround } from './ground.ts';
 const ground = useClusterGround();
 const STEADY = steady();
 
-const LOST_MS = 400;
+/** Well below what a waiter sleeps that nobody wakes. */
+const PROMPT_MS = 2_000;
 
 async function listed(locks: Locks, prefix: string): Promise<string[]> {
   const names: string[] = [];
@@ -49,14 +50,13 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
       const waiting = other.lock(name).acquire();
       const how = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
       await ground.untilListening(channelOf(name), 1, how);
-      expect(await ground.listeners(channelOf(name), 'NUMSUB')).toBe(
-        pubsub === 'plain' || pubsub === 'both' ? 1 : 0,
-      );
+      // Asked for at once where it listens both ways, and confirmed one after the other.
+      await ground.untilListening(channelOf(name), pubsub === 'plain' || pubsub === 'both' ? 1 : 0, 'NUMSUB');
       expect(await locks.inspect(name)).toMatchObject({ waiters: 1 });
       const releasedMs = performance.now();
       await lease.release();
       const next = await waiting;
-      expect(performance.now() - releasedMs).toBeLessThan(LOST_MS);
+      expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
       expect(next.fence).toBeGreaterThan(lease.fence);
     },
   );
@@ -64,7 +64,7 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
   test('an owner is inspected, taken away from by force, and told by its next renewal', async () => {
     const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
     const name = `force:${flavour.name}`;
-    const lease = await locks.lock(name).acquire({ leaseMs: 600 });
+    const lease = await locks.lock(name).acquire({ leaseMs: 2_400 });
     const told = new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
     expect(await other.inspect(name)).toMatchObject({ kind: 'lock', holdCount: 1, fence: lease.fence });
     expect(await other.forceRelease(name)).toMatch(locks.session);
