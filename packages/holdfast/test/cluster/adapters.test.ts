@@ -15,6 +15,8 @@ const STEADY = steady();
 
 /** Well below what a waiter sleeps that nobody wakes. */
 const PROMPT_MS = 2_000;
+/** For sessions that have yet to reach the cluster: a first call that takes too long is refused at once. */
+const AMPLE = { callTimeoutMs: 10_000 };
 
 async function listed(locks: Locks, prefix: string): Promise<string[]> {
   const names: string[] = [];
@@ -24,7 +26,7 @@ async function listed(locks: Locks, prefix: string): Promise<string[]> {
 
 describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
   test('sixty names on a fresh cluster are locked, renewed and released, sixty of sixty', async () => {
-    const locks = await ground.locks({}, flavour);
+    const locks = await ground.locks(AMPLE, flavour);
     const names = Array.from({ length: 60 }, (_, i) => `${flavour.name}:${i}`);
     const primaries = await Promise.all(names.map((name) => ground.cluster.primaryOf(name)));
     expect(new Set(primaries).size).toBe(3);
@@ -98,7 +100,7 @@ test.each(CLUSTER_FLAVOURS.filter(({ hasKeyPrefix }) => hasKeyPrefix))(
   'a key prefix of $name is part of the key and its slot',
   async (flavour) => {
     const caller = await flavour.make(ground.cluster.ports, { keyPrefix: '{app}:' });
-    const locks = new Locks(caller.client);
+    const locks = new Locks(caller.client, AMPLE);
     const lease = await locks.lock('one').acquire();
     const primary = await ground.cluster.primaryOf('{app}:');
     expect(await command(primary, 'EXISTS', '{app}:one', 'redisson_lock_token:{app}:one')).toBe(2);
@@ -114,7 +116,7 @@ test.each(CLUSTER_FLAVOURS)('the credentials of $name are used for every node', 
     await command(node, 'ACL', 'SETUSER', 'ann', 'reset', 'on', '>secret', '~*', '&*', '+@all');
   }
   const caller = await flavour.make(ground.cluster.ports, login);
-  const locks = new Locks(caller.client);
+  const locks = new Locks(caller.client, AMPLE);
   const leases = await Promise.all(['a', 'b', 'c', 'd'].map((name) => locks.lock(name).acquire()));
   const lists = await Promise.all(ground.cluster.nodes.map((node) => command(node, 'CLIENT', 'LIST')));
   const ours = lists
