@@ -31,7 +31,9 @@ export async function waitFor<T>(
   const deadline = beganMs + limitMs;
   let last: unknown;
   let cause: unknown;
-  do {
+  for (;;) {
+    // Read before it is asked: who slept past the limit, with the whole machine, asks once more.
+    const isLast = performance.now() >= deadline;
     try {
       const answer = await condition();
       // Not narrowed by the compiler, which cannot tell a truthy T from any T.
@@ -41,9 +43,10 @@ export async function waitFor<T>(
     } catch (error) {
       cause = error;
     }
+    if (isLast) break;
     const waitedMs = performance.now() - beganMs;
     await sleep(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, waitedMs * POLL_SHARE)));
-  } while (performance.now() < deadline);
+  }
   const ending = cause === undefined ? `it was still ${String(last)}` : `it threw ${String(cause)}`;
   throw new Error(`waited ${limitMs} ms for ${what}, and ${ending}`, { cause });
 }
