@@ -8,11 +8,8 @@ const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
 
 const ALL = 'packages/*/test/**/*.test.ts';
 
-/**
- * Files that leave nothing behind in their process, so that the next one can have it. A new process for each costs half
- * a second of a core, most of it for loading the clients again.
- */
-const SHARING = ['clients', 'fault', 'lua', 'lua-toolchain', 'testing', 'types', 'unit'].map(
+/** Folders whose files wait far more than they work. The others bring crowds of processes and whole builds. */
+const WAITING = ['clients', 'fault', 'lua', 'lua-toolchain', 'testing', 'types', 'unit'].map(
   (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
 );
 
@@ -29,10 +26,10 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'own process',
+          name: 'working',
           include: [ALL],
-          exclude: SHARING,
-          // Crowds of processes and whole builds: with more of them at a time two cores starve them.
+          exclude: WAITING,
+          // With more of them at a time two cores starve them.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
@@ -40,15 +37,16 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'shared process',
-          include: SHARING,
-          isolate: false,
-          // They wait far more than they work.
+          name: 'waiting',
+          include: WAITING,
           maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },
     ],
+    // A file leaves nothing behind in its process, so the next one can have it. A new process for each costs half a
+    // second of a core, most of it for loading the clients again.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -22,6 +22,9 @@ function contestant(locks: Locks, kind: Kind): Contestant {
 
 function entrant(client: Entrant['client'], kind: Kind, options: LocksOptions = {}): Entrant {
   const isStrict = options.handovers === 0;
+  // holdfast makes connections of its own from the settings of the client it is given: that one need not connect.
+  const clientFor = async (port: number) =>
+    client === 'ioredis' ? ioredis(port, { lazyConnect: true }) : nodeRedis(port);
   return {
     id: `holdfast-${kind}-${client}${isStrict ? '-strict' : ''}`,
     name: `holdfast ${kind} on ${client}`,
@@ -31,15 +34,11 @@ function entrant(client: Entrant['client'], kind: Kind, options: LocksOptions = 
     isTuned: false,
     canKeep: true,
     sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, ssubscribe: 1, sunsubscribe: 1 },
-    // holdfast makes connections of its own from the settings of the client it is given: that one need not connect.
-    open: async (port) => {
-      const redis = client === 'ioredis' ? ioredis(port, { lazyConnect: true }) : await nodeRedis(port);
-      return contestant(new Locks(redis, options), kind);
-    },
-    ...(client === 'ioredis' && !isStrict
+    open: async (port) => contestant(new Locks(await clientFor(port), options), kind),
+    ...(!isStrict
       ? {
           openQuorum: async (ports) => {
-            const clients = ports.map((port) => ioredis(port, { lazyConnect: true }));
+            const clients = await Promise.all(ports.map(clientFor));
             // The servers of a benchmark are seconds old; the guard against restarts would keep them from voting.
             return contestant(new Locks(clients, { ...options, restartGuardMs: 0 }), kind);
           },

@@ -3,19 +3,46 @@
  * decides. Nothing is checked and nothing cleaned up, so this is the least a quorum can cost.
  */
 import { randomBytes } from 'node:crypto';
-import { Redis } from 'ioredis';
 import { type Contestant, LEASE_MS } from '../contestant.ts';
 import { COMPARE_AND_DELETE } from './compare-and-delete.ts';
 
+/** One of the servers, through a client. */
+interface Member {
+  set(key: string, token: string): Promise<boolean>;
+  delete(key: string, token: string): Promise<boolean>;
+  close(): void;
+}
+
 /** A server that is down must answer with an error at once, or its commands would pile up here. */
-function connect(port: number): Redis {
+async function joinIoredis(port: number): Promise<Member> {
+  const { Redis } = await import('ioredis');
   const redis = new Redis(port, '127.0.0.1', {
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
   });
   redis.on('error', () => {});
-  return redis;
+  await redis.connect();
+  const sha = String(await redis.script('LOAD', COMPARE_AND_DELETE));
+  return {
+    set: async (key, token) => (await redis.set(key, token, 'PX', LEASE_MS, 'NX')) === 'OK',
+    delete: async (key, token) => (await redis.evalsha(sha, 1, key, token)) === 1,
+    close: () => redis.disconnect(),
+  };
+}
+
+async function joinNodeRedis(port: number): Promise<Member> {
+  const { createClient } = await import('redis');
+  const socket = { host: '127.0.0.1', port };
+  const redis = createClient({ socket, disableOfflineQueue: true }).on('error', () => {});
+  await redis.connect();
+  const sha = await redis.scriptLoad(COMPARE_AND_DELETE);
+  const options = { condition: 'NX', expiration: { type: 'PX', value: LEASE_MS } } as const;
+  return {
+    set: async (key, token) => (await redis.set(key, token, options)) === 'OK',
+    delete: async (key, token) => (await redis.evalSha(sha, { keys: [key], arguments: [token] })) === 1,
+    close: () => redis.destroy(),
+  };
 }
 
 /** Resolves with the `needed`th good answer, rejects when so many can no longer come. */
@@ -35,28 +62,28 @@ function majority(answers: readonly Promise<boolean>[], needed: number): Promise
   });
 }
 
-export async function openRawQuorum(ports: readonly number[]): Promise<Contestant> {
-  const clients = ports.map(connect);
-  await Promise.all(clients.map((client) => client.connect()));
-  const [sha = ''] = await Promise.all(
-    clients.map(async (client) => String(await client.script('LOAD', COMPARE_AND_DELETE))),
-  );
-  const needed = Math.floor(clients.length / 2) + 1;
+async function open(members: readonly Member[]): Promise<Contestant> {
+  const needed = Math.floor(members.length / 2) + 1;
   return {
     async take(key) {
       const token = randomBytes(16).toString('hex');
-      await majority(
-        clients.map(async (client) => (await client.set(key, token, 'PX', LEASE_MS, 'NX')) === 'OK'),
-        needed,
-      );
-      return () =>
-        majority(
-          clients.map(async (client) => (await client.evalsha(sha, 1, key, token)) === 1),
-          needed,
-        );
+      const votes = members.map((member) => member.set(key, token));
+      await majority(votes, needed);
+      return () => {
+        const releases = members.map((member) => member.delete(key, token));
+        return majority(releases, needed);
+      };
     },
     async close() {
-      for (const client of clients) client.disconnect();
+      for (const member of members) member.close();
     },
   };
+}
+
+export async function openIoredisQuorum(ports: readonly number[]): Promise<Contestant> {
+  return open(await Promise.all(ports.map(joinIoredis)));
+}
+
+export async function openNodeRedisQuorum(ports: readonly number[]): Promise<Contestant> {
+  return open(await Promise.all(ports.map(joinNodeRedis)));
 }

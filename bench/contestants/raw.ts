@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Contestant, type Entrant, LEASE_MS } from '../contestant.ts';
 import { COMPARE_AND_DELETE } from './compare-and-delete.ts';
 import { ioredis, nodeRedis } from './connection.ts';
-import { openRawQuorum } from './raw-quorum.ts';
+import { openIoredisQuorum, openNodeRedisQuorum } from './raw-quorum.ts';
 
 const SENDS = { set: 1, evalsha: 1, eval: 1 };
 
@@ -61,7 +61,7 @@ export const rawIoredis: Entrant = {
   canKeep: false,
   sends: SENDS,
   open: openIoredis,
-  openQuorum: openRawQuorum,
+  openQuorum: openIoredisQuorum,
   quorumPhases: 1,
 };
 
@@ -75,4 +75,6 @@ export const rawNodeRedis: Entrant = {
   canKeep: false,
   sends: SENDS,
   open: openNodeRedis,
+  openQuorum: openNodeRedisQuorum,
+  quorumPhases: 1,
 };

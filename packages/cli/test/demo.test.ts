@@ -7,23 +7,55 @@ import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { RoundResult } from '../src/demo/round.ts';
 import { CODE } from '../src/demo/summary.ts';
+import { EXIT } from '../src/exit-codes.ts';
 import { ROOT } from './support/built-cli.ts';
-import { holdfast, start } from './support/holdfast.ts';
+import { holdfast, type Ran, start } from './support/holdfast.ts';
 import { childrenOf, isRunning } from './support/job.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
 
-const LIMIT_MS = 60_000;
-const SMALL = ['--stock', '200', '--buyers', '20', '--instances', '2'];
+const LIMIT_MS = 180_000;
+/** A round that takes long on a busy machine is not cut short. */
+const SMALL = ['--buyers', '20', '--instances', '2', '--seconds', '100'];
+
+/** Past the end of a lease, and before a waiter would come back that does not know when that is. */
+const LATE_MS_MAX = 1_600;
+const TRIES_MAX = 3;
 
 const redis = useRedis();
 useLeakCheck(redis);
 
+interface Played {
+  readonly rounds: readonly RoundResult[];
+  readonly leaseMs: number;
+}
+
+/**
+ * The last round freezes a shop in the tenth of a second that its sale takes. On a machine that stalls just then the
+ * sale is over before: nobody held the lock, so nobody was kept waiting, and there is no late write. Then it is played
+ * again.
+ */
+async function playWhole(): Promise<Ran> {
+  for (let tries = 1; ; tries += 1) {
+    const ran = await holdfast(['demo', ...SMALL, '--stock', '200', '--redis', redis.url, '--json']);
+    if (tries === TRIES_MAX || !isFrozenTooLate(ran)) return ran;
+    console.info(`played again, because the freeze came too late: ${ran.stdout}${ran.stderr}`);
+  }
+}
+
+function isFrozenTooLate({ code, stdout, stderr }: Ran): boolean {
+  if (/waited in vain for shop \d+ to hold the lock/.test(stderr)) return true;
+  if (code !== EXIT.nothing) return false;
+  const { rounds, leaseMs } = readAs<Played>('demo', stdout);
+  const { isExact = false, refusedWrites, pausedMs } = rounds[3] ?? {};
+  return isExact && refusedWrites === 0 && (pausedMs ?? 0) < leaseMs / 2;
+}
+
 describe('the demo', { timeout: LIMIT_MS }, () => {
   test('on a real server shows every round as promised, and leaves nothing', async () => {
-    const { code, stdout, stderr } = await holdfast(['demo', ...SMALL, '--redis', redis.url, '--json']);
+    const { code, stdout, stderr } = await playWhole();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const { rounds, leaseMs } = readAs<{ rounds: RoundResult[]; leaseMs: number }>('demo', stdout);
+    const { rounds, leaseMs } = readAs<Played>('demo', stdout);
     const [without, locked, killed, frozen] = rounds as [RoundResult, RoundResult, RoundResult, RoundResult];
     expect(without).toMatchObject({ round: 'without', stock: 200, isExact: false, handovers: null });
     expect(without.lostUpdates).toBeGreaterThan(0);
@@ -42,26 +74,17 @@ describe('the demo', { timeout: LIMIT_MS }, () => {
     // Renewed a moment ago at best, a third of a lease ago at worst; then the next owner's wake-up.
     for (const { pausedMs } of [killed, frozen]) {
       expect(pausedMs).toBeGreaterThan(leaseMs / 2);
-      expect(pausedMs).toBeLessThan(leaseMs + 1_000);
+      expect(pausedMs).toBeLessThan(leaseMs + LATE_MS_MAX);
     }
   });
 
   test('without a Redis, on a terminal, shows what goes on and explains it', async () => {
-    const terminal = openTerminal([
-      'demo',
-      '--stock',
-      '500',
-      '--buyers',
-      '20',
-      '--instances',
-      '2',
-      '--no-chaos',
-    ]);
+    const terminal = openTerminal(['demo', ...SMALL, '--stock', '800', '--no-chaos']);
     await terminal.shows('on a Redis of its own', LIMIT_MS);
-    await terminal.shows(/[█░]{24} [\d,]+ of 500 sold.*a second, shop \d holds it, \d+ handovers/, LIMIT_MS);
+    await terminal.shows(/[█░]{24} [\d,]+ of 800 sold.*a second, shop \d holds it, \d+ handovers/, LIMIT_MS);
     expect(await terminal.ended).toBe(0);
     expect(terminal.text).toMatch(/Round 1: no lock[\s\S]*(oversold by [\d,]+|not exact): /);
-    expect(terminal.text).toMatch(/Round 2: with the lock[\s\S]*exact: 500 of 500 sold in [\d.]+ s, 0 left/);
+    expect(terminal.text).toMatch(/Round 2: with the lock[\s\S]*exact: 800 of 800 sold in [\d.]+ s, 0 left/);
     expect(terminal.text).not.toContain('Round 3');
     for (const line of CODE) expect(terminal.text).toContain(line);
   });

@@ -9,7 +9,19 @@ import { environmentFor } from './support/holdfast.ts';
 
 /** npm has to fetch everything, and on a busy machine it takes its time. */
 const LIMIT_MS = 300_000;
-const DEMO = ['run', 'demo', '--silent', '--', '--stock', '100', '--buyers', '10', '--no-chaos'];
+const DEMO = [
+  'run',
+  'demo',
+  '--silent',
+  '--',
+  '--stock',
+  '100',
+  '--buyers',
+  '10',
+  '--seconds',
+  '60',
+  '--no-chaos',
+];
 
 let clone = '';
 let tools = '';

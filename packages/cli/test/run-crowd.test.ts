@@ -6,7 +6,7 @@ import { start } from './support/holdfast.ts';
 import { useTraces } from './support/job.ts';
 
 const PROCESSES = 20;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 const redis = useRedis();
 useLeakCheck(redis);

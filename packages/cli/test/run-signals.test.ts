@@ -54,7 +54,7 @@ describe('a signal', () => {
     expect(await running.ended).toMatchObject({ code: 137, stderr: '' });
     const tookMs = performance.now() - toldMs;
     expect(tookMs).toBeGreaterThan(390);
-    expect(tookMs).toBeLessThan(3_000);
+    expect(tookMs).toBeLessThan(4_000);
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
@@ -68,7 +68,13 @@ describe('a signal', () => {
 
 describe('on a terminal', () => {
   test('the command reads what is typed, and Ctrl-C reaches it', async () => {
-    const script = 'read -r word; echo "got $word"; sleep 60';
+    // A signal between the echo and the next program could be lost on that program, so the shell listens itself.
+    const script = `
+      trap 'trap - INT; kill -INT $$' INT
+      read -r word
+      echo "got $word"
+      while :; do sleep 0.05; done
+    `;
     const terminal = openTerminal(['run', '--redis', redis.url, 'job', '--', 'sh', '-c', script]);
     terminal.type('hello\r');
     await terminal.shows('got hello');

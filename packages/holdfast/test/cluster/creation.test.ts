@@ -44,4 +44,4 @@ test('slots that nobody had when the service started are found once somebody has
     await locks.close();
     cluster.disconnect();
   }
-}, 30_000);
+}, 60_000);

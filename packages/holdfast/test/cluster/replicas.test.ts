@@ -7,7 +7,13 @@ import { CLUSTER_FLAVOURS } from './callers.ts';
 import { useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
-const REPLICAS = { min: 1, timeoutMs: 300 };
+/** A replica that is well may stand still for a while, with the whole machine. */
+const REPLICAS = { min: 1, timeoutMs: 4_000 };
+/** Enough to see that it has nothing, and for nothing else. */
+const HASTY = { min: 1, timeoutMs: 300 };
+const CALL_TIMEOUT_MS = 10_000;
+/** A failover and the time until everybody has heard of it. */
+const LONG = { timeout: 60_000 };
 /** Three names, one of each shard. */
 const NAMES = ['a', 'b', 'c'];
 
@@ -23,7 +29,7 @@ async function isFree(name: string): Promise<boolean> {
 
 describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
   test('names of every shard are granted, kept and released', async () => {
-    const locks = await ground.locks({ replicas: REPLICAS }, flavour);
+    const locks = await ground.locks({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS }, flavour);
     for (const kind of ['lock', 'mutex'] as const) {
       const leases = await Promise.all(NAMES.map((name) => locks[kind](`${kind}:${name}`).acquire()));
       await Promise.all(leases.map((lease) => lease.extend(20_000)));
@@ -36,14 +42,19 @@ const NEWEST = CLUSTER_FLAVOURS.filter(({ name }) => name.endsWith(' 6'));
 
 describe.each(NEWEST)('$name', (flavour) => {
   test('a shard whose replica does not answer grants nothing and keeps nothing, and the others go on', async () => {
-    const locks = await ground.locks({ replicas: REPLICAS }, flavour);
+    const [locks, hasty] = await Promise.all([
+      ground.locks({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS }, flavour),
+      ground.locks({ replicas: HASTY }, flavour),
+    ]);
     const primary = await ground.cluster.primaryOf('a');
     const replica = await ground.cluster.replicaOf(primary);
     const other = NAMES.find((name) => name !== 'a') ?? '';
     expect(await ground.cluster.primaryOf(other)).not.toBe(primary);
     await (await locks.lock('a').acquire()).release();
+    // Connected, too: what is refused below is refused for the replica alone.
+    await waitFor(async () => (await hasty.lock('a').acquire()).release(), { limitMs: 15_000 });
     replica.freeze();
-    const refused = await locks
+    const refused = await hasty
       .lock('a')
       .tryAcquire()
       .catch((error: unknown) => error);
@@ -53,32 +64,36 @@ describe.each(NEWEST)('$name', (flavour) => {
     await (await locks.lock(other).acquire()).release();
   });
 
-  test('a lock that was granted is still held after its primary was killed and the replica has taken over', async () => {
-    const [locks, rival] = await Promise.all([
-      ground.locks({ replicas: REPLICAS, leaseMs: 20_000 }, flavour),
-      ground.locks({}, flavour),
-    ]);
-    const name = `acknowledged:${flavour.name}`;
-    const lease = await locks.lock(name).acquire();
-    const primary = await ground.cluster.primaryOf(name);
-    await primary.kill();
-    const taken = await waitFor(
-      async () => {
-        const now = await ground.cluster.primaryOf(name);
-        return now === primary ? null : now;
-      },
-      { limitMs: 15_000, what: 'another primary' },
-    );
-    expect(await command(taken, 'EXISTS', name)).toBe(1);
-    const attempt = async (): Promise<{ lease: unknown } | null> => {
-      try {
-        return { lease: await rival.lock(name).tryAcquire() };
-      } catch {
-        return null;
-      }
-    };
-    const answer = await waitFor(attempt, { limitMs: 15_000, what: 'an answer of the new primary' });
-    expect(answer.lease).toBeNull();
-    expect(lease.isHeld).toBe(true);
-  });
+  test(
+    'a lock that was granted is still held after its primary was killed and the replica has taken over',
+    LONG,
+    async () => {
+      const [locks, rival] = await Promise.all([
+        ground.locks({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS, leaseMs: 20_000 }, flavour),
+        ground.locks({}, flavour),
+      ]);
+      const name = `acknowledged:${flavour.name}`;
+      const lease = await locks.lock(name).acquire();
+      const primary = await ground.cluster.primaryOf(name);
+      await primary.kill();
+      const taken = await waitFor(
+        async () => {
+          const now = await ground.cluster.primaryOf(name);
+          return now === primary ? null : now;
+        },
+        { limitMs: 15_000, what: 'another primary' },
+      );
+      expect(await command(taken, 'EXISTS', name)).toBe(1);
+      const attempt = async (): Promise<{ lease: unknown } | null> => {
+        try {
+          return { lease: await rival.lock(name).tryAcquire() };
+        } catch {
+          return null;
+        }
+      };
+      const answer = await waitFor(attempt, { limitMs: 15_000, what: 'an answer of the new primary' });
+      expect(answer.lease).toBeNull();
+      expect(lease.isHeld).toBe(true);
+    },
+  );
 });

@@ -68,7 +68,7 @@ test('the nodes are reached by the addresses that the map of the client gives th
 
 test('an acquire that is stuck before a node which loses the slot meanwhile grants nothing anywhere', async () => {
   const name = await nameAwayFromFirst('overtaken');
-  const locks = locksBehindProxies({ callTimeoutMs: 400 });
+  const locks = locksBehindProxies({ callTimeoutMs: 1_000 });
   await locks.lock(name).using(() => {});
   const migration = await SlotMigration.of(ground.cluster, slotOf(name));
   const proxy = proxyOf(migration.from);
@@ -80,7 +80,7 @@ test('an acquire that is stuck before a node which loses the slot meanwhile gran
   proxy.thaw();
   // The release that follows it goes the same way, is sent on to the new node, and finds nothing there.
   await waitFor(() => proxy.history.filter(isAcquire).length >= 2, { what: 'the stuck acquire to arrive' });
-  const lease = await locks.lock(name).acquire({ waitMs: 5_000 });
+  const lease = await locks.lock(name).acquire({ waitMs: 10_000 });
   expect(await command(migration.to, 'HLEN', name)).toBe(1);
   expect(await lease.release()).toBe(true);
   expect(await command(migration.to, 'EXISTS', name)).toBe(0);
@@ -88,7 +88,7 @@ test('an acquire that is stuck before a node which loses the slot meanwhile gran
 
 test('an acquire that arrives long after it was given up is refused by the clock of that very node', async () => {
   const name = await nameAwayFromFirst('late');
-  const locks = locksBehindProxies({ callTimeoutMs: 300 });
+  const locks = locksBehindProxies({ callTimeoutMs: 1_000 });
   // The clock of this node is learnt here, and no other node's.
   await locks.lock(name).using(() => {});
   const primary = await ground.cluster.primaryOf(name);
@@ -98,7 +98,7 @@ test('an acquire that arrives long after it was given up is refused by the clock
     code: 'ELOCKUNKNOWN',
   });
   const counts = await commandCounts(primary);
-  const endMs = performance.now() + 400;
+  const endMs = performance.now() + 200;
   await waitFor(() => performance.now() > endMs);
   proxy.thaw();
   // Its release comes right behind it, so what tells is whether anything was written before that.

@@ -8,6 +8,9 @@ import { makeGuardedFolder } from '../support/reaper.ts';
 import { command, RedisCluster, type SecurePorts, securePorts } from '../support/redis-cluster.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 
+/** A first call that takes too long is refused at once, and a handshake of TLS takes long on a busy machine. */
+const AMPLE = { callTimeoutMs: 10_000 };
+
 let cluster: RedisCluster;
 let secure: SecurePorts;
 
@@ -56,7 +59,7 @@ async function portsOfOurs(node: RedisServer): Promise<number[]> {
 describe.each(CALLERS)('$name', ({ name, make }) => {
   test('locks on every shard, is woken, renews and releases, by TLS alone', async () => {
     const callers = [await make(), await make()];
-    const [first, second] = callers.map(({ client }) => new Locks(client)) as [Locks, Locks];
+    const [first, second] = callers.map(({ client }) => new Locks(client, AMPLE)) as [Locks, Locks];
     try {
       const names = Array.from({ length: 12 }, (_, i) => `${name}:${i}`);
       const leases = await Promise.all(names.map((each) => first.lock(each).acquire()));

@@ -55,7 +55,7 @@ export function adminContract(test: ContractTest): void {
       expect(found.fence).toBeGreaterThanOrEqual(lease.fence);
       // Two callers of one session wait over one connection.
       const waits = [other, other, third].map((session) =>
-        failureOf(session.lock(name).acquire({ waitMs: PROMPT_MS })),
+        failureOf(session.lock(name).acquire({ waitMs: LONG_MS })),
       );
       await bench.untilWaiting(LOCK, name, 2);
       expect(await locks.inspect(name)).toMatchObject({ waiters: 2 });
@@ -68,7 +68,7 @@ export function adminContract(test: ContractTest): void {
       const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
       const name = bench.name();
       await locks.mutex(name).acquire({ leaseMs: LONG_MS });
-      const waiting = failureOf(other.mutex(name).acquire({ waitMs: PROMPT_MS }));
+      const waiting = failureOf(other.mutex(name).acquire({ waitMs: LONG_MS }));
       await bench.untilWaiting(MUTEX, name);
       const owner = await MUTEX.owner(bench.redis, bench.key(name));
       const found = await locks.inspect(name);

@@ -113,7 +113,7 @@ export function closeContract(test: ContractTest): void {
         await locks.close();
         expect(await acquiring).toBeInstanceOf(LockClosedError);
         await during(PROMPT_MS / 10, () => {});
-        await bench.untilFree(name, PROMPT_MS);
+        await bench.untilFree(name, LONG_MS / 3);
       });
 
       test('a release that crosses the close is done', async ({ bench }) => {

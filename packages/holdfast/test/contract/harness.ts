@@ -129,12 +129,14 @@ class Stage implements Ground {
     this.#benches += 1;
     const bench = new Bench(this, `t${this.#benches}`);
     try {
-      await rule({ bench });
-    } finally {
-      await bench.clear();
+      await rule({ bench }).finally(() => bench.clear());
+      // Not after a failure: a rule that failed half-way leaves much behind, and has told its reason.
+      await bench.expectNoLeaks();
+    } catch (error) {
+      // What it left would be held against the whole row, although the rule may be tried again.
+      await bench.sweep();
+      throw error;
     }
-    // Not after a failure: a rule that failed half-way leaves much behind, and has told its reason.
-    await bench.expectNoLeaks();
   }
 
   /** Nothing but the caller's database and prefix is touched, and no connection of ours stays. */

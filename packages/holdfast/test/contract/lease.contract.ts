@@ -165,7 +165,7 @@ function lossContract(test: ContractTest, kind: Kind): void {
     test('callers that wait behind a lost lease go on', async ({ bench }) => {
       const locks = await bench.locks();
       const name = bench.name();
-      const lease = await kind.of(locks, name).acquire({ leaseMs: 600 });
+      const lease = await kind.of(locks, name).acquire({ leaseMs: LOSS_LEASE_MS });
       const waiting = kind.of(locks, name).acquire({ leaseMs: LONG_MS });
       await bench.redis.del(bench.key(name));
       expect((await waiting).isHeld).toBe(true);
@@ -178,7 +178,7 @@ function lossContract(test: ContractTest, kind: Kind): void {
     test('a listener of a loss runs in nobody else’s call chain', async ({ bench }) => {
       const locks = await bench.locks();
       const name = bench.name('held');
-      const lost = await kind.of(locks, bench.name('lost')).acquire({ leaseMs: 700, renew: false });
+      const lost = await kind.of(locks, bench.name('lost')).acquire({ leaseMs: 2_000, renew: false });
       const entered = new Promise<unknown>((resolve) => {
         // In the chain of the owner below this would be a re-entry: a second owner beside it.
         lost.signal.addEventListener('abort', () => resolve(kind.of(locks, name).tryAcquire()));

@@ -61,9 +61,9 @@ export function upheavalContract(test: ContractTest): void {
       const locks = await bench.locks();
       for (const kind of KINDS) {
         const name = bench.name(kind.name);
-        const lease = await kind.of(locks, name).acquire({ leaseMs: 600 });
+        const lease = await kind.of(locks, name).acquire({ leaseMs: 5_000 });
         await bench.redis.script('FLUSH');
-        await lease.extend(5_000);
+        await lease.extend(10_000);
         await bench.redis.script('FLUSH');
         expect(await lease.release()).toBe(true);
         await bench.redis.script('FLUSH');

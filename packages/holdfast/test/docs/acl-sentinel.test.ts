@@ -41,7 +41,8 @@ async function sessionWith(client: keyof typeof CLIENTS, rights: readonly string
   const reply = await ask(sentinel.port, ['ACL', 'SETUSER', 'app', 'reset', 'on', '>pass', ...rights]);
   expect(reply).toBe('OK');
   await ask(sentinel.port, ['ACL', 'LOG', 'RESET']);
-  const locks = new Locks(CLIENTS[client].make('app'));
+  // What is said must be the sentinel's word, also where the machine is slow to bring it.
+  const locks = new Locks(CLIENTS[client].make('app'), { callTimeoutMs: 5_000 });
   onTestFinished(() => locks.close());
   return locks;
 }

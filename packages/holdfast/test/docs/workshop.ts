@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { guardProcess, makeGuardedFolder } from '../support/reaper.ts';
 import { ROOT } from './pages.ts';
 
-const COMPILE_LIMIT_MS = 60_000;
-const RUN_LIMIT_MS = 30_000;
+const COMPILE_LIMIT_MS = 110_000;
+const RUN_LIMIT_MS = 60_000;
 const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
 
 export interface Ran {

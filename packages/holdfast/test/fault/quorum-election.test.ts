@@ -15,19 +15,25 @@ const STEADY = steady();
 
 const DELAY_MS = 300;
 
+/** Of a server that is to be waited for in vain: far longer than the machine stalls. */
+const PATIENCE_MS = 5_000;
+const SOON_MS = 3_500;
+
 describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
   test('is asked for on all servers at once', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, {}, proxies);
-    for (const proxy of proxies) proxy.delay(DELAY_MS / 2);
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: PATIENCE_MS }, proxies);
+    const delayMs = 2 * DELAY_MS;
+    for (const proxy of proxies) proxy.delay(delayMs / 2);
     const name = quorum.name();
     const [lease, tookMs] = await timed(() => subject.of(locks, name).acquire());
     const rounds = subject === LOCK ? 2 : 1;
     // One after the other would be five times that.
-    expect(tookMs).toBeGreaterThanOrEqual(rounds * DELAY_MS - 10);
-    expect(tookMs).toBeLessThan((rounds + 1.5) * DELAY_MS);
+    expect(tookMs).toBeGreaterThanOrEqual(rounds * delayMs - 10);
+    expect(tookMs).toBeLessThan((rounds + 1.5) * delayMs);
+    for (const proxy of proxies) proxy.delay(0);
+    await quorum.untilAll(subject, name);
     for (const proxy of proxies) {
-      proxy.delay(0);
       expect(proxy.history.filter(subject.acquires).filter((args) => args.includes(name))).toHaveLength(1);
     }
     const votes = await quorum.votes(subject, name);
@@ -37,26 +43,28 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
 
   test('does not wait for stragglers once a majority has granted it', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 10 * DELAY_MS }, proxies);
-    for (const proxy of proxies.slice(0, 2)) proxy.delay(4 * DELAY_MS);
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: PATIENCE_MS }, proxies);
+    for (const proxy of proxies.slice(0, 2)) proxy.freeze();
     const [lease, tookMs] = await timed(() => subject.of(locks, quorum.name()).acquire());
-    expect(tookMs).toBeLessThan(2 * DELAY_MS);
+    expect(tookMs).toBeLessThan(SOON_MS);
     expect(lease.isHeld).toBe(true);
-    await waitFor(async () => (await quorum.voters(subject, lease.name)).length === 5);
-    for (const proxy of proxies) proxy.delay(0);
+    for (const proxy of proxies.slice(0, 2)) proxy.thaw();
+    await quorum.untilAll(subject, lease.name);
     expect(await lease.release()).toBe(true);
     await quorum.untilFree(subject, lease.name);
   });
 
   test('is refused as soon as a majority has refused it, and the votes it had are given back', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 10 * DELAY_MS }, proxies);
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: PATIENCE_MS }, proxies);
     const name = `foreign ${quorum.name()}`;
     await quorum.take(subject, name, [1, 2, 3]);
-    (proxies[0] as (typeof proxies)[0]).delay(4 * DELAY_MS);
+    const straggler = proxies[0] as (typeof proxies)[0];
+    straggler.freeze();
     const [lease, tookMs] = await timed(() => subject.of(locks, name).tryAcquire());
     expect(lease).toBeNull();
-    expect(tookMs).toBeLessThan(2 * DELAY_MS);
+    expect(tookMs).toBeLessThan(SOON_MS);
+    straggler.thaw();
     await waitFor(async () => {
       const votes = await quorum.votes(subject, name);
       expect(votes).toEqual([null, FOREIGN_OWNER, FOREIGN_OWNER, FOREIGN_OWNER, null]);
@@ -66,12 +74,12 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
 
   test('that is granted too late by a server is released there when its answer comes', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: DELAY_MS }, proxies);
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 2_000 }, proxies);
     const name = `foreign ${quorum.name()}`;
     await quorum.take(subject, name, [2, 3, 4]);
     // Its request arrives in time, and its answer when nobody waits for it any more.
     const proxy = proxies[0] as (typeof proxies)[0];
-    const late = proxy.delayReply((args) => subject.acquires(args) && args.includes(name), 2 * DELAY_MS);
+    const late = proxy.delayReply((args) => subject.acquires(args) && args.includes(name), 4_000);
     expect(await subject.of(locks, name).tryAcquire()).toBeNull();
     await late;
     await waitFor(async () => (await quorum.voters(subject, name)).join() === '2,3,4');
@@ -103,7 +111,7 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
 
   test('has the validity that was left when it was won', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, {}, proxies);
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: PATIENCE_MS }, proxies);
     for (const proxy of proxies) proxy.delay(DELAY_MS);
     const lease = await subject.of(locks, quorum.name()).acquire({ leaseMs: 10_000 });
     const rounds = subject === LOCK ? 2 : 1;
@@ -122,7 +130,8 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
     for (const waitMs of [1_000, 600]) {
       const [error, tookMs] = await timed(() => rejection(subject.of(locks, name).acquire({ waitMs })));
       expect(error).toBeInstanceOf(LockUnavailableError);
-      expect(tookMs).toBeLessThan(waitMs + DELAY_MS + 100);
+      // Rather than for as long as a call may take.
+      expect(tookMs).toBeLessThan(waitMs + DELAY_MS + 1_500);
     }
     await quorum.untilFree(subject, name);
   });
@@ -133,7 +142,7 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
     const name = quorum.name();
     const [error, tookMs] = await timed(() => rejection(subject.of(locks, name).acquire({ waitMs: 800 })));
     expect(error).toBeInstanceOf(LockUnavailableError);
-    expect(tookMs).toBeLessThan(800 + DELAY_MS + 100);
+    expect(tookMs).toBeLessThan(800 + DELAY_MS + 1_500);
     await quorum.untilFree(subject, name);
   });
 });
@@ -161,8 +170,9 @@ describe('what stands in the way', STEADY, () => {
   test('is sat out once the servers have answered, whoever was there at the first call', async () => {
     const majority = [0, 1, 2].map((i) => quorum.server(i));
     await Promise.all(majority.map((server) => server.kill()));
-    const locks = quorum.session({ outageMs: 5_000 });
-    const mutex = locks.mutex(quorum.name());
+    const locks = quorum.session({ outageMs: 20_000 });
+    const name = quorum.name();
+    const mutex = locks.mutex(name);
     // Nobody has ever answered: a wrong address, more often than not.
     expect(await rejection(mutex.acquire())).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
     await Promise.all(majority.map((server) => server.restart()));
@@ -176,5 +186,7 @@ describe('what stands in the way', STEADY, () => {
     expect(told).toBe('sits');
     await Promise.all(majority.map((server) => server.restart()));
     expect(await (await waiting).release()).toBe(true);
+    // Those that have just started must be sent the script as a whole, which takes longer than a majority does.
+    await quorum.untilFree(MUTEX, name);
   });
 });

@@ -12,8 +12,12 @@ const quorum = useQuorumBench(servers);
 const STEADY = steady();
 
 /** Far above what a healthy server takes, far below what a test may take. */
-const DEADLINE_MS = 400;
+const DEADLINE_MS = 2_000;
 const ROUNDS = 10;
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
 
 describe('of five servers', STEADY, () => {
   test('one that freezes costs no more than one deadline, and nothing after', async () => {
@@ -37,11 +41,13 @@ describe('of five servers', STEADY, () => {
     const locks = quorum.session();
     const mutex = locks.mutex(quorum.name());
     await (await mutex.acquire()).release();
-    const [, tookMs] = await timed(async () => {
-      for (let i = 0; i < ROUNDS; i += 1) await (await mutex.acquire()).release();
-    });
-    // A moment for each of them would be ten times that.
-    expect(tookMs).toBeLessThan(ROUNDS * 25);
+    const times: number[] = [];
+    for (let i = 0; i < ROUNDS; i += 1) {
+      const [, tookMs] = await timed(async () => (await mutex.acquire()).release());
+      times.push(tookMs);
+    }
+    // A moment, if it were for each of them, would be that at least.
+    expect(median(times)).toBeLessThan(50);
   });
 
   test('two that are killed are not missed', async () => {
@@ -70,27 +76,27 @@ describe('of five servers', STEADY, () => {
   });
 
   test('one that hangs does not hold up a look at a lock', async () => {
-    const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 100, callTimeoutMs: 2_000 });
+    const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 100, callTimeoutMs: 4_000 });
     const name = quorum.name();
     quorum.server(4).freeze();
     await using _lease = await locks.mutex(name).acquire();
     await waitFor(async () => {
       const [found, tookMs] = await timed(() => locks.inspect(name));
       expect(found).toMatchObject({ kind: 'mutex' });
-      return tookMs < 500;
+      return tookMs < 1_500;
     });
     const [, tookMs] = await timed(() => locks.inspect(name));
-    expect(tookMs).toBeLessThan(1_000);
+    expect(tookMs).toBeLessThan(2_500);
   });
 
   test('none is given up because this process itself stood still', async () => {
-    const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 50 });
+    const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 200 });
     const name = quorum.name();
     for (let i = 0; i < 3; i += 1) {
       const trying = locks.mutex(name).tryAcquire();
       // The requests are out, and their answers come while nobody can read them.
       for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
-      const untilMs = performance.now() + 200;
+      const untilMs = performance.now() + 400;
       while (performance.now() < untilMs);
       expect(await (await trying)?.release()).toBe(true);
     }

@@ -63,7 +63,8 @@ describe('a quorum', () => {
     });
     expect(error.message).toContain(`${quorum.server(0).port}`);
     expect(error.message).toContain(`${proxy.port}`);
-    expect(await quorum.voters(LOCK, name)).toEqual([]);
+    // A vote that came late is given back when it has come.
+    await quorum.untilFree(LOCK, name);
   });
 
   test('of clients with different prefixes, or over their own connections, is refused', () => {
@@ -90,7 +91,7 @@ describe('a quorum', () => {
 
 describe('a majority that cannot decide', () => {
   test('is told server by server: gone, no answer, read-only, out of memory', async () => {
-    const locks = await quorum.assembled(LOCK, { nodeTimeoutMs: 200, outageMs: 0 });
+    const locks = await quorum.assembled(LOCK, { nodeTimeoutMs: 1_500, outageMs: 0 });
     const name = quorum.name();
     await quorum.server(0).kill();
     quorum.server(1).freeze();
@@ -114,9 +115,7 @@ describe('a majority that cannot decide', () => {
 
   test('is told as young servers when they have all just started, and as nothing else', async () => {
     const locks = quorum.session({ restartGuardMs: 3_600_000, outageMs: 0 });
-    const error = await rejection(locks.mutex(quorum.name()).acquire());
-    expect(error).toBeInstanceOf(LockUnavailableError);
-    const { servers: told } = error as LockUnavailableError;
+    const told = await quorum.objections(() => locks.mutex(quorum.name()).acquire());
     expect(told).toHaveLength(5);
     for (const { kind, text } of told) {
       expect(kind).toBe('guard');
@@ -130,10 +129,11 @@ describe('a majority that cannot decide', () => {
       const others = await quorum.assembled(subject);
       const name = quorum.name();
       const lease = await subject.of(others, name).acquire();
+      await quorum.untilAll(subject, name);
       await quorum.server(4).kill();
       await quorum.server(3).kill();
       expect(await subject.of(locks, name).tryAcquire()).toBeNull();
-      const error = await rejection(subject.of(locks, name).acquire({ waitMs: 200 }));
+      const error = await rejection(subject.of(locks, name).acquire({ waitMs: 1_000 }));
       expect(error).toMatchObject({ code: 'ELOCKTIMEOUT' });
       expect(await lease.release()).toBe(true);
       await Promise.all([3, 4].map((i) => quorum.server(i).restart()));
@@ -141,9 +141,10 @@ describe('a majority that cannot decide', () => {
   });
 
   test('is told as LOADING by a server that reads its data', async () => {
+    // For six seconds, of which the first would do; it need not finish.
     const server = await startRedis({ loadDelayUs: 4_000 });
     quorum.bench.onEnd(() => server.stop());
-    const fillers = Array.from({ length: 300 }, (_, i) => ['SET', `filler:${i}`, 'x'.repeat(200)]);
+    const fillers = Array.from({ length: 1_500 }, (_, i) => ['SET', `filler:${i}`, 'x'.repeat(200)]);
     await askAll(server.port, [...fillers, ['SAVE']]);
     await server.kill();
     await server.restart();

@@ -19,30 +19,30 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
     const lease = await subject.of(locks, name).acquire();
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     expect(await lease.release()).toBe(true);
-    await quorum.untilFree(subject, name, 500);
+    await quorum.untilFree(subject, name);
     expect(await lease.release()).toBe(false);
   });
 
   test('is true while a minority is away, and reaches that minority when it is back', async () => {
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 4_000 });
     const name = quorum.name();
     const lease = await subject.of(locks, name).acquire({ leaseMs: 60_000, renew: false });
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     for (const i of [0, 1]) quorum.server(i).freeze();
     const [isReleased, tookMs] = await timed(() => lease.release());
     expect(isReleased).toBe(true);
-    expect(tookMs).toBeLessThan(1_000);
+    expect(tookMs).toBeLessThan(3_000);
     await quorum.resume([0, 1]);
     await quorum.untilFree(subject, name, 10_000);
   });
 
   test('is true although this process stood still while the answers came', async () => {
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 50 });
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 200 });
     const lease = await subject.of(locks, quorum.name()).acquire({ leaseMs: 60_000 });
     const releasing = lease.release();
     // The requests are out, and each is repeated because nobody could read its answer. The repeat finds nothing.
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
-    const untilMs = performance.now() + 200;
+    const untilMs = performance.now() + 400;
     while (performance.now() < untilMs);
     expect(await releasing).toBe(true);
   });
@@ -66,14 +66,14 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
   test('is left to the time of a server that does not come back in this life', async () => {
     const locks = await quorum.assembled(subject);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: 2_000, renew: false });
+    const lease = await subject.of(locks, name).acquire({ leaseMs: 8_000, renew: false });
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     quorum.server(4).freeze();
     expect(await lease.release()).toBe(true);
     await locks.destroy();
     await quorum.resume([4]);
-    expect((await held(quorum.server(4).port, subject, name))?.ttlMs ?? 0).toBeLessThanOrEqual(2_000);
-    await quorum.untilFree(subject, name);
+    expect((await held(quorum.server(4).port, subject, name))?.ttlMs ?? 0).toBeLessThanOrEqual(8_000);
+    await quorum.untilFree(subject, name, 15_000);
   });
 
   test('says that it could not be confirmed when a majority is away, and goes on', async () => {
@@ -85,7 +85,7 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
     const [error, tookMs] = await timed(() => rejection(lease.release()));
     expect(error).toBeInstanceOf(LockError);
     expect(error).toMatchObject({ code: expect.stringMatching(/ELOCKUNKNOWN|ELOCKUNAVAILABLE/) });
-    expect(tookMs).toBeLessThan(1_500);
+    expect(tookMs).toBeLessThan(3_000);
     await quorum.resume([0, 1, 2]);
     await quorum.untilFree(subject, name, 10_000);
   });
@@ -106,6 +106,6 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
     await subject.of(locks, name).acquire();
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     await locks.close();
-    expect(await quorum.voters(subject, name)).toEqual([]);
+    await quorum.untilFree(subject, name);
   });
 });

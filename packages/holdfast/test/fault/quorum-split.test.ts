@@ -5,6 +5,7 @@ import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { askAll } from '../support/raw-redis.ts';
 import { steady } from '../support/steady.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { LOCK, MUTEX, rejection, SUBJECTS, type Subject } from './acquire-support.ts';
 import { QuorumBench, timed, useQuorumBench, useServers } from './quorum-support.ts';
 
@@ -13,6 +14,9 @@ useLeakCheck(servers, { ignoreKeys: [/redisson_lock_token:/, /^foreign/] });
 const bench = useQuorumBench(servers);
 const STEADY = steady();
 
+/** By default a poll gives up after a second. */
+const PATIENT = { timeout: 10_000 };
+
 /** The first of the five only. */
 function some(count: number): QuorumBench {
   return new QuorumBench(servers.slice(0, count), bench.bench);
@@ -20,7 +24,7 @@ function some(count: number): QuorumBench {
 
 /** Holds it for a moment, and says so if somebody else does too. */
 async function take(locks: Locks, subject: Subject, name: string, inside: Set<string>): Promise<void> {
-  await using lease: Lease = await subject.of(locks, name).acquire({ waitMs: 20_000 });
+  await using lease: Lease = await subject.of(locks, name).acquire({ waitMs: 60_000 });
   expect([...inside]).toEqual([]);
   inside.add(locks.session);
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -47,7 +51,7 @@ beforeEach(() => {
   bench.bench.onEnd(() => spy.mockRestore());
 });
 
-describe.each([2, 3, 4, 5])('on %i servers', (count) => {
+describe.each([2, 3, 4, 5])('on %i servers', { timeout: 120_000 }, (count) => {
   test.each(SUBJECTS)(
     'several who want a $kind at the same moment get it one after the other',
     async (subject) => {
@@ -75,9 +79,9 @@ describe('a vote that is split', STEADY, () => {
       await quorum.take(subject, name, theirs);
       const [lease, tookMs] = await timed(() => subject.of(locks, name).tryAcquire());
       expect(lease).toBeNull();
-      expect(tookMs).toBeLessThan(1_000);
+      expect(tookMs).toBeLessThan(3_000);
       // Theirs stands, ours is gone.
-      await expect.poll(() => quorum.voters(subject, name)).toEqual(theirs);
+      await expect.poll(() => quorum.voters(subject, name), PATIENT).toEqual(theirs);
     }
   });
 
@@ -87,8 +91,8 @@ describe('a vote that is split', STEADY, () => {
     const [error, tookMs] = await timed(() => rejection(locks.lock(name).acquire({ waitMs: 500 })));
     expect(error).toBeInstanceOf(LockTimeoutError);
     expect(error).toMatchObject({ message: expect.stringContaining('split') });
-    expect(tookMs).toBeLessThan(1_500);
-    await expect.poll(() => bench.voters(LOCK, name)).toEqual([0, 1, 2, 3]);
+    expect(tookMs).toBeLessThan(3_000);
+    await expect.poll(() => bench.voters(LOCK, name), PATIENT).toEqual([0, 1, 2, 3]);
   });
 
   test('is tried again as often as the option says, and not more often', async () => {
@@ -98,6 +102,7 @@ describe('a vote that is split', STEADY, () => {
     const attempts = (): readonly unknown[] =>
       (proxies[0] as FaultProxy).history.filter((args) => LOCK.acquires(args) && args.includes(name));
     expect(await rejection(locks.lock(name).acquire())).toBeInstanceOf(LockTimeoutError);
+    await waitFor(() => attempts().length >= 4, { what: 'the last of them to come by' });
     expect(attempts()).toHaveLength(4);
   });
 
@@ -105,7 +110,7 @@ describe('a vote that is split', STEADY, () => {
     // One server has our vote of an attempt whose answer was lost, one has somebody's who leaves.
     const quorum = some(3);
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 300 }, proxies);
+    const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 2_000 }, proxies);
     const name = `foreign ${quorum.name()}`;
     await quorum.take(MUTEX, name, [1], 800);
     await quorum.take(MUTEX, name, [2], 60_000);
@@ -115,8 +120,8 @@ describe('a vote that is split', STEADY, () => {
     const waiting = locks.mutex(name).acquire();
     await lost;
     const [lease, tookMs] = await timed(() => waiting);
-    // The sooner of their two times, and not the later one.
-    expect(tookMs).toBeLessThan(2_500);
+    // The sooner of their two times, and not the later one, nor when it would look without being told.
+    expect(tookMs).toBeLessThan(3_500);
     expect(await lease.release()).toBe(true);
   });
 });

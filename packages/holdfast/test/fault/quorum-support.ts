@@ -1,12 +1,12 @@
 /** Several real servers that decide together, sessions that reach them straight or through proxies, a look at votes. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { Locks, type LocksOptions } from '../../src/index.ts';
+import { Locks, type LocksOptions, LockUnavailableError, type ServerFailure } from '../../src/index.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { ask } from '../support/raw-redis.ts';
 import { type RedisOptions, RedisServer, stopAllRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Bench, held, type Subject, useBench } from './acquire-support.ts';
+import { type Bench, held, rejection, type Subject, useBench } from './acquire-support.ts';
 
 /** Where a test is not about it: longer than the machine stalls. */
 const NODE_TIMEOUT_MS = 1_000;
@@ -89,6 +89,25 @@ export class QuorumBench {
     );
   }
 
+  /** Resolves when every server has given its vote: the last ones may be on their way when a lock is granted. */
+  async untilAll(subject: Subject, name: string): Promise<void> {
+    await waitFor(async () => (await this.voters(subject, name)).length === this.servers.length, {
+      what: `every vote for ${name}`,
+    });
+  }
+
+  /** What each server says against an attempt, once the session has reached all of them: a first use waits for a majority. */
+  objections(attempt: () => Promise<unknown>): Promise<readonly ServerFailure[]> {
+    return waitFor(
+      async () => {
+        const error = await rejection(attempt());
+        if (!(error instanceof LockUnavailableError)) throw error;
+        return !error.servers.some(({ kind }) => kind === 'unreachable') && error.servers;
+      },
+      { what: 'a word of every server' },
+    );
+  }
+
   /** Whose vote stands on each server, in their order; null for none, undefined for a server that is away. */
   votes(subject: Subject, name: string): Promise<(string | null | undefined)[]> {
     return Promise.all(
@@ -128,7 +147,7 @@ export class QuorumBench {
   }
 
   /** Nothing of it stands anywhere. */
-  async untilFree(subject: Subject, name: string, limitMs = 5_000): Promise<void> {
+  async untilFree(subject: Subject, name: string, limitMs = 10_000): Promise<void> {
     await waitFor(async () => (await this.voters(subject, name)).length === 0, {
       limitMs,
       what: `no vote for ${name} to be left`,

@@ -6,15 +6,16 @@ import { ask } from '../support/raw-redis.ts';
 import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listeners, MUTEX, SUBJECTS, type Subject } from './acquire-support.ts';
-import { useQuorumBench, useServers } from './quorum-support.ts';
+import { timed, useQuorumBench, useServers } from './quorum-support.ts';
 
 const servers = useServers(5);
 useLeakCheck(servers);
 const quorum = useQuorumBench(servers);
 const STEADY = steady();
 
-/** A message takes milliseconds. Without one, a waiter comes back after seconds. */
-const WOKEN_MS_MAX = 1_000;
+/** A message takes milliseconds. Without one, a waiter comes back after seconds: at least so many. */
+const WOKEN_MS_MAX = 2_000;
+const SLEEP_MS_MIN = 3_750;
 
 async function listening(subject: Subject, name: string, places: readonly number[]): Promise<void> {
   for (const i of places) {
@@ -49,15 +50,15 @@ describe.each(SUBJECTS)('a waiter for a $kind', STEADY, (subject) => {
   });
 
   test('is woken although two servers are frozen by then', async () => {
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
-    const others = await quorum.assembled(subject, { nodeTimeoutMs: 300 });
+    const locks = await quorum.assembled(subject);
+    const others = await quorum.assembled(subject);
     const name = quorum.name();
     const lease = await subject.of(others, name).acquire();
     const waiting = subject.of(locks, name).acquire();
     await listening(subject, name, [0, 1, 2, 3, 4]);
     for (const i of [1, 2]) quorum.server(i).freeze();
     // A deadline of a frozen server may come on top.
-    expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX + 600);
+    expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX + 1_000);
     await quorum.resume([1, 2]);
     await quorum.untilFree(subject, name, 10_000);
   });
@@ -86,12 +87,13 @@ describe.each(SUBJECTS)('a waiter for a $kind', STEADY, (subject) => {
     await listening(subject, name, [0, 1, 2, 3, 4]);
     for (const proxy of proxies) proxy.clearHistory();
     for (const proxy of proxies.slice(0, 2)) proxy.cutAll();
-    await listening(subject, name, [0, 1, 2, 3, 4]);
+    const [, tookMs] = await timed(() => listening(subject, name, [0, 1, 2, 3, 4]));
     const attempts = proxies.map(
       ({ history }) => history.filter((args) => subject.acquires(args) && args.includes(name)).length,
     );
     // At most one for each connection that was made again, one behind a subscription, one for a sleep that ended.
-    for (const count of attempts) expect(count).toBeLessThanOrEqual(6);
+    const most = 6 + Math.floor(tookMs / SLEEP_MS_MIN);
+    for (const count of attempts) expect(count).toBeLessThanOrEqual(most);
     expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
   });
 });
@@ -107,4 +109,6 @@ test('a waiter listens on a server that was away when it began to wait', STEADY,
   // Found by its next attempt, a few seconds later at most.
   await listening(MUTEX, name, [4]);
   expect(await wokenAfter(waiting, () => lease.release())).toBeLessThan(WOKEN_MS_MAX);
+  // The one that has just started must be sent the script as a whole, which takes longer than a majority does.
+  await quorum.untilFree(MUTEX, name);
 });

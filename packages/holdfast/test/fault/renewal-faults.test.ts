@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { held, useBench } from './acquire-support.ts';
 import { acquireWatched, openRows, type Row, type WatchedLease } from './holder-support.ts';
 
-const LEASE_MS = 2_400;
+const LEASE_MS = 3_000;
 
 /** What would make or prolong a lock. */
 const WRITE = /^(hset|hsetnx|hincrby|set|psetex|pexpire)$/i;

@@ -8,7 +8,7 @@ import { held, rejection, useBench } from './acquire-support.ts';
 import { acquireWatched, driftMs, openRows, type Row, type WatchedLease } from './holder-support.ts';
 
 /** Long enough for an extension to be given up, after half of it, and for a renewal afterwards. */
-const LEASE_MS = 3_000;
+const LEASE_MS = 4_000;
 
 const server = useRedis();
 useLeakCheck(server);
@@ -120,7 +120,9 @@ test('an extension that shortens and arrives when it was given up takes nothing 
   await Promise.all(
     (await hold(true)).map(async ({ proxy, subject, lock, watched, label }) => {
       const cut = proxy.cutBeforeRequest(subject.renews);
-      expect(await rejection(watched.lease.extend(1_000)), label).toMatchObject({ code: 'ELOCKUNKNOWN' });
+      expect(await rejection(watched.lease.extend(LEASE_MS / 2)), label).toMatchObject({
+        code: 'ELOCKUNKNOWN',
+      });
       const stray = await cut;
       const { renewals } = watched;
       await waitFor(() => watched.renewals > renewals, { what: 'a renewal' });

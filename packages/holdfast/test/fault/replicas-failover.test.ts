@@ -20,7 +20,7 @@ const bench = useBench();
 const ONE = { min: 1, timeoutMs: 300 };
 /** Whichever takes over has what was granted and renewed, as the one that sentinels choose. */
 const BOTH = { min: 2, timeoutMs: 300 };
-const LEASE_MS = 1_500;
+const LEASE_MS = 3_000;
 
 describe('a primary that is killed before its replicas have the lock', () => {
   test('leaves two owners without replica acknowledgement, of which the second has the larger fence', async () => {
@@ -78,7 +78,9 @@ describe('a primary that is killed before its replicas have the lock', () => {
 
 /** Resolves when the lease is lost. */
 function lost(lease: Lease): Promise<void> {
-  return new Promise((resolve) => lease.signal.addEventListener('abort', () => resolve(), { once: true }));
+  const { signal } = lease;
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 describe('a primary that is parted from its replicas and goes on', () => {
@@ -110,7 +112,7 @@ describe('a primary that is parted from its replicas and goes on', () => {
       const next = await subject.of(second, name).acquire();
       const servedMs = performance.now();
       expect(lease.isHeld).toBe(false);
-      expect((await told) - startedMs).toBeLessThan(LEASE_MS + 500);
+      expect((await told) - startedMs).toBeLessThan(LEASE_MS + 2_000);
       expect(await told).toBeLessThanOrEqual(servedMs);
       await next.release();
     },

@@ -58,9 +58,11 @@ describe('while too few replicas have a lock', () => {
     freeze();
     const startedMs = performance.now();
     const error = await rejection(locks.lock(bench.name()).acquire({ waitMs: 1_000 }));
-    expect(performance.now() - startedMs).toBeLessThan(2_500);
+    // Well before an outage would be over.
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
     expect(error).toBeInstanceOf(LockUnavailableError);
-    expect(String(error)).toMatch(/replicas, wanted 1 replica/);
+    // The last attempt has less time than replicas are given, and may be over before they are counted.
+    expect(String(error)).toMatch(/replicas, (wanted 1 replica|replicas were not counted)/);
     resume();
   });
 
@@ -87,7 +89,8 @@ describe('while too few replicas have a lock', () => {
     await waitFor(async () => (await locks.inspect(name)) !== null);
     const startedMs = performance.now();
     for (let i = 0; i < 10; i += 1) await locks.inspect(name);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    // Rather than when the replicas have been waited for.
+    expect(performance.now() - startedMs).toBeLessThan(2_500);
     expect(await acquiring).toBeInstanceOf(LockUnavailableError);
     resume();
   });

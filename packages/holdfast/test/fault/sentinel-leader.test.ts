@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import type { RedisServer } from '../support/redis-server.ts';
-import { namedPort, useSentinels } from '../support/sentinel-group.ts';
+import { namedPort, TRY_LIMIT_MS, useSentinels } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, LOCK, useBench, warmUp } from './acquire-support.ts';
 import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './sentinel-support.ts';
@@ -30,13 +30,16 @@ interface Failover {
 /** From here on every answer of the sentinel that leads must be the new primary. */
 async function untilLeaderNamesAnother(): Promise<Failover> {
   const before = await group.primary();
-  const leader = await group.beginFailOver();
-  const port = await waitFor(
+  const { leader, port } = await waitFor(
     async () => {
-      const named = await namedPort(leader);
-      return named !== before.port && named;
+      const leader = await group.beginFailOver();
+      const another = async (): Promise<number | false> => {
+        const named = await namedPort(leader);
+        return named !== before.port && named;
+      };
+      return { leader, port: await waitFor(another, { limitMs: TRY_LIMIT_MS }) };
     },
-    { what: 'the leader to name another', limitMs: 10_000 },
+    { what: 'the leader to name another', limitMs: 40_000 },
   );
   const after = group.servers.find((server) => server.port === port);
   if (after === undefined) throw new Error(`the leader names port ${port}, which none of ours has`);

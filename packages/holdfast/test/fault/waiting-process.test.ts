@@ -1,7 +1,9 @@
 /** Waiters in several real processes: one dies at the worst moment, one never stops asking. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { FencedLease } from '../../src/index.ts';
 import { type Child, startChild, useChildren } from '../support/child.ts';
+import { commandCounts } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -43,6 +45,19 @@ const heardBy = (subject: Subject, name: string, count: number): Promise<boolean
     what: `${count} processes to listen`,
   });
 
+/** Resolves when no script has been called for a while. */
+async function quiet(): Promise<void> {
+  const counts = await commandCounts(redis);
+  await waitFor(
+    async () => {
+      await counts.restart();
+      await sleep(100);
+      return (await counts.delta())['evalsha'] === undefined;
+    },
+    { what: 'everybody to sleep' },
+  );
+}
+
 describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
   test('when one is killed as it is woken, the other gets the lock', async () => {
     const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
@@ -70,10 +85,12 @@ describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
     await heardBy(subject, name, 2);
     // So that the victim is first; the other finds the message when it goes on.
     survivor.stop();
+    // What it had sent by then must find the lock held.
+    await quiet();
     expect(await lease.release()).toBe(true);
     await victim.exited;
-    const left = await held(redis.port, subject, name);
     const sinceMs = performance.now();
+    const left = await held(redis.port, subject, name);
     const first = await victim.next(says('acquired'), START_LIMIT_MS);
     survivor.cont();
     const word = await survivor.next(says('acquired'), START_LIMIT_MS);

@@ -43,13 +43,16 @@ async function singly(requests: readonly ScriptCall[]): Promise<unknown[]> {
   return answers;
 }
 
+/** All times to live are multiples of it: how many of them one began with shows for this long, whatever the machine does. */
+const TTL_STEP_MS = 10_000;
+
 /** Every key as it stands, its fences and times put aside. */
 async function contents(): Promise<Record<string, unknown>> {
   const found = await database.contents();
   for (const key of Object.keys(found)) {
     const ttlMs = await database.redis.pttl(key);
     const value = key.startsWith('fence:') && /^\d+$/.test(String(found[key])) ? 'a fence' : found[key];
-    found[key] = [value, ttlMs < 0 ? ttlMs : Math.round(ttlMs / 1000)];
+    found[key] = [value, ttlMs < 0 ? ttlMs : Math.ceil(ttlMs / TTL_STEP_MS)];
   }
   return found;
 }

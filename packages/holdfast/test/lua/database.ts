@@ -1,9 +1,10 @@
 /** A real server for the tests of one script, empty before each test. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { Reply, ScriptCall, ScriptText } from '../../src/clients/client.ts';
 import { type RedisServer, useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** How much of a TTL may have passed by the time we look. */
 const SLACK_MS = 2_000;
@@ -111,7 +112,7 @@ export class Database {
         // several may listen.
         const end = `${END} ${randomUUID()}`;
         await this.redis.call(publish as string, channel, end);
-        await vi.waitFor(() => expect(messages).toContain(end));
+        await waitFor(() => messages.includes(end), { what: `the last message on ${channel}` });
         return messages.splice(0).filter((message) => !message.startsWith(END));
       },
     };

@@ -122,4 +122,4 @@ test('passes publint and attw', async () => {
   const attw = join(MODULES, '@arethetypeswrong/cli/dist/index.js');
   // Its exit code says what is wrong beside what nobody can expect of an ES module.
   expect(await runNode([attw, tarball, '--profile', 'esm-only'], folder)).toContain('holdfast v');
-}, 60_000);
+}, 120_000);

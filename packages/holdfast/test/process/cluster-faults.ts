@@ -5,14 +5,17 @@ import { waitFor } from '../support/wait-for.ts';
 
 const PROMOTION_LIMIT_MS = 20_000;
 
+const KINDS = ['planned', 'killed'] as const;
+
 export interface Fault {
-  readonly kind: 'planned' | 'killed';
+  readonly kind: (typeof KINDS)[number];
   readonly beganMs: number;
   /** When another primary had the slot, and a replica if that was asked for. */
   readonly overMs: number;
 }
 
-const nowMs = (): number => performance.timeOrigin + performance.now();
+/** Of the machine's own clock, which all processes share. */
+const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 export class ClusterFaults {
   readonly faults: Fault[] = [];
@@ -26,12 +29,12 @@ export class ClusterFaults {
     this.#needsReplica = needsReplica;
   }
 
-  /** One after the other, by turns, until the time is over. */
+  /** One after the other, by turns, until the time is over and each kind has happened. */
   async run(periodMs: number, everyMs: number): Promise<void> {
     const endMs = nowMs() + periodMs;
-    for (let turn = 0; nowMs() < endMs; turn += 1) {
+    for (let turn = 0; turn < KINDS.length || nowMs() < endMs; turn += 1) {
       const startedMs = nowMs();
-      await this.#strike(turn % 2 === 0 ? 'planned' : 'killed');
+      await this.#strike(KINDS[turn % KINDS.length] ?? 'planned');
       await sleep(Math.max(0, Math.min(startedMs + everyMs, endMs) - nowMs()));
     }
   }

@@ -16,8 +16,11 @@ import { CLIENT_KINDS as ALL_KINDS, type ClientKind } from './children/store.ts'
 import type { TroubleLine } from './children/talk.ts';
 import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
-/** A few milliseconds on a quiet machine. A forgotten timer, of a call for one, or a socket keeps it for longer. */
-const LEAVE_MS_MAX = 1_000;
+/**
+ * A few milliseconds on a quiet machine. A forgotten timer keeps it for longer: that of a call for five seconds, of a
+ * renewal or of a sleeping waiter for more than three. A socket keeps it for ever.
+ */
+const LEAVE_MS_MAX = 2_500;
 const LIMIT_MS = 60_000;
 /** A process that nothing holds is gone within milliseconds. */
 const STAY_MS = 1_000;

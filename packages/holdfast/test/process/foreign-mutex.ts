@@ -32,8 +32,11 @@ export class ForeignMutex {
     return (await this.#redis.set(this.#key, this.token, 'PX', leaseMs, 'NX')) === 'OK';
   }
 
-  async lock(leaseMs: number): Promise<void> {
-    while (!(await this.tryLock(leaseMs))) {
+  /** Gives the time just before the attempt that succeeded. */
+  async lock(leaseMs: number): Promise<number> {
+    for (;;) {
+      const askedMs = performance.now();
+      if (await this.tryLock(leaseMs)) return askedMs;
       await sleep(RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN));
     }
   }

@@ -11,8 +11,9 @@ import { CALL_TIMEOUT_MS } from './limits.ts';
 
 const NAME = 'resource';
 const LONG_MS = 30_000;
-/** Long enough to be extended in time on a busy machine. */
-const SHORT_MS = 1_500;
+/** Long enough to be extended in time on a busy machine, when most of it is still left. */
+const SHORT_MS = 2_400;
+const EXTENDED_AT_MS = 2_000;
 /** Past the end of a lease: a timer, a round trip, a busy machine. */
 const LATE_MS_MAX = 3_000;
 /** The server counts in whole milliseconds, at both ends. */
@@ -23,10 +24,12 @@ useLeakCheck(redis, { ignoreKeys: [/^count$/] });
 let client: Redis;
 let locks: Locks;
 let theirs: ForeignMutex;
-beforeEach(() => {
+beforeEach(async () => {
   client = new Redis(redis.port);
   locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS });
   theirs = new ForeignMutex(client, NAME);
+  // Connected before a lease runs: on a busy machine the first time takes long.
+  await Promise.all([client.ping(), locks.inspect(NAME)]);
 });
 afterEach(async () => {
   await locks.close();
@@ -67,7 +70,7 @@ describe('a mutex that somebody else has set', () => {
     await untilWeWait();
     let extendedMs = 0;
     for (let times = 0; times < 3; times += 1) {
-      await waitFor(async () => (await client.pttl(NAME)) < (2 / 3) * SHORT_MS);
+      await waitFor(async () => (await client.pttl(NAME)) < EXTENDED_AT_MS);
       extendedMs = performance.now();
       expect(await theirs.extend(SHORT_MS)).toBe(true);
     }
@@ -91,20 +94,20 @@ describe('a mutex that we hold', () => {
   });
 
   test('keeps everybody else out while it is renewed', async () => {
-    const lease = await locks.mutex(NAME).acquire({ leaseMs: 1_500 });
+    const lease = await locks.mutex(NAME).acquire({ leaseMs: 2_400 });
     const acquiredMs = performance.now();
     await waitFor(
       async () => {
         expect(await theirs.tryLock(LONG_MS)).toBe(false);
-        return performance.now() - acquiredMs > 2_000;
+        return performance.now() - acquiredMs > 3_000;
       },
-      { what: 'the first lease to be over' },
+      { what: 'the first lease to be over', limitMs: 10_000 },
     );
     expect(await lease.release()).toBe(true);
   });
 
   test('is lost to us when its key is deleted and set by somebody else, whose key stays', async () => {
-    const lease = await locks.mutex(NAME).acquire({ leaseMs: 1_500 });
+    const lease = await locks.mutex(NAME).acquire({ leaseMs: 3_000 });
     await client.del(NAME);
     expect(await theirs.tryLock(LONG_MS)).toBe(true);
     if (!lease.signal.aborted) await once(lease.signal, 'abort');
@@ -116,10 +119,13 @@ describe('a mutex that we hold', () => {
   });
 });
 
-describe('a counter that both kinds of process raise', { timeout: 60_000 }, () => {
+describe('a counter that both kinds of process raise', { timeout: 180_000 }, () => {
   const EACH = 20;
   /** Our waiters hear nothing of a foreign release and sleep through its lease: the shorter it is, the better. */
   const FOREIGN_LEASE_MS = 1_000;
+  const TRIES_MAX = 3;
+  /** Nothing keeps a foreigner from writing when the machine has stood still for all of its lease. */
+  let isOverrun = false;
 
   async function raise(): Promise<void> {
     const seen = Number(await client.get('count'));
@@ -129,8 +135,9 @@ describe('a counter that both kinds of process raise', { timeout: 60_000 }, () =
   async function foreigner(): Promise<void> {
     const mutex = new ForeignMutex(client, NAME);
     for (let i = 0; i < EACH; i += 1) {
-      await mutex.lock(FOREIGN_LEASE_MS);
+      const lockedMs = await mutex.lock(FOREIGN_LEASE_MS);
       await raise();
+      isOverrun ||= performance.now() - lockedMs >= FOREIGN_LEASE_MS;
       await mutex.unlock();
     }
   }
@@ -141,9 +148,13 @@ describe('a counter that both kinds of process raise', { timeout: 60_000 }, () =
 
   test('is exact', async () => {
     await using others = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS });
-    const own = [locks, locks, locks, others, others, others].map(ownCaller);
-    const foreign = [1, 2, 3].map(foreigner);
-    await Promise.all([...own, ...foreign]);
+    for (let tries = 1; tries === 1 || (isOverrun && tries <= TRIES_MAX); tries += 1) {
+      isOverrun = false;
+      await client.set('count', 0);
+      const own = [locks, locks, locks, others, others, others].map(ownCaller);
+      const foreign = [1, 2, 3].map(foreigner);
+      await Promise.all([...own, ...foreign]);
+    }
     expect(Number(await client.get('count'))).toBe(9 * EACH);
   });
 });

@@ -12,7 +12,8 @@ import type { ClientKind } from './children/store.ts';
 import type { TakerLine, TakerTask } from './children/taker.ts';
 import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
-const LEASE_MS = 1_500;
+/** Long enough that the dead holder still has most of it when it is looked at. */
+const LEASE_MS = 2_500;
 /** How much later than the end of the lease a waiter may get in: its timer, two round trips, a busy machine. */
 const LATE_MS_MAX = 3_000;
 /** The server counts in whole milliseconds, at both ends. */

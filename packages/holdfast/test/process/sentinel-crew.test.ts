@@ -20,7 +20,7 @@ const LIMIT_MS = 180_000;
 const CALLERS = 10;
 const LEASE_MS = 3_000;
 /** What this machine may stall for on top of it all. */
-const STALL_MS = 2_000;
+const STALL_MS = 4_000;
 /** Version 5 of node-redis tells nothing of its sentinels, so it is not among them. */
 const CLIENTS: readonly ClientKind[] = ['ioredis', 'ioredis-5', 'redis', 'redis'];
 

@@ -15,9 +15,9 @@ import type { TroubleLine } from './children/talk.ts';
 import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
 /** Far shorter than the lease of 30 seconds, which would be the wait if a lock were left behind. */
-const PROMPT_MS = 5_000;
-/** For a process that is closed and has nothing to do. */
-const LEAVE_MS_MAX = 1_000;
+const PROMPT_MS = 15_000;
+/** For a process that is closed and has nothing to do. The timer of a call would keep it for five seconds. */
+const LEAVE_MS_MAX = 2_500;
 const SHORT_GRACE_MS = 400;
 const LONG_GRACE_MS = 20_000;
 const ENDED: ChildExit = { code: 0, signal: null };
@@ -136,7 +136,10 @@ describe('a service that is told to end', { timeout: 2 * START_LIMIT_MS }, () =>
       const granted = proxy.delayReply(script(lockAcquire.text), SHORT_GRACE_MS);
       const service = startService(client, { port: proxy.port, graceMs: 0 });
       await granted;
+      proxy.freeze();
       void service.kill('SIGTERM');
+      await service.next(({ turnedAway }) => turnedAway !== undefined);
+      proxy.thaw();
       await service.exited;
       expect(all(service.lines, ({ holding }) => holding)).toEqual([]);
       expect(all(service.lines, ({ outcome }) => outcome)).toEqual(['ELOCKCLOSED']);

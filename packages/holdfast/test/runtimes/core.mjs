@@ -69,14 +69,14 @@ const RULES = {
     assert.equal(fences[0], fences[1]);
   },
   'a lease is renewed beyond its length': async () => {
-    const lease = await here.lock('c').acquire({ leaseMs: 1_500 });
-    await sleep(2_500);
+    const lease = await here.lock('c').acquire({ leaseMs: 2_400 });
+    await sleep(3_000);
     assert.equal(lease.isHeld, true);
     assert.equal(await there.lock('c').tryAcquire(), null);
     await lease.release();
   },
   'an owner is told when its lock is taken away': async () => {
-    const lease = await here.lock('d').acquire({ leaseMs: 1_500 });
+    const lease = await here.lock('d').acquire({ leaseMs: 3_000 });
     assert.match(String(await there.forceRelease('d')), new RegExp(`^${here.session}:`));
     await until(() => lease.signal.aborted, 'the loss to be told');
     assert.equal(lease.isHeld, false);
@@ -85,7 +85,8 @@ const RULES = {
   },
   'a wait ends in time, with an error that says so': async () => {
     const lease = await here.lock('e').acquire();
-    await assert.rejects(there.lock('e').acquire({ waitMs: 100 }), { code: 'ELOCKTIMEOUT' });
+    // Long enough for an answer: without one it would be an outage.
+    await assert.rejects(there.lock('e').acquire({ waitMs: 1_000 }), { code: 'ELOCKTIMEOUT' });
     await lease.release();
   },
   'a lease is disposed of at the end of its block': async () => {

@@ -25,7 +25,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe.each(runtimes())('$title', ({ command }) => {
   test.each(['ioredis', 'redis'])(
     'keeps the core of the contract with %s',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (library) => {
       await ask(redis.port, ['FLUSHALL']);
       const [program = '', ...args] = command;

@@ -11,6 +11,17 @@ test('a wait that is in vain says what was awaited and what was last seen', asyn
   await expect(waiting).rejects.toThrow('waited 20 ms for the moon, and it was still false');
 });
 
+test('a wait whose process stood still past the limit asks once more', async () => {
+  let asked = 0;
+  const standingStill = (): boolean => {
+    asked += 1;
+    const endMs = performance.now() + 50;
+    while (asked === 1 && performance.now() < endMs);
+    return asked > 1;
+  };
+  expect(await waitFor(standingStill, { limitMs: 20 })).toBe(true);
+});
+
 test('a condition that throws is asked again, and is the cause when the limit passes', async () => {
   let asked = 0;
   const grumble = (enough: number) => () => {

@@ -16,6 +16,12 @@ const DOWN_AFTER_MS = 1_500;
 /** How long one that leads a failover may take before another one tries. */
 const FAILOVER_TIMEOUT_MS = 3_000;
 
+/**
+ * One that was asked for is given up, for good, if it takes longer than that: on a machine that stalls it may. It is
+ * over by now, one way or the other, and can be asked for again.
+ */
+export const TRY_LIMIT_MS: number = 4 * FAILOVER_TIMEOUT_MS;
+
 /** Sentinels find each other, and the replicas, by messages that they send every other second. */
 const SETTLE_LIMIT_MS = 40_000;
 
@@ -69,8 +75,13 @@ export class SentinelGroup {
   /** Lets another one take over in an orderly way, and waits until it has. */
   async failOver(): Promise<RedisServer> {
     const before = await this.primary();
-    await this.beginFailOver();
-    return this.untilAnother(before);
+    return waitFor(
+      async () => {
+        if ((await this.primary()) === before) await this.beginFailOver();
+        return this.untilAnother(before, TRY_LIMIT_MS);
+      },
+      { what: 'a failover that is brought to its end', limitMs: SETTLE_LIMIT_MS },
+    );
   }
 
   /** Gives the sentinel that leads it. */
@@ -88,13 +99,13 @@ export class SentinelGroup {
   }
 
   /** Waits until the sentinels name another primary than this one, and that is one. */
-  async untilAnother(before: RedisServer): Promise<RedisServer> {
+  async untilAnother(before: RedisServer, limitMs = SETTLE_LIMIT_MS): Promise<RedisServer> {
     return waitFor(
       async () => {
         const primary = await this.primary();
         return primary !== before && (await roleOf(primary)) === 'master' && primary;
       },
-      { what: 'another primary', limitMs: SETTLE_LIMIT_MS },
+      { what: 'another primary', limitMs },
     );
   }
 

@@ -128,7 +128,7 @@ test('settings are kept and shown, and only those that there are', async () => {
 
 test('what is told about the node is true', async () => {
   await using node = new EmbeddedNode();
-  await node.command('SET', 'a', 'x', 'PX', '1000');
+  await node.command('SET', 'a', 'x', 'PX', '100000');
   const info = String(await node.command('INFO'));
   expect(info).toContain('redis_version:7.0.15');
   expect(info).toContain('holdfast_embedded_node:1');

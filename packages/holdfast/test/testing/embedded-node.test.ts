@@ -25,6 +25,9 @@ async function untilWaiting(locks: Locks): Promise<void> {
   });
 }
 
+/** For an answer that comes, however busy the machine is. */
+const LONG_MS = 20_000;
+
 const PING = { name: 'ping', sha: 'f'.repeat(40), source: 'return 1' };
 const call = { script: PING, keys: [], args: [] };
 
@@ -89,26 +92,26 @@ describe('a client in the process', () => {
   test('tells a reply, a node that is gone and a client that is closed apart', async () => {
     const node = new EmbeddedNode();
     const client = node.client();
-    expect(await client.run(call, 1_000)).toBe(1);
+    expect(await client.run(call, LONG_MS)).toBe(1);
     const failing = { ...PING, sha: 'e'.repeat(40), source: "return redis.call('HGET', KEYS[1], 'f')" };
     await node.command('SET', 'k', 'v');
-    expect(await client.run({ script: failing, keys: ['k'], args: [] }, 1_000)).toMatchObject({
+    expect(await client.run({ script: failing, keys: ['k'], args: [] }, LONG_MS)).toMatchObject({
       kind: 'reply',
       word: 'WRONGTYPE',
     });
     expect(await client.run(call, 0)).toMatchObject({ kind: 'unreachable' });
     await node.close();
     expect(client.isConnected).toBe(false);
-    expect(await client.run(call, 1_000)).toMatchObject({ kind: 'unreachable' });
+    expect(await client.run(call, LONG_MS)).toMatchObject({ kind: 'unreachable' });
     await client.close();
-    expect(await client.run(call, 1_000)).toMatchObject({ kind: 'closed' });
+    expect(await client.run(call, LONG_MS)).toMatchObject({ kind: 'closed' });
   });
 
   test('does not know what became of a call to a node that stands still', async () => {
     const clock = new ManualClock();
     await using node = new EmbeddedNode({ clock });
     const client = node.client();
-    await client.run(call, 1_000);
+    await client.run(call, LONG_MS);
     node.pause();
     const counting = { ...PING, sha: 'd'.repeat(40), source: "return redis.call('INCR', KEYS[1])" };
     const answers = [1_000, 60_000].map((timeoutMs) =>
@@ -125,7 +128,7 @@ describe('a client in the process', () => {
     await using node = new EmbeddedNode();
     const client = node.client();
     const heard: (string | null)[] = [];
-    const stop = await client.listen('news', (message) => heard.push(message), 1_000);
+    const stop = await client.listen('news', (message) => heard.push(message), LONG_MS);
     if (stop instanceof CallFailure) throw new Error(stop.text);
     await node.command('PUBLISH', 'news', 'one');
     node.restart();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Backoff } from '../../src/core/backoff.ts';
+import { SEED } from './support/seed.ts';
 import { CountedRandom } from './support/stage.ts';
 
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -18,6 +19,7 @@ describe('a back-off', () => {
           expect(delayMs).toBeLessThanOrEqual(stepMs);
         }
       }),
+      { seed: SEED },
     );
   });
 

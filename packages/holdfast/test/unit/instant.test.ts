@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { driftMs, instantNow, leaseDeadline, remainingAt } from '../../src/core/instant.ts';
 import { LEASE_MS_MAX } from '../../src/core/options.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { SEED } from './support/seed.ts';
 
 const leaseMs = fc.integer({ min: 1, max: LEASE_MS_MAX });
 const shiftMs = fc.integer({ min: 0, max: 10_000_000 });
@@ -27,6 +28,7 @@ describe('a deadline', () => {
         expect(shorterMs).toBeGreaterThan(-0.001);
         expect(shorterMs).toBeLessThan(1);
       }),
+      { seed: SEED },
     );
   });
 
@@ -47,6 +49,7 @@ describe('a deadline', () => {
           expect(remainingAt(deadline, instantNow(clock))).toBeLessThan(leftMs + 1);
         },
       ),
+      { seed: SEED },
     );
   });
 

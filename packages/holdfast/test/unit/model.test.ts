@@ -19,7 +19,8 @@ async function check(histories: fc.Arbitrary<History>): Promise<void> {
   await fc.assert(property, { seed: SEED, numRuns: RUNS, endOnFailure: false });
 }
 
-describe('under any history', () => {
+/** Seconds of a core, of which a busy machine gives little. */
+describe('under any history', { timeout: 180_000 }, () => {
   test('there is one owner at a time, fences grow, owners are told in time and nothing is left', async () => {
     await check(ORDINARY);
   });

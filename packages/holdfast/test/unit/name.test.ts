@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkName, fenceKey, lockChannel, mutexChannel, NAME_BYTES_MAX } from '../../src/core/name.ts';
 import { LockConfigError } from '../../src/errors.ts';
+import { SEED } from './support/seed.ts';
 
 /** Redisson's rule, byte for byte: the only question is whether the name contains an opening brace. */
 const TAGGED: readonly (readonly [name: string, tagged: string])[] = [
@@ -38,6 +39,7 @@ describe('a name', () => {
         expect(checkName(name)).toBe(name);
         expect(Buffer.from(checkName(name), 'utf8').toString('utf8')).toBe(name);
       }),
+      { seed: SEED },
     );
   });
 

@@ -10,7 +10,7 @@ import { LATE_RELEASES_MAX } from '../../src/topologies/late-releases.ts';
 import { answers, losesAnswer, refuses, type ScriptedClient } from './support/scripted-client.ts';
 import { failure, Stage } from './support/stage.ts';
 
-describe('rule 12: bounded', () => {
+describe('rule 12: bounded', { timeout: 120_000 }, () => {
   test(`waiters for one name in one process: the one after ${WAITERS_MAX} is turned down, and a place that is left is free again`, async () => {
     expect(WAITERS_MAX).toBe(100_000);
     const process = new Stage().process();

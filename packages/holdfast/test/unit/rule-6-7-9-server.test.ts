@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { TIMER_MS_MAX } from '../../src/core/clock.ts';
 import { LEASE_MS_MAX } from '../../src/core/options.ts';
 import { hangs } from './support/scripted-client.ts';
+import { SEED } from './support/seed.ts';
 import { Stage } from './support/stage.ts';
 
 describe('rule 6: only what is ours is released', () => {
@@ -101,7 +102,7 @@ describe('rule 9: fences grow', () => {
           expect(fences.every((fence, i) => i === 0 || fence > (fences[i - 1] ?? 0))).toBe(true);
         },
       ),
-      { numRuns: 50 },
+      { seed: SEED, numRuns: 50 },
     );
   });
 

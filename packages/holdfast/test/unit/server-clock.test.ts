@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServerClock } from '../../src/topologies/server-clock.ts';
+import { SEED } from './support/seed.ts';
 
 describe('what we know of the server clock', () => {
   test('is nothing before the first reply', () => {
@@ -34,6 +35,7 @@ describe('what we know of the server clock', () => {
           }
         },
       ),
+      { seed: SEED },
     );
   });
 

@@ -5,12 +5,15 @@
  * the length of the log exactly when no two sections have overlapped: of two that do, one undoes the other's count
  * but not its entry.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LockLostError, Locks, LockUnavailableError } from '../../../src/index.ts';
 import { COUNTER, type CounterTask, FENCE, LOCK, LOG } from '../counter-task.ts';
 import { CALL_TIMEOUT_MS, FAILOVER_CALL_TIMEOUT_MS } from '../limits.ts';
 import { openSentinels } from './sentinels.ts';
 import { openStore } from './store.ts';
 import { leave, nextWord, readTask, reportTrouble, say } from './talk.ts';
+
+const WARM_UP_PAUSE_MS = 500;
 
 interface Proof {
   readonly isHeld: boolean;
@@ -94,6 +97,8 @@ async function warmUp(): Promise<void> {
         return null;
       });
     if (lease !== null) return void (await lease.release());
+    // What was given up is still being closed, and the next attempt would have to share a busy core with it.
+    await sleep(WARM_UP_PAUSE_MS);
   }
 }
 

@@ -36,7 +36,8 @@ export const STEPS = {
     check(await lease.release(), 'it is ours to release');
   },
   expire: async (locks) => {
-    const lease = await locks.lock('expired').acquire({ leaseMs: 50, renew: false });
+    // Longer than an answer takes on a busy machine: one that comes later grants nothing.
+    const lease = await locks.lock('expired').acquire({ leaseMs: 500, renew: false });
     // A timer of ours, because a lease alone does not keep a process.
     while (lease.isHeld) await sleep(5);
     check(!(await lease.release()), 'it is not ours any more');
@@ -55,7 +56,8 @@ export const STEPS = {
   },
   timeOut: async (locks, others) => {
     await using _held = await others.lock('timed').acquire();
-    await refused(['ELOCKTIMEOUT'], locks.lock('timed').acquire({ waitMs: 50 }));
+    // Long enough for an answer: without one it would be an outage.
+    await refused(['ELOCKTIMEOUT'], locks.lock('timed').acquire({ waitMs: 1_000 }));
   },
   abortInFlight: async (locks) => {
     const { signal, abort } = aborter();
