@@ -45,3 +45,16 @@ describe('a failure', () => {
     expect(performance.now()).toBeLessThan(0);
   });
 });
+
+describe('a failure that is not about time', () => {
+  let tries = 0;
+  test.fails('counts the first time', STEADY, async () => {
+    tries += 1;
+    await stall();
+    expect('two owners').toBe('one owner');
+  });
+
+  test('was not tried again', () => {
+    expect(tries).toBe(1);
+  });
+});
