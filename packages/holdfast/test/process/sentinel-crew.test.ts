@@ -1,10 +1,11 @@
 /**
  * Four processes of ten callers each, while one primary after the other gives up its office, in an orderly way and by
- * being killed. For a minute with `HOLDFAST_LONG=1`; otherwise until two have gone.
+ * being killed. In the matrix for a minute; otherwise until two have gone.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { useChildren } from '../support/child.ts';
+import { upTo } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { useSentinels } from '../support/sentinel-group.ts';
@@ -13,9 +14,8 @@ import type { CounterTask } from './counter-task.ts';
 import { finished, firstFenceOutOfOrder, readTally, startCounting } from './crew.ts';
 import { START_LIMIT_MS } from './limits.ts';
 
-const isLong = process.env['HOLDFAST_LONG'] === '1';
-const FAILOVERS = isLong ? 6 : 2;
-const EVERY_MS = isLong ? 10_000 : 0;
+const FAILOVERS = upTo(2, 6);
+const EVERY_MS = upTo(0, 10_000);
 const LIMIT_MS = 180_000;
 const CALLERS = 10;
 const LEASE_MS = 3_000;
