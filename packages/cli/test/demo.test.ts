@@ -7,9 +7,8 @@ import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { RoundResult } from '../src/demo/round.ts';
 import { CODE } from '../src/demo/summary.ts';
-import { EXIT } from '../src/exit-codes.ts';
 import { ROOT } from './support/built-cli.ts';
-import { holdfast, type Ran, start } from './support/holdfast.ts';
+import { holdfast, start } from './support/holdfast.ts';
 import { childrenOf, isRunning } from './support/job.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -20,7 +19,6 @@ const SMALL = ['--buyers', '20', '--instances', '2', '--seconds', '100'];
 
 /** Past the end of a lease, and before a waiter would come back that does not know when that is. */
 const LATE_MS_MAX = 1_600;
-const TRIES_MAX = 3;
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -30,30 +28,10 @@ interface Played {
   readonly leaseMs: number;
 }
 
-/**
- * The last round freezes a shop in the tenth of a second that its sale takes. On a machine that stalls just then the
- * sale is over before: nobody held the lock, so nobody was kept waiting, and there is no late write. Then it is played
- * again.
- */
-async function playWhole(): Promise<Ran> {
-  for (let tries = 1; ; tries += 1) {
-    const ran = await holdfast(['demo', ...SMALL, '--stock', '200', '--redis', redis.url, '--json']);
-    if (tries === TRIES_MAX || !isFrozenTooLate(ran)) return ran;
-    console.info(`played again, because the freeze came too late: ${ran.stdout}${ran.stderr}`);
-  }
-}
-
-function isFrozenTooLate({ code, stdout, stderr }: Ran): boolean {
-  if (/waited in vain for shop \d+ to hold the lock/.test(stderr)) return true;
-  if (code !== EXIT.nothing) return false;
-  const { rounds, leaseMs } = readAs<Played>('demo', stdout);
-  const { isExact = false, refusedWrites, pausedMs } = rounds[3] ?? {};
-  return isExact && refusedWrites === 0 && (pausedMs ?? 0) < leaseMs / 2;
-}
-
 describe('the demo', { timeout: LIMIT_MS }, () => {
   test('on a real server shows every round as promised, and leaves nothing', async () => {
-    const { code, stdout, stderr } = await playWhole();
+    const terms = ['--stock', '200', '--redis', redis.url, '--json'];
+    const { code, stdout, stderr } = await holdfast(['demo', ...SMALL, ...terms]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const { rounds, leaseMs } = readAs<Played>('demo', stdout);
     const [without, locked, killed, frozen] = rounds as [RoundResult, RoundResult, RoundResult, RoundResult];

@@ -15,8 +15,8 @@ const POLL_MS = 20;
 const FAULT_MS_MAX = 30_000;
 /** A buyer who takes for ever to pay: the shop holds the lock until something happens to it. */
 const FOREVER_MS = 600_000;
-/** A buyer who pays as soon as the shop comes back to life. */
-const FROZEN_THINK_MS = 100;
+/** A buyer who pays as soon as the shop comes back to life: less than a frozen shop stays so, more than a machine stalls. */
+const FROZEN_THINK_MS = 1_000;
 
 export interface SaleTerms {
   readonly instances: number;
