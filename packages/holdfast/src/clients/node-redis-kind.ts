@@ -38,7 +38,16 @@ const SOCKET_OPTIONS: Options = {
   reconnectStrategy: false,
 };
 
+/**
+ * A search gets so long before the next one of the same copy of the package may begin beside it. The first that ends well
+ * serves all; and each is hard work for a processor, so that many at once would all be too slow, and begin again.
+ */
+const HEAD_START_MS = 500;
+
 const patterns = new WeakMap<object, NodeRedis>();
+
+/** When the next search may begin, for each copy of the package. */
+const turns = new WeakMap<object, Promise<void>>();
 
 /** A client to make others from, when there is one. */
 export function patternOf(sentinel: Sentinel): NodeRedis | undefined {
@@ -53,19 +62,20 @@ export class KindSearch {
   readonly #agenda: Agenda;
   readonly #aborts: AbortController[] = [];
   readonly #alarm = new Alarm(() => this.cancel(`no answer within ${LEARN_MS_MAX} ms`), false);
+  readonly #headStart = new Alarm(() => this.#letNext(), false);
+  #letNext: () => void = () => {};
   #reject: (error: Error) => void = () => {};
+  #isOver = false;
   #waiters = 0;
 
   constructor(sentinel: Sentinel, options: Options, roots: readonly Address[], agenda: Agenda) {
     this.#sentinel = sentinel;
     this.#options = options;
     this.#agenda = agenda;
-    agenda.setIn(this.#alarm, LEARN_MS_MAX);
     const given = new Promise<never>((_, reject) => {
       this.#reject = reject;
     });
-    const found = Promise.any(roots.map((root) => this.#ask(root))).catch(joinReasons);
-    this.result = Promise.race([found, given]).finally(() => this.cancel('it is over'));
+    this.result = Promise.race([this.#search(roots), given]).finally(() => this.cancel('it is over'));
     // Whoever has waited for it may have gone.
     this.result.catch(() => {});
   }
@@ -83,9 +93,27 @@ export class KindSearch {
 
   /** Ends what is under way. A sentinel that is told to go waits for its answer, so its sockets are taken from it. */
   cancel(reason: string): void {
+    this.#isOver = true;
     this.#agenda.cancel(this.#alarm);
+    this.#agenda.cancel(this.#headStart);
+    this.#letNext();
     this.#reject(new Error(reason));
     for (const abort of this.#aborts.splice(0)) abort.abort();
+  }
+
+  /** One after the other, for as long as that helps. */
+  async #search(roots: readonly Address[]): Promise<void> {
+    const { duplicate } = this.#sentinel;
+    const mine = turns.get(duplicate);
+    const next = new Promise<void>((resolve) => {
+      this.#letNext = resolve;
+    });
+    turns.set(duplicate, Promise.resolve(mine).then(() => next));
+    await mine;
+    if (this.#isOver || patternOf(this.#sentinel) !== undefined) return;
+    this.#agenda.setIn(this.#headStart, HEAD_START_MS);
+    this.#agenda.setIn(this.#alarm, LEARN_MS_MAX);
+    await Promise.any(roots.map((root) => this.#ask(root))).catch(joinReasons);
   }
 
   async #ask(root: Address): Promise<void> {
