@@ -4,7 +4,7 @@ import { LockUnavailableError } from '../../src/index.ts';
 import { rowsOf } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
-import { type RedisServer, stopAllRedis, useRedis } from '../support/redis-server.ts';
+import { type RedisServer, useRedis } from '../support/redis-server.ts';
 import { ReplicatedServers } from '../support/replicated-servers.ts';
 import { fetchedServers } from '../support/server-program.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -42,7 +42,7 @@ describe.each(PROGRAMS)('on $title', (program) => {
     await group.gather(primary);
     await ask(replica.port, ['CONFIG', 'SET', 'appendonly', 'yes']);
   }, 60_000);
-  afterAll(stopAllRedis);
+  afterAll(() => Promise.all(group.servers.map((server) => server.stop())));
 
   test.each(SUBJECTS)('a $kind that is granted outlives a crash of both', async (subject) => {
     const replicas = { min: 1, timeoutMs: 4_000, aof: true };
