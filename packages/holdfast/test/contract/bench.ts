@@ -140,6 +140,11 @@ export class Bench {
   async #reached(locks: Locks): Promise<Locks> {
     // On a busy machine connecting takes longer than the shortest waits.
     await waitFor(async () => (await locks.inspect(this.name('nothing'))) === null, { limitMs: 20_000 });
+    if (this.#row.options?.replicas !== undefined) {
+      // What counts replicas has a connection of its own.
+      const counted = (): Promise<true> => locks.mutex(this.name('counted')).using(() => true as const);
+      await waitFor(counted, { limitMs: 20_000 });
+    }
     if (!this.isCluster) return locks;
     // Each node has a connection of its own. Most rules are about this name, and by now somebody may have it.
     const looked = (): Promise<true> => locks.inspect(this.name()).then(() => true);
