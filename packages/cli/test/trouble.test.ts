@@ -10,8 +10,10 @@ import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.t
 import { holdfast, type Ran } from './support/holdfast.ts';
 import { startSentinel } from './support/sentinel.ts';
 
-/** Half of them start at a time, on a machine that may have more to do. Who tries again and again never ends. */
-const LIMIT_MS = 15_000;
+/** From the start of the process to its end. */
+const LIMIT_MS = 5_000;
+/** Half of them start at a time, on a machine that may have more to do: one try of three must be in time. */
+const TRIES_MAX = 3;
 
 const redis = useRedis();
 const locked = useRedis({ args: ['--requirepass', 'secret'] });
@@ -36,6 +38,13 @@ afterAll(() => {
 });
 
 const at = (port: number, login = ''): string => `redis://${login}127.0.0.1:${port}`;
+
+async function timely(args: readonly string[]): Promise<Ran> {
+  for (let tries = 1; ; tries += 1) {
+    const ran = await holdfast(args);
+    if (ran.tookMs < LIMIT_MS || tries === TRIES_MAX) return ran;
+  }
+}
 
 function expectOneLine({ code, stdout, stderr, tookMs }: Ran, exit: number, line: RegExp): void {
   expect(stderr).toMatch(line);
@@ -68,7 +77,7 @@ describe.concurrent('a server that', () => {
     ],
   ];
   test.each(rows)('%s is told in one line', async (_what, url, exit, line) => {
-    expectOneLine(await holdfast(['run', '--redis', await url(), 'job', '--', 'echo', 'never']), exit, line);
+    expectOneLine(await timely(['run', '--redis', await url(), 'job', '--', 'echo', 'never']), exit, line);
   });
 });
 
@@ -90,7 +99,7 @@ test('a primary behind a sentinel is found by its name', async () => {
   const known = ['--sentinel', `127.0.0.1:${sentinel}`, '--sentinel-name'];
   const found = await holdfast(['run', ...known, 'shop', 'job', '--', 'echo', 'on']);
   expect(found).toMatchObject({ code: 0, stdout: 'on\n', stderr: '' });
-  const other = await holdfast(['run', ...known, 'other', 'job', '--', 'echo', 'on']);
+  const other = await timely(['run', ...known, 'other', 'job', '--', 'echo', 'on']);
   expectOneLine(other, 69, /^holdfast: "other" by sentinel 127\.0\.0\.1:\d+: All sentinels are unreachable/);
 });
 
@@ -110,5 +119,5 @@ test('a server with TLS is trusted by its certificate only', async () => {
   const args = ['run', '--redis', `rediss://localhost:${port}`, 'job', '--', 'echo', 'on'];
   const trusting = await holdfast(args, { env: { NODE_EXTRA_CA_CERTS: certificate } });
   expect(trusting).toMatchObject({ code: 0, stdout: 'on\n', stderr: '' });
-  expectOneLine(await holdfast(args), 77, /the certificate of the server is not trusted: self.signed/);
+  expectOneLine(await timely(args), 77, /the certificate of the server is not trusted: self.signed/);
 });

@@ -108,7 +108,10 @@ export class KindSearch {
     const next = new Promise<void>((resolve) => {
       this.#letNext = resolve;
     });
-    turns.set(duplicate, Promise.resolve(mine).then(() => next));
+    turns.set(
+      duplicate,
+      Promise.resolve(mine).then(() => next),
+    );
     await mine;
     if (this.#isOver || patternOf(this.#sentinel) !== undefined) return;
     this.#agenda.setIn(this.#headStart, HEAD_START_MS);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { Locks, type LocksOptions, LockUnavailableError, type ServerFailure } from '../../src/index.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { ask } from '../support/raw-redis.ts';
-import { type RedisOptions, RedisServer, stopAllRedis } from '../support/redis-server.ts';
+import { RedisServer, stopAllRedis } from '../support/redis-server.ts';
+import type { RedisOptions } from '../support/server-args.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Bench, held, rejection, type Subject, useBench } from './acquire-support.ts';
 
@@ -178,4 +179,17 @@ export async function timed<Result>(work: () => Promise<Result>): Promise<[Resul
   const startedMs = performance.now();
   const result = await work();
   return [result, performance.now() - startedMs];
+}
+
+const TRIES_MAX = 3;
+
+/** The first of a few that took no longer than that, or the last: a machine is slow now and then, what is late is so always. */
+export async function timely<Result>(
+  limitMs: number,
+  work: () => Promise<Result>,
+): Promise<[Result, number]> {
+  for (let tries = 1; ; tries += 1) {
+    const [result, tookMs] = await timed(work);
+    if (tookMs < limitMs || tries === TRIES_MAX) return [result, tookMs];
+  }
 }

@@ -3,34 +3,15 @@
  * killed, frozen and started again, and it is never left running.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { freePort } from './free-port.ts';
 import { askAll } from './raw-redis.ts';
 import { guardProcess, makeGuardedFolder, removeGuardedFolder } from './reaper.ts';
 import { RespError, type RespValue } from './resp.ts';
-import { type ServerProgram, USUAL_SERVER } from './server-program.ts';
-
-export interface RedisOptions {
-  /** Further arguments, after ours, so they win: `['--appendonly', 'yes']`. */
-  readonly args?: readonly string[];
-  /** The lines of its settings when it is to be a sentinel, which keeps them, and what it learns, in a file. */
-  readonly sentinel?: readonly string[];
-  /** A port that must be this one. By default any free port. */
-  readonly port?: number;
-  /** A folder that exists and is kept. By default a new one, removed by `stop()`. */
-  readonly dir?: string;
-  /** @default the one on the path */
-  readonly program?: ServerProgram;
-  /**
-   * How long it takes over each key of its data when it starts. Only such a server counts as started while it still
-   * loads, and says so to whoever asks.
-   */
-  readonly loadDelayUs?: number;
-}
+import { type RedisOptions, serverArgs } from './server-args.ts';
+import { USUAL_SERVER } from './server-program.ts';
 
 const START_LIMIT_MS = 15_000;
 const START_POLL_MS = 10;
@@ -172,7 +153,7 @@ export class RedisServer {
     const outputBefore = this.#output.length;
     const { program = USUAL_SERVER } = this.#options;
     const [command = '', ...before] = program.command;
-    const child = spawn(command, [...before, ...this.#args()], {
+    const child = spawn(command, [...before, ...serverArgs(this.#options, this.#port, this.#dir)], {
       cwd: this.#dir,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -189,33 +170,6 @@ export class RedisServer {
       await this.#exited;
       throw error;
     }
-  }
-
-  #args(): string[] {
-    const { args = [], sentinel } = this.#options;
-    if (sentinel !== undefined) return [this.#sentinelFile(sentinel), '--sentinel'];
-    return [...this.#ownArgs(), ...args];
-  }
-
-  /** Written once: after a restart it goes by what it has written there itself. */
-  #sentinelFile(lines: readonly string[]): string {
-    const file = join(this.#dir, `sentinel-${this.#port}.conf`);
-    const own = [`port ${this.#port}`, 'bind 127.0.0.1', 'protected-mode no', `dir ${this.#dir}`];
-    if (!existsSync(file)) writeFileSync(file, [...own, ...lines, ''].join('\n'));
-    return file;
-  }
-
-  #ownArgs(): string[] {
-    const settings = ['--port', `${this.#port}`, '--bind', '127.0.0.1', '--protected-mode', 'no'];
-    const files = ['--save', '', '--appendonly', 'no', '--daemonize', 'no', '--dir', this.#dir];
-    return [...settings, ...files, ...this.#loadArgs()];
-  }
-
-  #loadArgs(): string[] {
-    const { loadDelayUs } = this.#options;
-    if (loadDelayUs === undefined) return [];
-    // It looks up from its reading often enough to answer.
-    return ['--key-load-delay', `${loadDelayUs}`, '--loading-process-events-interval-bytes', '1024'];
   }
 
   #watch(child: ChildProcess): Promise<void> {
