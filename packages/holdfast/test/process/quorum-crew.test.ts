@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { useServers } from '../fault/quorum-support.ts';
 import { useChildren } from '../support/child.ts';
-import { upTo } from '../support/extent.ts';
+import { rowsOf, upTo } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask, asStrings } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -64,9 +64,10 @@ describe('under faults of a minority', { timeout: LIMIT_MS + START_LIMIT_MS }, (
     expect(new Set(log).size).toBe(log.length);
   });
 
-  test('a counter under a mutex that each caller takes anew is exact', async () => {
+  const ANEW = rowsOf([{ guard: 'mutex', isMatrix: true }] as const);
+  test.each(ANEW)('a counter under a $guard that each caller takes anew is exact', async ({ guard }) => {
     const increments = 1_000;
-    const lines = await run(tasks('mutex', increments, 0), SEED + 1);
+    const lines = await run(tasks(guard, increments, 0), SEED + 1);
     const { counter, log } = await readTally(store.port);
     expect(lines.flatMap(({ trouble = [] }) => trouble)).toEqual([]);
     expect(counter).toBe(log.length);

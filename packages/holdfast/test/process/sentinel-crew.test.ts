@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { useChildren } from '../support/child.ts';
-import { upTo } from '../support/extent.ts';
+import { rowsOf, upTo } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { useSentinels } from '../support/sentinel-group.ts';
@@ -113,8 +113,9 @@ describe('while one primary after the other goes', { timeout: LIMIT_MS + START_L
     expect(outcome.pauseMs).toBeLessThan(outcome.failoverMs + LEASE_MS + STALL_MS);
   });
 
-  test('a fenced counter is exact without it, and nobody hangs', async () => {
-    const outcome = await run({ isFenced: true });
+  const FENCED = rowsOf([{ isFenced: true, isMatrix: true }]);
+  test.each(FENCED)('a fenced counter is exact without it, and nobody hangs', async ({ isFenced }) => {
+    const outcome = await run({ isFenced });
     const { counter, log } = await readTally(store.port);
     tell('fenced, without replicas', outcome);
     expect(outcome.trouble).toEqual([]);
