@@ -1,6 +1,7 @@
 /** ioredis 5.4 to 6, and clients of the same shape. */
 import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
+import { argumentsOf, type Command, commandMaker, type MakeCommand } from './ioredis-command.ts';
 import { IoredisShards } from './ioredis-shards.ts';
 import { ignoreRefusal } from './reason.ts';
 import {
@@ -51,8 +52,9 @@ export interface Ioredis {
   on(event: 'moved', listener: () => void): unknown;
   call(verb: string, args: readonly string[]): Promise<unknown>;
   asking(): Promise<unknown>;
-  evalsha(args: readonly string[]): Promise<unknown>;
-  eval(args: readonly string[]): Promise<unknown>;
+  sendCommand(command: Command): Promise<unknown>;
+  evalsha(...args: readonly string[]): Promise<unknown>;
+  eval(...args: readonly string[]): Promise<unknown>;
   select(db: number): Promise<unknown>;
   client(verb: string, value: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
@@ -110,11 +112,13 @@ export class IoredisWire implements NodeWire {
   readonly #db: number;
   #isHeld = true;
   #isCorked = false;
+  readonly #makeCommand: MakeCommand | null;
   readonly #shards: IoredisShards;
 
   constructor(caller: Ioredis, db: number, events: WireEvents, address: object) {
     this.#client = caller.duplicate({ ...OPTIONS, ...address });
     this.#db = db;
+    this.#makeCommand = commandMaker(this.#client);
     this.#client.on('error', events.lost);
     this.#client.on('close', () => events.lost(new Error('Connection is closed.')));
     this.#client.on('message', events.message);
@@ -143,7 +147,8 @@ export class IoredisWire implements NodeWire {
     if (isBusy && !this.#isCorked) this.#cork();
     // Right before it: the permission is good for the next command only. Without it the script is refused.
     if (call.isAsking === true) this.#client.asking().catch(() => {});
-    return send(this.#client, call, isByText);
+    if (this.#makeCommand === null) return send(this.#client, call, isByText);
+    return this.#client.sendCommand(this.#makeCommand(call, isByText));
   }
 
   command([verb = '', ...args]: readonly string[]): Promise<unknown> {
@@ -257,10 +262,9 @@ export class IoredisDriver implements NodeDriver {
   }
 }
 
-/** Arguments in one array, not spread: the client flattens them anyway. */
-function send(client: Ioredis, { script, keys, args }: ScriptCall, isByText: boolean): Promise<unknown> {
-  if (isByText) return client.eval([script.source, String(keys.length), ...keys, ...args]);
-  return client.evalsha([script.sha, String(keys.length), ...keys, ...args]);
+function send(client: Ioredis, call: ScriptCall, isByText: boolean): Promise<unknown> {
+  // Spread, not as one array: to flatten an array within an array takes it longer still.
+  return isByText ? client.eval(...argumentsOf(call, true)) : client.evalsha(...argumentsOf(call, false));
 }
 
 /** The database that the caller's client is in now, or will be in again once it has reconnected. */
