@@ -63,7 +63,7 @@ export class Line {
   #send(calls: readonly Call[], isByText: boolean): void {
     let answer: Promise<unknown>;
     try {
-      answer = this.#sender.send(requestOf(calls), isByText, this.#calls.length > 1);
+      answer = this.#sender.send(requestOf(calls), isByText, this.#calls.length > calls.length + 1);
     } catch (error) {
       this.#fail(calls, error, isByText);
       return;

@@ -2,7 +2,7 @@
  * Gathers the calls that callers make at the same moment, so that they travel as one request: that costs client and
  * server a fraction of one request each.
  *
- * A lone call is written at once. While others are on their way a call waits for the end of the present turn of the
+ * A lone call is written at once. While several are on their way a call waits for the end of the present turn of the
  * event loop, when everybody who heard an answer in it has said what comes next. What gathered is not written as one
  * piece either: the server works on one bundle while we make up the next, and neither waits for the other.
  *
@@ -17,6 +17,12 @@ const BUNDLE_MIN = 32;
 
 /** Into how many bundles all calls under way are divided: one travels, one is worked on, one is made up. */
 const BUNDLES = 3;
+
+/**
+ * With fewer than so many on their way a call is as good as alone. One is common where nobody else calls: of several
+ * servers the slower ones have not answered yet when the next call comes.
+ */
+const IN_FLIGHT_MIN = 2;
 
 /** What takes the calls on. */
 export interface TurnTarget {
@@ -50,7 +56,7 @@ export class Turn {
     const [key] = keys;
     if (script.bundle === undefined || key === undefined || this.#bundleMax === 1) return false;
     if (!this.#isOn) {
-      if (this.#target.inFlight() === 0) return false;
+      if (this.#target.inFlight() < IN_FLIGHT_MIN) return false;
       this.#isOn = true;
       nextTick(this.#pass);
     }

@@ -1,9 +1,9 @@
-/** A connection with one call on its way, so that the others are gathered; and calls that can be. */
+/** A connection with calls on their way, so that the others are gathered; and calls that can be. */
 import type { ScriptCall, ScriptText } from '../../src/clients/client.ts';
 import { Connection } from '../../src/clients/connection.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { type Asked, FakeDriver, type FakeWire } from './fake-driver.ts';
+import { FakeDriver, type FakeWire } from './fake-driver.ts';
 import { echo } from './scripts.ts';
 
 const TAKE: ScriptText = {
@@ -32,26 +32,29 @@ interface Busy {
   readonly driver: FakeDriver;
   readonly wire: FakeWire;
   readonly connection: Connection;
-  readonly first: Promise<unknown>;
-  /** The one that is on its way. */
-  readonly open: Asked;
+  /** Answers those that are on their way. */
+  readonly finish: () => Promise<void>;
 }
 
 export async function busy(bundleMax = 128): Promise<Busy> {
   const clock = new FakeClock();
   const driver = new FakeDriver();
   const connection = new Connection(driver, new Agenda(clock), bundleMax);
-  const first = connection.run(echo('first'), 60_000);
+  const words = ['first', 'second'];
+  const calls = words.map((word) => connection.run(echo(word), 60_000));
   driver.wire.next('connect').answer();
   await clock.settle();
-  const open = driver.wire.next('evalsha', 'echo first');
-  return { clock, driver, wire: driver.wire, connection, first, open };
+  const asked = words.map((word) => driver.wire.next('evalsha', `echo ${word}`));
+  const finish = async (): Promise<void> => {
+    for (const one of asked) one.answer('');
+    await Promise.all(calls);
+  };
+  return { clock, driver, wire: driver.wire, connection, finish };
 }
 
 /** The same, with nothing on its way. */
 export async function idle(bundleMax?: number): Promise<Busy> {
   const parts = await busy(bundleMax);
-  parts.open.answer('first');
-  await parts.first;
+  await parts.finish();
   return parts;
 }

@@ -30,14 +30,14 @@ describe('a call that was undone while it was on its way', () => {
 
 describe('a server that has become a replica', () => {
   test('is left with the last answer, and who comes meanwhile is served by the next', async () => {
-    const { clock, connection, wire, driver, open } = await busy();
+    const { clock, connection, wire, driver, finish } = await busy();
     const refused = connection.run(echo('a'), 1_000);
     wire.next('evalsha', 'echo a').refuse('READONLY You can not write against a read only replica.');
     expect(failureOf(await refused)).toMatchObject({ kind: 'reply', word: 'READONLY' });
     expect(wire.isDropped).toBe(false);
     const later = connection.run(echo('b'), 1_000);
     expect(wire.asked).toEqual([]);
-    open.answer('first');
+    await finish();
     await clock.settle();
     expect(wire.isDropped).toBe(true);
     driver.wire.next('connect').answer();

@@ -16,18 +16,19 @@ describe('calls of one moment', () => {
     connection.close();
   });
 
-  test('the first is written at once and the others together', async () => {
+  test('the first two are written at once and the others together', async () => {
     const { clock, connection, wire } = await idle();
-    const calls = ['a', 'b', 'c'].map((key) => connection.run(take(key), 1_000));
+    const calls = ['a', 'b', 'c', 'd'].map((key) => connection.run(take(key), 1_000));
     wire.next('evalsha', 'take a').answer(1);
+    wire.next('evalsha', 'take b').answer(2);
     expect(wire.asked).toEqual([]);
     await clock.settle();
-    wire.next('evalsha', 'takes 0 b c').answer([2, [3, 'x']]);
-    expect(await Promise.all(calls)).toEqual([1, 2, [3, 'x']]);
+    wire.next('evalsha', 'takes 0 c d').answer([3, [4, 'x']]);
+    expect(await Promise.all(calls)).toEqual([1, 2, 3, [4, 'x']]);
     connection.close();
   });
 
-  test('while another is on its way the first waits for the others', async () => {
+  test('while others are on their way the first waits for the rest', async () => {
     const { clock, connection, wire } = await busy();
     const calls = ['a', 'b'].map((key) => connection.run(take(key, 'same'), 1_000));
     await clock.settle();
