@@ -41,13 +41,12 @@ export class Election {
   async run(guardMs: number): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
     const { votes, hasWon } = await decide(
-      this.#nodes.map((node) => this.#vote(node, guardMs)),
+      this.#nodes.map((node) => this.#vote(node, guardMs, sentAt)),
       (answers) => this.#judge(answers),
     );
     if (!hasWon) return this.#lose(this.#refusal(votes), votes);
     const deadline = leaseDeadline(sentAt, this.#terms.leaseMs);
-    const fences = votes.flatMap((vote) => (vote?.is === 'granted' ? [vote.firstFence ?? 0] : []));
-    const firstFence = this.#protocol.isFenced ? Math.max(...fences) : undefined;
+    const firstFence = this.#protocol.isFenced ? highestFence(votes) : undefined;
     if (firstFence !== undefined) {
       const failures = await this.#raise(firstFence + this.#terms.fences - 1, votes);
       if (failures !== null) return this.#lose(outage(failures), votes);
@@ -57,11 +56,11 @@ export class Election {
     return this.#lose(outage([this.#tooLate(sentAt, heardAt)]), votes);
   }
 
-  #vote(node: QuorumNode, guardMs: number): Promise<AcquireResult> {
-    const obstacle = node.obstacle(guardMs);
+  #vote(node: QuorumNode, guardMs: number, sentAt: Instant): Promise<AcquireResult> {
+    const obstacle = node.obstacle(guardMs, sentAt.monotonicMs);
     if (obstacle !== null) return Promise.resolve(outage([obstacle]));
     this.#asked.push(node);
-    return node.acquire(this.#protocol, this.#terms, this.#timeoutMs);
+    return node.acquire(this.#protocol, this.#terms, this.#timeoutMs, sentAt);
   }
 
   #judge(votes: Votes): { votes: Votes; hasWon: boolean } | undefined {
@@ -152,6 +151,12 @@ export class Election {
     for (const node of this.#asked) node.abandon(this.#protocol, terms);
     return refusal;
   }
+}
+
+function highestFence(votes: Votes): number {
+  let highest = 0;
+  for (const vote of votes) if (vote?.is === 'granted') highest = Math.max(highest, vote.firstFence ?? 0);
+  return highest;
 }
 
 /** It may help to ask again; and nothing is left of it, because whatever was won is given back. */

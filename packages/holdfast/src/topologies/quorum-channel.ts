@@ -47,9 +47,9 @@ export class QuorumChannel {
   }
 
   async #listen(node: QuorumNode): Promise<Listened> {
-    const obstacle = node.obstacle(0);
-    if (obstacle !== null) {
-      return { is: 'deaf', failure: new CallFailure('unreachable', obstacle.text) };
+    const { absence } = node;
+    if (absence !== null) {
+      return { is: 'deaf', failure: new CallFailure('unreachable', absence.text) };
     }
     this.#asking.add(node);
     const stop = await node.listen(this.#name, this.#wake, this.#timeoutMs);

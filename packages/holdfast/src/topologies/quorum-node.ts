@@ -6,7 +6,7 @@
 import { CallFailure, type Client, type StopListening, type Wake } from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import { Backoff } from '../core/backoff.ts';
-import { driftMs } from '../core/instant.ts';
+import { driftMs, type Instant } from '../core/instant.ts';
 import type { Random } from '../core/random.ts';
 import type { ServerFailure } from '../errors.ts';
 import { NodePace } from './node-pace.ts';
@@ -101,26 +101,50 @@ export class QuorumNode {
     return isDue ? this.#join(standing.failure) : null;
   }
 
-  /** Why it cannot vote on a lease of that length, or null. */
-  obstacle(guardMs: number): ServerFailure | null {
+  /** Why it cannot be asked now, or null. */
+  get absence(): ServerFailure | null {
     const standing = this.#standing;
     if ((standing.is === 'down' || standing.is === 'joining') && standing.failure !== null)
       return standing.failure;
-    if (!this.isUp || standing.is !== 'up') return this.#failure('unreachable', 'not connected yet');
-    const upMs = this.#agenda.clock.monotonicMs() - standing.startedMs;
+    return this.isUp ? null : this.#failure('unreachable', 'not connected yet');
+  }
+
+  /** Why it cannot vote on a lease of that length, or null. */
+  obstacle(guardMs: number, nowMs: number): ServerFailure | null {
+    const { absence } = this;
+    if (absence !== null || this.#standing.is !== 'up' || guardMs === 0) return absence;
+    const upMs = nowMs - this.#standing.startedMs;
     const waitMs = guardMs + driftMs(guardMs) - upMs;
-    if (guardMs === 0 || waitMs <= 0) return null;
+    if (waitMs <= 0) return null;
     const text = `may have started ${Math.max(0, Math.round(upMs))} ms ago and forgotten a lease: it votes in ${Math.ceil(waitMs)} ms`;
     return this.#failure('guard', text);
   }
 
-  async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+  /** `sentAt` is one moment for all who are asked at once, before the first of them is. */
+  async acquire(
+    protocol: Protocol,
+    terms: HoldTerms,
+    timeoutMs: number,
+    sentAt: Instant,
+  ): Promise<AcquireResult> {
+    const { clock } = this.#agenda;
+    const { connections } = this.#client;
+    const { holder } = terms;
     const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
-    if (!this.#holders.has(terms.holder)) this.#holders.set(terms.holder, NO_STRAYS);
+    if (!this.#holders.has(holder)) this.#holders.set(holder, NO_STRAYS);
     // What has been given up meanwhile must not be asked for again: its release has been sent.
-    const isWanted = (): boolean => this.#holders.has(terms.holder);
-    const ask = (): Promise<AcquireResult> => this.#single.acquire(protocol, terms, limitMs, isWanted);
-    const result = await this.#timed(limitMs, ask, failuresOfAcquire, isWanted);
+    const isWanted = (): boolean => this.#holders.has(holder);
+    let sentMs = sentAt.monotonicMs;
+    let result = await this.#single.acquire(protocol, terms, limitMs, isWanted, sentAt);
+    if (result.is === 'granted') {
+      this.#pace.note(result.heardAt.monotonicMs - sentMs);
+      return result;
+    }
+    if (this.#isUnread(failuresOfAcquire(result), sentMs + limitMs) && isWanted()) {
+      sentMs = clock.monotonicMs();
+      result = await this.#single.acquire(protocol, terms, limitMs, isWanted);
+    }
+    this.#learn(failuresOfAcquire(result), sentMs, connections);
     const isOpen = result.is === 'unknown' || (result.is === 'refused' && !result.isCertain);
     if (isOpen) this.#noteStray(protocol, terms, limitMs);
     return result;
@@ -146,7 +170,7 @@ export class QuorumNode {
     const strays = this.#forget(terms.holder);
     // Asked before sending: whatever arrives behind this release is not undone by it.
     const isOpen = strays !== undefined && this.#agenda.clock.monotonicMs() < strays.untilMs;
-    const obstacle = this.obstacle(0);
+    const { absence } = this;
     const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
     let asked = 0;
     const ask = (): Promise<ReleaseResult> => {
@@ -154,9 +178,9 @@ export class QuorumNode {
       return this.#single.release(protocol, terms, limitMs);
     };
     let result: ReleaseResult =
-      obstacle === null
+      absence === null
         ? await this.#timed(limitMs, ask, failuresOfKeep)
-        : { is: 'failed', servers: [obstacle] };
+        : { is: 'failed', servers: [absence] };
     // Asked twice, it is the first that has released it.
     if (asked > 1 && result.is === 'gone') result = { is: 'released', receivers: 0 };
     if (strays !== undefined && (result.is === 'failed' || isOpen)) {
@@ -200,11 +224,11 @@ export class QuorumNode {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    const obstacle = this.obstacle(0);
-    if (obstacle === null) {
+    const { absence } = this;
+    if (absence === null) {
       return this.#timed(timeoutMs, () => this.#single.query(callFor, timeoutMs), this.#failuresOfQuery);
     }
-    const reply = new CallFailure('unreachable', obstacle.text);
+    const reply = new CallFailure('unreachable', absence.text);
     return callFor(0, 'plain') === null ? [] : [{ index: 0, server: this.description, reply }];
   }
 
@@ -212,33 +236,40 @@ export class QuorumNode {
     return this.#single.close();
   }
 
-  /** Asks, and learns from the answer how fast it is, or from its absence that it is down. */
+  /** Asks, and learns from what comes of it. */
   async #timed<Result>(
     limitMs: number,
     ask: () => Promise<Result>,
     failuresOf: (result: Result) => readonly ServerFailure[],
-    mayRepeat: () => boolean = () => true,
   ): Promise<Result> {
     const { clock } = this.#agenda;
     const { connections } = this.#client;
     let sentMs = clock.monotonicMs();
     let result = await ask();
-    if (failuresOf(result).length === 0) {
-      this.#pace.note(clock.monotonicMs() - sentMs);
-      return result;
-    }
-    // The answer may have come while nobody could read it. Every request states its target, so it may be repeated.
-    const hasStalled = clock.monotonicMs() - sentMs > limitMs + STALL_MS;
-    const isLost = hasStalled && failuresOf(result).some(({ kind }) => kind !== 'reply');
-    if (isLost && this.isUp && mayRepeat()) {
+    if (this.#isUnread(failuresOf(result), sentMs + limitMs)) {
       sentMs = clock.monotonicMs();
       result = await ask();
     }
-    const failure = failuresOf(result).find(({ kind }) => kind !== 'reply' && kind !== 'late');
-    if (failure === undefined) this.#pace.note(clock.monotonicMs() - sentMs);
+    this.#learn(failuresOf(result), sentMs, connections);
+    return result;
+  }
+
+  /**
+   * Whether the answer may have come while nobody could read it, and it can be asked again: every request states its
+   * target.
+   */
+  #isUnread(failures: readonly ServerFailure[], limitAtMs: number): boolean {
+    if (failures.length === 0 || !this.isUp) return false;
+    const hasStalled = this.#agenda.clock.monotonicMs() > limitAtMs + STALL_MS;
+    return hasStalled && failures.some(({ kind }) => kind !== 'reply');
+  }
+
+  /** From an answer how fast it is, or from its absence that it is down. */
+  #learn(failures: readonly ServerFailure[], sentMs: number, connections: number): void {
+    const failure = failures.find(({ kind }) => kind !== 'reply' && kind !== 'late');
+    if (failure === undefined) this.#pace.note(this.#agenda.clock.monotonicMs() - sentMs);
     // Unless it has come back meanwhile.
     else if (this.#standing.is === 'up' && this.#client.connections === connections) this.#fall(failure);
-    return result;
   }
 
   readonly #failuresOfQuery = (answers: readonly QueryAnswer[]): readonly ServerFailure[] =>

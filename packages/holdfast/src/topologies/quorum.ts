@@ -4,6 +4,8 @@
  */
 import type { CallFailure, Client, StopListening, Wake } from '../clients/client.ts';
 import { type Agenda, Alarm } from '../core/agenda.ts';
+import type { Clock } from '../core/clock.ts';
+import { instantNow } from '../core/instant.ts';
 import { LockConfigError, type ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import { Election } from './election.ts';
@@ -81,14 +83,14 @@ export class QuorumTopology implements Topology {
 
   async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     this.#noteLease(terms.leaseMs);
-    if (!this.#isComplete) await this.#muster(timeoutMs);
+    if (!this.#isMustered()) await this.#muster(timeoutMs);
     if (!this.#areDistinct) this.#assertDistinct();
     const { clock } = this.#agenda;
     return new Election(this.#nodes, this.majority, clock, protocol, terms, timeoutMs).run(this.#guardMs);
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    if (!this.#isComplete) await this.#muster(timeoutMs);
+    if (!this.#isMustered()) await this.#muster(timeoutMs);
     const releases = this.#nodes.map((node) => node.release(protocol, terms, timeoutMs));
     return decide<ReleaseResult, ReleaseResult>(releases, (answers) => {
       const released = count(answers, 'released');
@@ -104,8 +106,8 @@ export class QuorumTopology implements Topology {
     await this.#muster(timeoutMs);
     return this.#majorityOf(
       this.#nodes.map(async (node): Promise<KeepResult> => {
-        const obstacle = node.obstacle(0);
-        if (obstacle !== null) return { is: 'failed', servers: [obstacle] };
+        const { absence } = node;
+        if (absence !== null) return { is: 'failed', servers: [absence] };
         return node.recount(protocol, item, times, timeoutMs);
       }),
     );
@@ -163,9 +165,23 @@ export class QuorumTopology implements Topology {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
   }
 
-  /** All are up, as nearly always: nobody is waited for, and nothing is built to find that out. */
-  get #isComplete(): boolean {
-    return this.#hasAnswered && this.#nodes.every(isUp);
+  /**
+   * Whether there is nobody to wait for, as nearly always, and whoever is down: nothing is built to find that out.
+   * Those that are down are asked again on the way.
+   */
+  #isMustered(): boolean {
+    let up = 0;
+    for (const node of this.#nodes) {
+      const joining = node.muster(false);
+      if (node.isUp) up += 1;
+      else if (joining !== null && this.#isFresh(joining)) return false;
+    }
+    return this.#hasAnswered && up >= this.majority;
+  }
+
+  /** Nobody has asked it yet, or its connection was lost; and it has not had its moment. */
+  #isFresh(joining: Joining): boolean {
+    return joining.failure === null && !this.#awaited.has(joining);
   }
 
   /**
@@ -175,7 +191,7 @@ export class QuorumTopology implements Topology {
   async #muster(timeoutMs: number): Promise<void> {
     const isNeeded = !this.#isEnough;
     const joining = this.#nodes.flatMap((node) => node.muster(isNeeded) ?? []);
-    const fresh = joining.filter((one) => one.failure === null && !this.#awaited.has(one));
+    const fresh = joining.filter((one) => this.#isFresh(one));
     const momentMs = Math.min(MUSTER_MS, timeoutMs);
     if (joining.length > 0 && isNeeded) {
       const isFirst = joining.some(({ failure }) => failure === null);
@@ -233,9 +249,9 @@ export class QuorumTopology implements Topology {
     items: readonly RenewItem[],
     timeoutMs: number,
   ): Promise<readonly KeepResult[]> {
-    const obstacle = node.obstacle(0);
-    if (obstacle === null) return node.renew(items, timeoutMs);
-    return items.map(() => ({ is: 'failed', servers: [obstacle] }));
+    const { absence } = node;
+    if (absence === null) return node.renew(items, timeoutMs);
+    return items.map(() => ({ is: 'failed', servers: [absence] }));
   }
 
   /** Kept by a majority; gone when no majority can have it any more; otherwise nobody knows, and time decides. */
@@ -260,15 +276,17 @@ export class QuorumTopology implements Topology {
   ): void {
     for (const [i, item] of items.entries()) {
       const isMissing = answers[i]?.is === 'gone' && results[i]?.is === 'kept';
-      if (isMissing && item.claim.isLive && node.obstacle(0) === null) void restoreOn(node, item, timeoutMs);
+      if (isMissing && item.claim.isLive && node.absence === null) {
+        void restoreOn(node, item, timeoutMs, this.#agenda.clock);
+      }
     }
   }
 }
 
 /** Its vote, and the fence: whoever counts on this server's vote later must find there what a majority was raised to. */
-async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number): Promise<void> {
+async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number, clock: Clock): Promise<void> {
   const terms = { holder: item.holder, leaseMs: item.leaseMs, fences: 1 };
-  const vote = await node.acquire(item.protocol, terms, timeoutMs);
+  const vote = await node.acquire(item.protocol, terms, timeoutMs, instantNow(clock));
   const { lastFence } = item.claim;
   if (vote.is === 'granted' && lastFence !== undefined) {
     await node.raise(item.protocol, terms, lastFence, timeoutMs);

@@ -9,7 +9,7 @@ import {
 } from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { Clock } from '../core/clock.ts';
-import { instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
+import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
 import { adminHealth } from '../scripts/generated.ts';
 import { LateReleases, type LateReleasesOptions } from './late-releases.ts';
@@ -90,14 +90,18 @@ export class SingleTopology implements Topology {
     return this.#client.isConnected ? [] : [this.#failure('unreachable', 'the connection was lost')];
   }
 
-  /** `isWanted` is asked before a request goes out that did not go out at once: a release may have overtaken it. */
+  /**
+   * `isWanted` is asked before a request goes out that did not go out at once: a release may have overtaken it.
+   * `sentAt` is no later than now.
+   */
   acquire(
     protocol: Protocol,
     terms: HoldTerms,
     timeoutMs: number,
     isWanted: () => boolean = ALWAYS,
+    sentAt: Instant = instantNow(this.#clock),
   ): Promise<AcquireResult> {
-    return this.#acquire(protocol, terms, timeoutMs, isWanted, true);
+    return this.#acquire(protocol, terms, timeoutMs, isWanted, sentAt, true);
   }
 
   async #acquire(
@@ -105,9 +109,9 @@ export class SingleTopology implements Topology {
     terms: HoldTerms,
     timeoutMs: number,
     isWanted: () => boolean,
+    sentAt: Instant,
     mayAskAgain: boolean,
   ): Promise<AcquireResult> {
-    const sentAt = instantNow(this.#clock);
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
     const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
     const notAfterMs = this.#serverClock.at(giveUpMs);
@@ -128,7 +132,7 @@ export class SingleTopology implements Topology {
     if (answer.is === 'LATE') {
       // We had its clock wrong (it jumped, or this machine slept), and this answer has put that right.
       if (heardAtMs < giveUpMs && mayAskAgain && isWanted())
-        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, isWanted, false);
+        return this.#acquire(protocol, terms, giveUpMs - heardAtMs, isWanted, heardAt, false);
       const text = `refused: it reached the server later than ${timeoutMs} ms after it was sent, or the server's clock jumped`;
       // A client that sends again after a reconnect may have had an earlier copy granted.
       return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true, isCertain: false };
