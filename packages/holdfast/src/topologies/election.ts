@@ -116,7 +116,7 @@ export class Election {
   }
 
   /** Null when a majority has the end of the block, so that every later majority meets it; otherwise why not. */
-  async #raise(lastFence: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
+  #raise(lastFence: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
     const may = this.#nodes.filter((node, i) => {
       const vote = votes[i];
       return this.#asked.includes(node) && (vote === undefined || vote.is === 'granted');

@@ -81,16 +81,27 @@ export class QuorumTopology implements Topology {
     }));
   }
 
-  async acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
+  /** Not async, as little as a release: a promise of a promise would be one more for every caller. */
+  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     this.#noteLease(terms.leaseMs);
-    if (!this.#isMustered()) await this.#muster(timeoutMs);
-    if (!this.#areDistinct) this.#assertDistinct();
+    if (this.#isMustered() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
+    return this.#muster(timeoutMs).then(() => {
+      if (!this.#areDistinct) this.#assertDistinct();
+      return this.#elect(protocol, terms, timeoutMs);
+    });
+  }
+
+  #elect(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     const { clock } = this.#agenda;
     return new Election(this.#nodes, this.majority, clock, protocol, terms, timeoutMs).run(this.#guardMs);
   }
 
-  async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    if (!this.#isMustered()) await this.#muster(timeoutMs);
+  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
+    if (this.#isMustered()) return this.#releaseOnAll(protocol, terms, timeoutMs);
+    return this.#muster(timeoutMs).then(() => this.#releaseOnAll(protocol, terms, timeoutMs));
+  }
+
+  #releaseOnAll(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
     const releases = this.#nodes.map((node) => node.release(protocol, terms, timeoutMs));
     return decide<ReleaseResult, ReleaseResult>(releases, (answers) => {
       const released = count(answers, 'released');
