@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { RedisClient } from './clients/adapt.ts';
+
 export type {
   Acknowledged,
   CallFailureKind,
@@ -18,6 +18,7 @@ export type {
   Wake,
 } from './clients/client.ts';
 export { CallFailure, CLIENT } from './clients/client.ts';
+export type { RedisClient } from './clients/redis-client.ts';
 export type { Clock, Timer } from './core/clock.ts';
 export type { Finding, Inspection } from './core/inspection.ts';
 export type { FencedLease, Lease } from './core/lease.ts';

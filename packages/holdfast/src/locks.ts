@@ -1,5 +1,5 @@
 /** The facade: one per Redis, for the life of the process. */
-import type { RedisClient } from './clients/adapt.ts';
+import type { RedisClient } from './clients/redis-client.ts';
 import { Agenda } from './core/agenda.ts';
 import { describe } from './core/describe.ts';
 import { type Finding, type Inspection, Inspector } from './core/inspection.ts';

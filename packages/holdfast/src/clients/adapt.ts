@@ -8,29 +8,15 @@ import type { ListenResult } from './channel.ts';
 import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { Connection } from './connection.ts';
-import { driveGlide, type GlideClient } from './glide.ts';
-import type { IoredisClient } from './ioredis.ts';
-import { driveIoredisCluster, type IoredisClusterClient } from './ioredis-cluster.ts';
+import { driveGlide } from './glide.ts';
+import { driveIoredisCluster } from './ioredis-cluster.ts';
 import { driveIoredis } from './ioredis-sentinels.ts';
-import { driveNodeRedis, type NodeRedisClient } from './node-redis.ts';
-import { driveNodeRedisCluster, type NodeRedisClusterClient } from './node-redis-cluster.ts';
-import { driveNodeRedisSentinel, type NodeRedisSentinel } from './node-redis-sentinels.ts';
+import { driveNodeRedis } from './node-redis.ts';
+import { driveNodeRedisCluster } from './node-redis-cluster.ts';
+import { driveNodeRedisSentinel } from './node-redis-sentinels.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
-
-/**
- * What `new Locks(...)` takes: a `Redis` or `Cluster` of ioredis or iovalkey, a client, sentinel or cluster of node-redis,
- * a `GlideClient` of GLIDE, or a client of your own making.
- */
-export type RedisClient =
-  | IoredisClient
-  | IoredisClusterClient
-  | NodeRedisClient
-  | NodeRedisClusterClient
-  | NodeRedisSentinel
-  | GlideClient
-  | Client;
 
 export interface AdaptOptions {
   readonly agenda: Agenda;

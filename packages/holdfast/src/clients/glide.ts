@@ -20,16 +20,6 @@ import {
   type WireEvents,
 } from './wire.ts';
 
-/** What tells a `GlideClient` from everything else, in types. */
-export interface GlideClient {
-  customCommand(args: string[], options?: object): Promise<unknown>;
-  subscribeLazy(channels: Set<string>, options?: object): Promise<unknown>;
-  updateConnectionPassword(password: string | null, immediateAuth?: boolean): Promise<unknown>;
-  /** A cluster's takes something else. */
-  scan(cursor: string, options?: object): Promise<unknown>;
-  close(reason?: string): void;
-}
-
 type Options = Readonly<Record<string, unknown>>;
 
 interface Message {

@@ -4,15 +4,6 @@ import { type Ioredis, IoredisDriver, keyPrefixOf } from './ioredis.ts';
 import { addressKey, type NodeAddress } from './node-address.ts';
 import type { NodeDriver } from './wire.ts';
 
-/** What tells a `Cluster` of ioredis from everything else, in types. */
-export interface IoredisClusterClient {
-  readonly status: string;
-  readonly isCluster: boolean;
-  readonly options: object;
-  nodes(role?: 'all' | 'master' | 'slave'): readonly object[];
-  duplicate(overrideStartupNodes?: never[], overrideOptions?: object): object;
-}
-
 type Options = Readonly<Record<string, unknown>>;
 
 /** What we use of it. */

@@ -15,16 +15,6 @@ import {
   type WireEvents,
 } from './wire.ts';
 
-/** What tells a `Redis` of ioredis from everything else, in types. */
-export interface IoredisClient {
-  readonly status: string;
-  readonly mode: string;
-  readonly isCluster: boolean;
-  readonly options: object;
-  duplicate(override?: object): object;
-  disconnect(reconnect?: boolean): void;
-}
-
 /** Its socket. */
 interface Stream {
   readonly writable: boolean;

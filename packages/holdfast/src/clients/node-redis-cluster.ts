@@ -4,14 +4,6 @@ import { addressKey, type NodeAddress, readAddress } from './node-address.ts';
 import { driveNodeRedisTo, keyPrefixOf, type NodeRedis, socketOptionsOf } from './node-redis.ts';
 import type { NodeDriver, Obstacle } from './wire.ts';
 
-/** What tells a cluster of node-redis from everything else, in types. */
-export interface NodeRedisClusterClient {
-  readonly isOpen: boolean;
-  readonly slots: readonly object[];
-  readonly masters: readonly object[];
-  readonly nodeByAddress: { keys(): Iterable<string> };
-}
-
 type Options = Readonly<Record<string, unknown>>;
 
 /** One of its nodes; it has no client before the first command to it when the caller asked for that. */

@@ -7,15 +7,6 @@ import { PrimaryDriver } from './primary.ts';
 import type { Address, Sentinels } from './sentinels.ts';
 import type { Driver, SharedWire, Wire, WireEvents } from './wire.ts';
 
-/** What tells a sentinel of node-redis from everything else, in types. */
-export interface NodeRedisSentinel {
-  readonly isOpen: boolean;
-  readonly isReady: boolean;
-  duplicate(override?: object): object;
-  getSentinelNode(): unknown;
-  getMasterNode(): unknown;
-}
-
 /** Of a client of the primary that a client of a sentinel must not have. */
 const NOT_OF_SENTINELS: Options = {
   username: undefined,

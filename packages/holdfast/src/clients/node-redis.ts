@@ -15,17 +15,6 @@ import {
   type WireEvents,
 } from './wire.ts';
 
-/** What tells a client of node-redis from everything else, in types. */
-export interface NodeRedisClient {
-  readonly isOpen: boolean;
-  readonly isReady: boolean;
-  readonly isWatching: boolean;
-  duplicate(override?: object): object;
-  sendCommand(args: readonly string[], options?: object): Promise<unknown>;
-  ref(): void;
-  unref(): void;
-}
-
 export type Options = Readonly<Record<string, unknown>>;
 type MessageListener = (text: string, channel: string) => void;
 

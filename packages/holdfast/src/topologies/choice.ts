@@ -1,5 +1,6 @@
 /** Which servers decide: from what the caller hands in to a topology. */
-import { adaptClient, adaptCluster, type RedisClient } from '../clients/adapt.ts';
+import { adaptClient, adaptCluster } from '../clients/adapt.ts';
+import type { RedisClient } from '../clients/redis-client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { ResolvedLocksOptions } from '../core/options.ts';
 import { LockConfigError } from '../errors.ts';

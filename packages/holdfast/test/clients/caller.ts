@@ -1,5 +1,5 @@
 /** The client that a caller hands in, as the suite handles it whichever it is. */
-import type { RedisClient } from '../../src/clients/adapt.ts';
+import type { RedisClient } from '../../src/clients/redis-client.ts';
 import type { Extent } from '../support/extent.ts';
 
 /** What a test may ask of the caller's client, whichever it is. */

@@ -1,6 +1,6 @@
 import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
-import type { RedisClient } from '../../src/clients/adapt.ts';
+import type { RedisClient } from '../../src/clients/redis-client.ts';
 import {
   type Caller,
   type CallerOptions,

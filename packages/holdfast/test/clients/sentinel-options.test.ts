@@ -2,8 +2,9 @@
 import { Redis } from 'ioredis';
 import { createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { adaptClient, type RedisClient } from '../../src/clients/adapt.ts';
+import { adaptClient } from '../../src/clients/adapt.ts';
 import type { Client } from '../../src/clients/client.ts';
+import type { RedisClient } from '../../src/clients/redis-client.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';

@@ -6,8 +6,8 @@ import type { Redis as Iovalkey, Cluster as IovalkeyCluster } from 'iovalkey';
 import type * as nodeRedis6 from 'redis';
 import type * as nodeRedis5 from 'redis-5';
 import { describe, expectTypeOf, test } from 'vitest';
-import type { RedisClient } from '../../src/clients/adapt.ts';
 import type { Client } from '../../src/clients/client.ts';
+import type { RedisClient } from '../../src/clients/redis-client.ts';
 
 type NodeRedis6 = ReturnType<typeof nodeRedis6.createClient>;
 type NodeRedis5 = ReturnType<typeof nodeRedis5.createClient>;
