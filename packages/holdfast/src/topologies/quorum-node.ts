@@ -255,13 +255,15 @@ export class QuorumNode {
   }
 
   /**
-   * Whether the answer may have come while nobody could read it, and it can be asked again: every request states its
-   * target.
+   * Whether the answer may have come while nobody could read it, or the request have gone out when its time was over,
+   * because this process stood still; and it can be asked again: every request states its target.
    */
   #isUnread(failures: readonly ServerFailure[], limitAtMs: number): boolean {
     if (failures.length === 0 || !this.isUp) return false;
-    const hasStalled = this.#agenda.clock.monotonicMs() > limitAtMs + STALL_MS;
-    return hasStalled && failures.some(({ kind }) => kind !== 'reply');
+    const lateMs = this.#agenda.clock.monotonicMs() - limitAtMs;
+    return failures.some(({ kind }) =>
+      kind === 'late' ? lateMs >= 0 : kind !== 'reply' && lateMs > STALL_MS,
+    );
   }
 
   /** From an answer how fast it is, or from its absence that it is down. */

@@ -83,12 +83,17 @@ export class QuorumTopology implements Topology {
 
   /** Not async, as little as a release: a promise of a promise would be one more for every caller. */
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    this.#noteLease(terms.leaseMs);
-    if (this.#isMustered() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
-    return this.#muster(timeoutMs).then(() => {
-      if (!this.#areDistinct) this.#assertDistinct();
-      return this.#elect(protocol, terms, timeoutMs);
-    });
+    try {
+      this.#noteLease(terms.leaseMs);
+      if (this.#isMustered() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
+      return this.#muster(timeoutMs).then(() => {
+        if (!this.#areDistinct) this.#assertDistinct();
+        return this.#elect(protocol, terms, timeoutMs);
+      });
+    } catch (error) {
+      // A client of the caller's own making may throw.
+      return Promise.reject(error);
+    }
   }
 
   #elect(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

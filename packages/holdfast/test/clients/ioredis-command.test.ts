@@ -44,27 +44,80 @@ describe.each(CLIENTS)('a command for $name', ({ client, Command }) => {
   });
 });
 
+/** As a wrapper that watches a client does it. */
+function bound<Client extends object>(client: Client): Client {
+  return new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+describe.each(CLIENTS)('$name in a wrapper', ({ client, Command }) => {
+  it('is not made to connect by being looked at', () => {
+    const quiet = client();
+    expect(maker(bound(quiet))?.(CALL, false)).toBeInstanceOf(Command);
+    expect(quiet.status).toBe('wait');
+  });
+});
+
+describe.each(CLIENTS)('what an application has $name do to arguments', ({ client, Command }) => {
+  it('is not done to ours', () => {
+    const fail = (): never => {
+      throw new Error('expected the arguments of the application');
+    };
+    Command.setArgumentTransformer('evalsha', fail);
+    try {
+      const command = maker(client())?.(CALL, false);
+      expect(command).toMatchObject({ args: ['abc', '2', ...CALL.keys, ...CALL.args] });
+      // Without these the client would throw when the answer comes.
+      expect(command).toMatchObject({ resolve: expect.any(Function), reject: expect.any(Function) });
+    } finally {
+      Command.setArgumentTransformer('evalsha', (args) => args);
+    }
+  });
+});
+
+class Lookalike {
+  readonly options = {};
+
+  sendCommand(_command: unknown): Promise<unknown> {
+    return Promise.resolve(1);
+  }
+}
+
+class Throwing extends Lookalike {
+  evalsha(): never {
+    throw new Error('no');
+  }
+}
+
+class Rejecting extends Lookalike {
+  evalsha(): Promise<never> {
+    return Promise.reject(new Error('no'));
+  }
+}
+
+class Inward extends Lookalike {
+  evalsha(): Promise<unknown> {
+    return Promise.resolve(1);
+  }
+}
+
+class Listing extends Lookalike {
+  evalsha(...args: readonly string[]): Promise<unknown> {
+    return this.sendCommand(['evalsha', ...args]);
+  }
+}
+
 describe('a client of another making', () => {
   it.each([
-    [
-      'whose method throws',
-      {
-        evalsha: () => {
-          throw new Error('no');
-        },
-      },
-    ],
-    ['whose method sends nothing by that way', { evalsha: async () => 1 }],
-    [
-      'whose commands are of no class',
-      {
-        evalsha(): unknown {
-          return (this as unknown as { sendCommand(command: object): unknown }).sendCommand({});
-        },
-      },
-    ],
-    ['whose method rejects', { evalsha: () => Promise.reject(new Error('no')) }],
-  ])('%s makes its commands itself', async (_, client) => {
+    ['whose method throws', new Throwing()],
+    ['whose method rejects', new Rejecting()],
+    ['whose method sends nothing by that way', new Inward()],
+    ['whose commands are lists', new Listing()],
+  ])('%s makes its commands itself', (_, client) => {
     expect(maker(client)).toBeNull();
   });
 });

@@ -1,0 +1,96 @@
+/** What the servers of a quorum are asked, and when again, where a real server cannot be made to say so. */
+import { describe, expect, test } from 'vitest';
+import { CLIENT, type Client, type Reply, type ScriptCall } from '../../src/clients/client.ts';
+import { Locks } from '../../src/index.ts';
+import { OUTCOMES } from '../../src/scripts/outcome.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const LEASE_MS = 1_000;
+/** Of a server's answer, by that lease. */
+const LIMIT_MS = 5;
+
+class FakeServer implements Client {
+  readonly [CLIENT] = true as const;
+  readonly description: string;
+  readonly keyPrefix = '';
+  readonly connections = 1;
+  readonly asked: string[] = [];
+  readonly #clock: FakeClock;
+  /** Happens while the next acquire is written, before the server gets it. */
+  onAcquire: (() => void) | null = null;
+  isBroken = false;
+
+  constructor(clock: FakeClock, name: string) {
+    this.#clock = clock;
+    this.description = name;
+  }
+
+  get isConnected(): boolean {
+    if (this.isBroken) throw new Error('a client that throws');
+    return true;
+  }
+
+  async run({ script, args }: ScriptCall): Promise<Reply> {
+    this.asked.push(script.name);
+    if (script.name === 'admin.health') {
+      return [
+        OUTCOMES.FOUND,
+        '7.0',
+        'master',
+        '0',
+        'noeviction',
+        '100000',
+        this.description,
+        this.#clock.wallMs(),
+      ];
+    }
+    if (script.name === 'mutex.release') return 0;
+    const happens = this.onAcquire;
+    this.onAcquire = null;
+    happens?.();
+    const nowMs = this.#clock.wallMs();
+    const notAfterMs = Number(args[2]);
+    return notAfterMs > 0 && nowMs > notAfterMs ? [OUTCOMES.LATE, nowMs] : nowMs;
+  }
+
+  async listen(): Promise<() => void> {
+    return () => {};
+  }
+
+  async close(): Promise<void> {}
+}
+
+function setup(): { clock: FakeClock; servers: FakeServer[]; locks: Locks } {
+  const clock = new FakeClock();
+  const servers = ['a', 'b', 'c'].map((name) => new FakeServer(clock, name));
+  return { clock, servers, locks: new Locks(servers, { clock, leaseMs: LEASE_MS, callTimeoutMs: 300 }) };
+}
+
+describe('a process that stands still while it asks the servers', () => {
+  test.each([1, LIMIT_MS, LIMIT_MS + 1, LIMIT_MS + 3, LIMIT_MS + 4, LIMIT_MS + 6, LIMIT_MS * 4])(
+    'for %d ms gets the lock all the same',
+    async (pauseMs) => {
+      const { clock, servers, locks } = setup();
+      await (await locks.mutex('m').acquire()).release();
+      const [first] = servers;
+      if (first !== undefined) first.onAcquire = () => clock.advanceSync(pauseMs);
+      const lease = await locks.mutex('m').tryAcquire();
+      expect(lease?.isHeld).toBe(true);
+      await lease?.release();
+      await locks.destroy();
+    },
+  );
+});
+
+describe('a client of the caller’s own making that throws', () => {
+  test('fails the attempt, and the next one finds everything in order', async () => {
+    const { servers, locks } = setup();
+    await (await locks.mutex('m').acquire()).release();
+    const [first] = servers;
+    if (first !== undefined) first.isBroken = true;
+    await expect(locks.mutex('m').acquire()).rejects.toThrow('a client that throws');
+    if (first !== undefined) first.isBroken = false;
+    await (await locks.mutex('m').acquire()).release();
+    await locks.destroy();
+  });
+});
