@@ -57,7 +57,7 @@ export class Election {
   }
 
   #vote(node: QuorumNode, guardMs: number, sentAt: Instant): Promise<AcquireResult> {
-    const obstacle = node.obstacle(guardMs, sentAt.monotonicMs);
+    const obstacle = node.standing.obstacle(guardMs, sentAt.monotonicMs);
     if (obstacle !== null) return Promise.resolve(outage([obstacle]));
     this.#asked.push(node);
     return node.acquire(this.#protocol, this.#terms, this.#timeoutMs, sentAt);

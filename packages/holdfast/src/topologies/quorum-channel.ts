@@ -47,7 +47,7 @@ export class QuorumChannel {
   }
 
   async #listen(node: QuorumNode): Promise<Listened> {
-    const { absence } = node;
+    const { absence } = node.standing;
     if (absence !== null) {
       return { is: 'deaf', failure: new CallFailure('unreachable', absence.text) };
     }

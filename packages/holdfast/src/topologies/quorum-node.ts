@@ -1,16 +1,10 @@
-/**
- * One of several independent servers: what it is asked, for how long, and whether its vote counts.
- *
- * There is no timer here: a session that is not used asks nobody anything.
- */
+/** One of several independent servers: what it is asked, for how long, and what it may still owe an answer to. */
 import { CallFailure, type Client, type StopListening, type Wake } from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
-import { Backoff } from '../core/backoff.ts';
-import { driftMs, type Instant } from '../core/instant.ts';
-import type { Random } from '../core/random.ts';
+import type { Instant } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
 import { NodePace } from './node-pace.ts';
-import type { Joining, Standing } from './node-standing.ts';
+import { NodeStanding, type StandingOptions } from './node-standing.ts';
 import { SingleTopology } from './single.ts';
 import {
   type AcquireResult,
@@ -26,47 +20,38 @@ import {
   type Strays,
 } from './topology.ts';
 
-export interface QuorumOptions {
-  readonly callTimeoutMs: number;
+export interface QuorumOptions extends StandingOptions {
   readonly leaseMs: number;
-  readonly random: Random;
   /** The deadline of one server's answer; null: by the lease and by how fast it is. */
   readonly nodeTimeoutMs: number | null;
   /** How long a server must have run before it votes; null: the longest lease in use. */
   readonly restartGuardMs: number | null;
 }
 
-/** Uptime is told in whole seconds, of the clock and not of the run: it may be this much more than the truth. */
-const UPTIME_ERROR_MS = 1_000;
-
 /** A deadline that we notice this much too late has passed while this process stood still. */
 const STALL_MS = 5;
 
 export class QuorumNode {
   readonly lateReleases: SingleTopology['lateReleases'];
+  /** Whether it can be asked, and its vote counts. */
+  readonly standing: NodeStanding;
   readonly #client: Client;
   readonly #single: SingleTopology;
   readonly #agenda: Agenda;
-  readonly #options: QuorumOptions;
-  readonly #backoff: Backoff;
   readonly #pace: NodePace;
-  #standing: Standing = { is: 'new' };
   /**
    * Holders that it was asked for and has not released, with the requests of each that went unanswered. It is not
    * called for others while it is away.
    */
   readonly #holders = new Map<string, Strays>();
-  /** Called when it is up again. */
-  onUp: (() => void) | null = null;
 
   constructor(client: Client, agenda: Agenda, options: QuorumOptions) {
     this.#client = client;
     this.#agenda = agenda;
-    this.#options = options;
     this.#single = new SingleTopology(client, agenda, options);
     this.lateReleases = this.#single.lateReleases;
-    this.#backoff = new Backoff(options.random);
     this.#pace = new NodePace(options.nodeTimeoutMs);
+    this.standing = new NodeStanding(client, this.#single, agenda, this.#pace, options);
   }
 
   get description(): string {
@@ -75,49 +60,6 @@ export class QuorumNode {
 
   get isConnected(): boolean {
     return this.#client.isConnected;
-  }
-
-  get runId(): string | null {
-    return this.#standing.is === 'up' ? this.#standing.runId : null;
-  }
-
-  get isUp(): boolean {
-    const standing = this.#standing;
-    return (
-      standing.is === 'up' && this.#client.isConnected && standing.connections === this.#client.connections
-    );
-  }
-
-  /**
-   * Null when it is known whether it can be asked; otherwise that is being found out, from now on at the latest. One
-   * that is down is asked again at its pace, or now when it is needed.
-   */
-  muster(isNeeded: boolean): Joining | null {
-    if (this.isUp) return null;
-    const standing = this.#standing;
-    if (standing.is === 'joining') return standing;
-    if (standing.is !== 'down') return this.#join(null);
-    const isDue = isNeeded || this.#agenda.clock.monotonicMs() >= standing.askAtMs;
-    return isDue ? this.#join(standing.failure) : null;
-  }
-
-  /** Why it cannot be asked now, or null. */
-  get absence(): ServerFailure | null {
-    const standing = this.#standing;
-    if ((standing.is === 'down' || standing.is === 'joining') && standing.failure !== null)
-      return standing.failure;
-    return this.isUp ? null : this.#failure('unreachable', 'not connected yet');
-  }
-
-  /** Why it cannot vote on a lease of that length, or null. */
-  obstacle(guardMs: number, nowMs: number): ServerFailure | null {
-    const { absence } = this;
-    if (absence !== null || this.#standing.is !== 'up' || guardMs === 0) return absence;
-    const upMs = nowMs - this.#standing.startedMs;
-    const waitMs = guardMs + driftMs(guardMs) - upMs;
-    if (waitMs <= 0) return null;
-    const text = `may have started ${Math.max(0, Math.round(upMs))} ms ago and forgotten a lease: it votes in ${Math.ceil(waitMs)} ms`;
-    return this.#failure('guard', text);
   }
 
   /** `sentAt` is one moment for all who are asked at once, before the first of them is. */
@@ -170,7 +112,7 @@ export class QuorumNode {
     const strays = this.#forget(terms.holder);
     // Asked before sending: whatever arrives behind this release is not undone by it.
     const isOpen = strays !== undefined && this.#agenda.clock.monotonicMs() < strays.untilMs;
-    const { absence } = this;
+    const { absence } = this.standing;
     const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
     let asked = 0;
     const ask = (): Promise<ReleaseResult> => {
@@ -224,7 +166,7 @@ export class QuorumNode {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    const { absence } = this;
+    const { absence } = this.standing;
     if (absence === null) {
       return this.#timed(timeoutMs, () => this.#single.query(callFor, timeoutMs), this.#failuresOfQuery);
     }
@@ -259,7 +201,7 @@ export class QuorumNode {
    * because this process stood still; and it can be asked again: every request states its target.
    */
   #isUnread(failures: readonly ServerFailure[], limitAtMs: number): boolean {
-    if (failures.length === 0 || !this.isUp) return false;
+    if (failures.length === 0 || !this.standing.isUp) return false;
     const lateMs = this.#agenda.clock.monotonicMs() - limitAtMs;
     return failures.some(({ kind }) =>
       kind === 'late' ? lateMs >= 0 : kind !== 'reply' && lateMs > STALL_MS,
@@ -270,43 +212,13 @@ export class QuorumNode {
   #learn(failures: readonly ServerFailure[], sentMs: number, connections: number): void {
     const failure = failures.find(({ kind }) => kind !== 'reply' && kind !== 'late');
     if (failure === undefined) this.#pace.note(this.#agenda.clock.monotonicMs() - sentMs);
-    // Unless it has come back meanwhile.
-    else if (this.#standing.is === 'up' && this.#client.connections === connections) this.#fall(failure);
+    else this.standing.missed(failure, connections);
   }
 
   readonly #failuresOfQuery = (answers: readonly QueryAnswer[]): readonly ServerFailure[] =>
     answers.flatMap(({ reply }) =>
-      reply instanceof CallFailure ? [this.#failure(reply.kind, reply.text)] : [],
+      reply instanceof CallFailure ? [{ server: this.description, kind: reply.kind, text: reply.text }] : [],
     );
-
-  #fall(failure: ServerFailure): void {
-    const askAtMs = this.#agenda.clock.monotonicMs() + this.#backoff.nextMs();
-    this.#standing = { is: 'down', failure, askAtMs };
-  }
-
-  #join(failure: ServerFailure | null): Joining {
-    const joining: Joining = { is: 'joining', joined: this.#ask(), failure };
-    this.#standing = joining;
-    return joining;
-  }
-
-  async #ask(): Promise<void> {
-    const { clock } = this.#agenda;
-    const sentMs = clock.monotonicMs();
-    const health = await this.#single.health(this.#options.callTimeoutMs);
-    if ('kind' in health) return this.#fall(health);
-    this.#backoff.reset();
-    const heardMs = clock.monotonicMs();
-    this.#pace.guess(heardMs - sentMs);
-    // The latest that it can have been.
-    const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
-    this.#standing = { is: 'up', connections: this.#client.connections, startedMs, runId: health.runId };
-    this.onUp?.();
-  }
-
-  #failure(kind: ServerFailure['kind'], text: string): ServerFailure {
-    return { server: this.description, kind, text };
-  }
 }
 
 const NO_FAILURES: readonly ServerFailure[] = [];

@@ -3,13 +3,13 @@
  * kept from voting. `docs/concepts/quorum.md` tells the algorithm and what it assumes.
  */
 import type { CallFailure, Client, StopListening, Wake } from '../clients/client.ts';
-import { type Agenda, Alarm } from '../core/agenda.ts';
+import type { Agenda } from '../core/agenda.ts';
 import type { Clock } from '../core/clock.ts';
 import { instantNow } from '../core/instant.ts';
 import { LockConfigError, type ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import { Election } from './election.ts';
-import type { Joining } from './node-standing.ts';
+import { Muster } from './muster.ts';
 import { QuorumChannel } from './quorum-channel.ts';
 import { QuorumCleanUp } from './quorum-clean-up.ts';
 import { QuorumNode, type QuorumOptions } from './quorum-node.ts';
@@ -27,9 +27,6 @@ import type {
   Topology,
 } from './topology.ts';
 
-/** At a first use, once a majority is there, the others get this long to join: it costs one deadline, once. */
-const MUSTER_MS = 50;
-
 export class QuorumTopology implements Topology {
   readonly keyPrefix: string;
   readonly size: number;
@@ -39,10 +36,8 @@ export class QuorumTopology implements Topology {
   readonly #agenda: Agenda;
   readonly #options: QuorumOptions;
   readonly #channels = new Set<QuorumChannel>();
-  /** Those that have had their moment to join. */
-  readonly #awaited = new WeakSet<Joining>();
+  readonly #muster: Muster;
   #longestLeaseMs: number;
-  #hasAnswered = false;
   /** Whether the servers that are up are known to be different ones. */
   #areDistinct = false;
 
@@ -55,8 +50,10 @@ export class QuorumTopology implements Topology {
     this.size = clients.length;
     this.majority = Math.floor(clients.length / 2) + 1;
     this.lateReleases = new QuorumCleanUp(this.#nodes);
+    const standings = this.#nodes.map(({ standing }) => standing);
+    this.#muster = new Muster(standings, this.majority, agenda);
     for (const node of this.#nodes) {
-      node.onUp = () => {
+      node.standing.onUp = () => {
         this.#areDistinct = false;
         for (const channel of this.#channels) void channel.join(node);
       };
@@ -68,7 +65,7 @@ export class QuorumTopology implements Topology {
   }
 
   get hasAnswered(): boolean {
-    return this.#hasAnswered;
+    return this.#muster.hasAnswered;
   }
 
   outageOf(): readonly ServerFailure[] {
@@ -85,8 +82,8 @@ export class QuorumTopology implements Topology {
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     try {
       this.#noteLease(terms.leaseMs);
-      if (this.#isMustered() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
-      return this.#muster(timeoutMs).then(() => {
+      if (this.#muster.isOver() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
+      return this.#muster.call(timeoutMs).then(() => {
         if (!this.#areDistinct) this.#assertDistinct();
         return this.#elect(protocol, terms, timeoutMs);
       });
@@ -102,8 +99,8 @@ export class QuorumTopology implements Topology {
   }
 
   release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    if (this.#isMustered()) return this.#releaseOnAll(protocol, terms, timeoutMs);
-    return this.#muster(timeoutMs).then(() => this.#releaseOnAll(protocol, terms, timeoutMs));
+    if (this.#muster.isOver()) return this.#releaseOnAll(protocol, terms, timeoutMs);
+    return this.#muster.call(timeoutMs).then(() => this.#releaseOnAll(protocol, terms, timeoutMs));
   }
 
   #releaseOnAll(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
@@ -119,10 +116,10 @@ export class QuorumTopology implements Topology {
   }
 
   async recount(protocol: Protocol, item: RenewItem, times: number, timeoutMs: number): Promise<KeepResult> {
-    await this.#muster(timeoutMs);
+    await this.#muster.call(timeoutMs);
     return this.#majorityOf(
       this.#nodes.map(async (node): Promise<KeepResult> => {
-        const { absence } = node;
+        const { absence } = node.standing;
         if (absence !== null) return { is: 'failed', servers: [absence] };
         return node.recount(protocol, item, times, timeoutMs);
       }),
@@ -131,7 +128,7 @@ export class QuorumTopology implements Topology {
 
   async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
     for (const { leaseMs } of items) this.#noteLease(leaseMs);
-    await this.#muster(timeoutMs);
+    await this.#muster.call(timeoutMs);
     const byNode = this.#nodes.map((node) => this.#renewOn(node, items, timeoutMs));
     const results = await Promise.all(
       items.map((_, i) =>
@@ -160,7 +157,7 @@ export class QuorumTopology implements Topology {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    await this.#muster(timeoutMs);
+    await this.#muster.call(timeoutMs);
     const asking = this.#nodes.map(async (node, index) => {
       const answers = await node.query((_, how) => callFor(index, how), timeoutMs);
       return answers.map((answer) => ({ ...answer, index }));
@@ -181,74 +178,11 @@ export class QuorumTopology implements Topology {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
   }
 
-  /**
-   * Whether there is nobody to wait for, as nearly always, and whoever is down: nothing is built to find that out.
-   * Those that are down are asked again on the way.
-   */
-  #isMustered(): boolean {
-    let up = 0;
-    for (const node of this.#nodes) {
-      const joining = node.muster(false);
-      if (node.isUp) up += 1;
-      else if (joining !== null && this.#isFresh(joining)) return false;
-    }
-    return this.#hasAnswered && up >= this.majority;
-  }
-
-  /** Nobody has asked it yet, or its connection was lost; and it has not had its moment. */
-  #isFresh(joining: Joining): boolean {
-    return joining.failure === null && !this.#awaited.has(joining);
-  }
-
-  /**
-   * Lets those come up that nobody has asked yet, or whose connection was lost. Those that are down are asked again
-   * too, but are waited for only when there is no majority without them, and not for long.
-   */
-  async #muster(timeoutMs: number): Promise<void> {
-    const isNeeded = !this.#isEnough;
-    const joining = this.#nodes.flatMap((node) => node.muster(isNeeded) ?? []);
-    const fresh = joining.filter((one) => this.#isFresh(one));
-    const momentMs = Math.min(MUSTER_MS, timeoutMs);
-    if (joining.length > 0 && isNeeded) {
-      const isFirst = joining.some(({ failure }) => failure === null);
-      await this.#within(this.#enough(joining), isFirst ? timeoutMs : momentMs);
-    }
-    if (this.#isEnough) this.#hasAnswered = true;
-    if (fresh.length === 0 || !this.#isEnough) return;
-    await this.#within(Promise.all(fresh.map(({ joined }) => joined)), momentMs);
-    for (const one of fresh) this.#awaited.add(one);
-  }
-
-  get #isEnough(): boolean {
-    return this.#nodes.filter(isUp).length >= this.majority;
-  }
-
-  /** Resolves when a majority is up, or when nobody is left to hope for. */
-  async #enough(joining: readonly Joining[]): Promise<void> {
-    const all = Promise.all(joining.map(({ joined }) => joined));
-    const enough = new Promise<void>((resolve) => {
-      for (const { joined } of joining) void joined.then(() => this.#isEnough && resolve());
-    });
-    await Promise.race([all, enough]);
-  }
-
-  /** Waits for that, though not for longer than this. */
-  async #within(waiting: Promise<unknown>, limitMs: number): Promise<void> {
-    const alarm = new Alarm(() => end(), true);
-    let end = (): void => {};
-    const limit = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    this.#agenda.setIn(alarm, limitMs);
-    await Promise.race([waiting, limit]);
-    this.#agenda.cancel(alarm);
-  }
-
   /** Two names of one server would be two votes of one. */
   #assertDistinct(): void {
     const known = new Map<string, QuorumNode>();
     for (const node of this.#nodes) {
-      const { runId } = node;
+      const { runId } = node.standing;
       if (runId === null || runId === '') continue;
       const other = known.get(runId);
       if (other !== undefined) {
@@ -265,7 +199,7 @@ export class QuorumTopology implements Topology {
     items: readonly RenewItem[],
     timeoutMs: number,
   ): Promise<readonly KeepResult[]> {
-    const { absence } = node;
+    const { absence } = node.standing;
     if (absence === null) return node.renew(items, timeoutMs);
     return items.map(() => ({ is: 'failed', servers: [absence] }));
   }
@@ -292,7 +226,7 @@ export class QuorumTopology implements Topology {
   ): void {
     for (const [i, item] of items.entries()) {
       const isMissing = answers[i]?.is === 'gone' && results[i]?.is === 'kept';
-      if (isMissing && item.claim.isLive && node.absence === null) {
+      if (isMissing && item.claim.isLive && node.standing.absence === null) {
         void restoreOn(node, item, timeoutMs, this.#agenda.clock);
       }
     }
@@ -307,10 +241,6 @@ async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number, c
   if (vote.is === 'granted' && lastFence !== undefined) {
     await node.raise(item.protocol, terms, lastFence, timeoutMs);
   }
-}
-
-function isUp(node: QuorumNode): boolean {
-  return node.isUp;
 }
 
 function mostReceivers(answers: readonly (ReleaseResult | undefined)[]): number {
