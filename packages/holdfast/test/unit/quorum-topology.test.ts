@@ -1,6 +1,6 @@
 /** What the servers of a quorum are asked, and when again, where a real server cannot be made to say so. */
 import { describe, expect, test } from 'vitest';
-import { CLIENT, type Client, type Reply, type ScriptCall } from '../../src/clients/client.ts';
+import { CallFailure, CLIENT, type Client, type Reply, type ScriptCall } from '../../src/clients/client.ts';
 import { Locks } from '../../src/index.ts';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -13,12 +13,16 @@ class FakeServer implements Client {
   readonly [CLIENT] = true as const;
   readonly description: string;
   readonly keyPrefix = '';
-  readonly connections = 1;
+  connections = 1;
   readonly asked: string[] = [];
   readonly #clock: FakeClock;
   /** Happens while the next acquire is written, before the server gets it. */
   onAcquire: (() => void) | null = null;
   isBroken = false;
+  /** Says nothing any more. */
+  isFrozen = false;
+  /** How long it takes to say who it is. */
+  healthMs = 0;
 
   constructor(clock: FakeClock, name: string) {
     this.#clock = clock;
@@ -30,9 +34,14 @@ class FakeServer implements Client {
     return true;
   }
 
-  async run({ script, args }: ScriptCall): Promise<Reply> {
+  async run({ script, args }: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
     this.asked.push(script.name);
+    if (this.isFrozen) {
+      await this.#sleep(timeoutMs);
+      return new CallFailure('unknown', `no answer within ${timeoutMs} ms`);
+    }
     if (script.name === 'admin.health') {
+      if (this.healthMs > 0) await this.#sleep(this.healthMs);
       return [
         OUTCOMES.FOUND,
         '7.0',
@@ -51,6 +60,10 @@ class FakeServer implements Client {
     const nowMs = this.#clock.wallMs();
     const notAfterMs = Number(args[2]);
     return notAfterMs > 0 && nowMs > notAfterMs ? [OUTCOMES.LATE, nowMs] : nowMs;
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.startTimer(ms, resolve));
   }
 
   async listen(): Promise<() => void> {
@@ -80,6 +93,62 @@ describe('a process that stands still while it asks the servers', () => {
       await locks.destroy();
     },
   );
+});
+
+describe('a server that says nothing', () => {
+  test('costs one deadline, is not asked for votes after it, and is looked for until it is back', async () => {
+    const { clock, servers, locks } = setup();
+    const [first] = servers;
+    await (await locks.mutex('m').acquire()).release();
+    if (first === undefined) return;
+    first.isFrozen = true;
+    await (await locks.mutex('m').acquire()).release();
+    await clock.advance(LIMIT_MS * 2);
+    first.asked.length = 0;
+    for (let i = 0; i < 20; i += 1) {
+      await (await locks.mutex('m').acquire()).release();
+      await clock.advance(300);
+    }
+    // The vote of the first time is taken back, in case it was given.
+    expect(new Set(first.asked)).toEqual(new Set(['admin.health', 'mutex.release']));
+    first.isFrozen = false;
+    await clock.advance(60_000);
+    await (await locks.mutex('m').acquire()).release();
+    await clock.settle();
+    await (await locks.mutex('m').acquire()).release();
+    expect(first.asked.slice(-2)).toEqual(['mutex.acquire', 'mutex.release']);
+    await locks.destroy();
+  });
+});
+
+describe('a server that is asked who it is', () => {
+  test.each([
+    ['has its moment at a first use, and votes', 20, ['admin.health', 'mutex.acquire', 'mutex.release']],
+    ['is not waited for once that is over', 80, ['admin.health']],
+  ])('%s', async (_, healthMs, asked) => {
+    const { clock, servers, locks } = setup();
+    const [first] = servers;
+    if (first === undefined) return;
+    first.healthMs = healthMs;
+    const acquiring = locks.mutex('m').acquire();
+    await clock.advance(60);
+    await (await acquiring).release();
+    expect(first.asked).toEqual(asked);
+    await clock.advance(1_000);
+    await locks.destroy();
+  });
+
+  test('is asked again on a new connection, before its vote counts', async () => {
+    const { servers, locks } = setup();
+    const [first] = servers;
+    await (await locks.mutex('m').acquire()).release();
+    if (first === undefined) return;
+    first.asked.length = 0;
+    first.connections += 1;
+    await (await locks.mutex('m').acquire()).release();
+    expect(first.asked).toEqual(['admin.health', 'mutex.acquire', 'mutex.release']);
+    await locks.destroy();
+  });
 });
 
 describe('a client of the caller’s own making that throws', () => {
