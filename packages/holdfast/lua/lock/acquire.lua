@@ -8,6 +8,7 @@
 -- @arg fence_ttl_ms digits, ms: life of the counter, 0 for ever
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @arg wants_time integer: 1 to be told the server's time with the grant
+-- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
 -- @outcome GRANTED now_ms:integer first_fence:integer
 -- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string
@@ -26,6 +27,7 @@ local fences = tonumber(ARGV[3])
 local fence_ttl_ms = ARGV[4]
 local not_after_ms = tonumber(ARGV[5])
 local wants_time = tonumber(ARGV[6])
+local common_us = tonumber(ARGV[7])
 
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
@@ -43,7 +45,7 @@ if ttl_ms ~= -2 then
 end
 
 -- Fences first: if the counter is not a number this stops before the lock is written.
-if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end
+if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us, common_us) end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if ttl_ms < tonumber(lease_ms) then

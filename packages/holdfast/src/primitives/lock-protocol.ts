@@ -57,6 +57,7 @@ export class LockProtocol implements Protocol {
       fenceTtlMs: this.#fenceTtlMs,
       notAfterMs,
       wantsTime: wantsTime ? 1 : 0,
+      commonUs: terms.commonUs ?? 0,
     });
   }
 

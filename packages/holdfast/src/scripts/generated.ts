@@ -362,12 +362,15 @@ const lockAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
-  'local function reserve_fences(fence, count, ttl_ms, now_us)\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_us, common_us)\n' +
   "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
   'if not stored or stored + count > 9007199254740991 then\n' +
   "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
   'end\n' +
-  'local first = math.max(stored + 1, now_us)\n' +
+  'local earliest_us = stored > 0 and now_us - 100000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
   "local last = string.format('%.0f', first + count - 1)\n" +
   "if ttl_ms ~= '0' then\n" +
   "redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
@@ -388,6 +391,7 @@ const lockAcquireSource =
   'local fence_ttl_ms = ARGV[4]\n' +
   'local not_after_ms = tonumber(ARGV[5])\n' +
   'local wants_time = tonumber(ARGV[6])\n' +
+  'local common_us = tonumber(ARGV[7])\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   'local first_fence\n' +
@@ -401,7 +405,7 @@ const lockAcquireSource =
   "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
   'if last then first_fence = tonumber(last) - fences + 1 end\n' +
   'end\n' +
-  'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us) end\n' +
+  'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us, common_us) end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   'if ttl_ms < tonumber(lease_ms) then\n' +
   "local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
@@ -415,12 +419,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '86448045795c6753ee172e1b4565aa587c1a028f',
+  sha: '56cff864600f51d37017e2f643ef6fa3021e754c',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '5b3a53f7ac4a896ff67ce1ddd01c52ddcece652c',
-    source: bundleSource(lockAcquireSource, { headLength: 981, keys: 2, args: 6, isTimed: true }),
+    sha: '3322830e833b5cfb994779581b79128750b34659',
+    source: bundleSource(lockAcquireSource, { headLength: 1167, keys: 2, args: 7, isTimed: true }),
   },
 };
 
@@ -441,6 +445,8 @@ export interface LockAcquireInput {
   readonly notAfterMs: number;
   /** 1 to be told the server's time with the grant */
   readonly wantsTime: number;
+  /** µs: the time that fences begin from on all of several servers, 0 the server's own */
+  readonly commonUs: number;
 }
 
 export type LockAcquireOutcome =
@@ -463,6 +469,7 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
         String(input.fenceTtlMs),
         String(input.notAfterMs),
         String(input.wantsTime),
+        String(input.commonUs),
       ],
     };
   },

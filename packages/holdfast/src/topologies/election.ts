@@ -7,10 +7,17 @@ import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/in
 import type { ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import type { QuorumNode } from './quorum-node.ts';
+import { middleMicros } from './server-clock.ts';
 import type { AcquireResult, HoldTerms, KeepResult, Protocol } from './topology.ts';
 
 type Votes = readonly (AcquireResult | undefined)[];
 type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
+
+/**
+ * How long a request may be on its way, with what we have a server's clock too early by, and fences still begin from one
+ * time everywhere. It is also how far a fence may be ahead of the clocks, so it is short: docs/design/009.
+ */
+const AHEAD_MS = 2;
 
 export class Election {
   readonly #nodes: readonly QuorumNode[];
@@ -40,15 +47,20 @@ export class Election {
 
   async run(guardMs: number): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
+    const terms = this.#protocol.isFenced ? this.#fencedTerms(sentAt) : this.#terms;
     const { votes, hasWon } = await decide(
-      this.#nodes.map((node) => this.#vote(node, guardMs, sentAt)),
+      this.#nodes.map((node) => this.#vote(node, terms, guardMs, sentAt)),
       (answers) => this.#judge(answers),
     );
     if (!hasWon) return this.#lose(this.#refusal(votes), votes);
     const deadline = leaseDeadline(sentAt, this.#terms.leaseMs);
     const firstFence = this.#protocol.isFenced ? highestFence(votes) : undefined;
-    if (firstFence !== undefined) {
-      const failures = await this.#raise(firstFence + this.#terms.fences - 1, votes);
+    // As a rule a majority has given the same.
+    const agreed = firstFence === undefined ? this.#majority : countFence(votes, firstFence);
+    if (firstFence !== undefined && agreed < this.#majority) {
+      // Some clock is not as we have it, perhaps: the next vote tells.
+      for (const { clock } of this.#nodes) clock.doubt();
+      const failures = await this.#raise(firstFence, this.#majority - agreed, votes);
       if (failures !== null) return this.#lose(outage(failures), votes);
     }
     const heardAt = instantNow(this.#clock);
@@ -56,11 +68,18 @@ export class Election {
     return this.#lose(outage([this.#tooLate(sentAt, heardAt)]), votes);
   }
 
-  #vote(node: QuorumNode, guardMs: number, sentAt: Instant): Promise<AcquireResult> {
+  /** With one time for all servers, so that as a rule all give the same fences. */
+  #fencedTerms({ monotonicMs }: Instant): HoldTerms {
+    const { holder, leaseMs, fences } = this.#terms;
+    const clocks = this.#nodes.map(({ clock }) => clock);
+    return { holder, leaseMs, fences, commonUs: middleMicros(clocks, monotonicMs + AHEAD_MS) };
+  }
+
+  #vote(node: QuorumNode, terms: HoldTerms, guardMs: number, sentAt: Instant): Promise<AcquireResult> {
     const obstacle = node.standing.obstacle(guardMs, sentAt.monotonicMs);
     if (obstacle !== null) return Promise.resolve(outage([obstacle]));
     this.#asked.push(node);
-    return node.acquire(this.#protocol, this.#terms, this.#timeoutMs, sentAt);
+    return node.acquire(this.#protocol, terms, this.#timeoutMs, sentAt);
   }
 
   #judge(votes: Votes): { votes: Votes; hasWon: boolean } | undefined {
@@ -115,17 +134,22 @@ export class Election {
     });
   }
 
-  /** Null when a majority has the end of the block, so that every later majority meets it; otherwise why not. */
-  #raise(lastFence: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
+  /**
+   * Null when so many more have the end of the block that a majority has it, and every later majority meets it; otherwise
+   * why not.
+   */
+  #raise(firstFence: number, needed: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
     const may = this.#nodes.filter((node, i) => {
       const vote = votes[i];
-      return this.#asked.includes(node) && (vote === undefined || vote.is === 'granted');
+      if (vote === undefined) return this.#asked.includes(node);
+      return vote.is === 'granted' && vote.firstFence !== firstFence;
     });
+    const lastFence = firstFence + this.#terms.fences - 1;
     const raises = may.map((node) => node.raise(this.#protocol, this.#terms, lastFence, this.#timeoutMs));
     return decide<KeepResult, readonly ServerFailure[] | null>(raises, (answers) => {
       const kept = count(answers, 'kept');
-      if (kept >= this.#majority) return null;
-      if (kept + countPending(answers) >= this.#majority) return undefined;
+      if (kept >= needed) return null;
+      if (kept + countPending(answers) >= needed) return undefined;
       return may.flatMap((node, i): readonly ServerFailure[] => {
         const answer = answers[i];
         if (answer?.is === 'failed') return answer.servers;
@@ -157,6 +181,13 @@ function highestFence(votes: Votes): number {
   let highest = 0;
   for (const vote of votes) if (vote?.is === 'granted') highest = Math.max(highest, vote.firstFence ?? 0);
   return highest;
+}
+
+/** How many servers have given that fence, and so have stored the end of its block. */
+function countFence(votes: Votes, firstFence: number): number {
+  let sum = 0;
+  for (const vote of votes) if (vote?.is === 'granted' && vote.firstFence === firstFence) sum += 1;
+  return sum;
 }
 
 /** It may help to ask again; and nothing is left of it, because whatever was won is given back. */

@@ -5,6 +5,7 @@ import type { Instant } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
 import { NodePace } from './node-pace.ts';
 import { NodeStanding, type StandingOptions } from './node-standing.ts';
+import { ServerClock } from './server-clock.ts';
 import { SingleTopology } from './single.ts';
 import {
   type AcquireResult,
@@ -35,6 +36,7 @@ export class QuorumNode {
   readonly lateReleases: SingleTopology['lateReleases'];
   /** Whether it can be asked, and its vote counts. */
   readonly standing: NodeStanding;
+  readonly clock: ServerClock = new ServerClock();
   readonly #client: Client;
   readonly #single: SingleTopology;
   readonly #agenda: Agenda;
@@ -48,7 +50,7 @@ export class QuorumNode {
   constructor(client: Client, agenda: Agenda, options: QuorumOptions) {
     this.#client = client;
     this.#agenda = agenda;
-    this.#single = new SingleTopology(client, agenda, options);
+    this.#single = new SingleTopology(client, agenda, options, { serverClock: this.clock });
     this.lateReleases = this.#single.lateReleases;
     this.#pace = new NodePace(options.nodeTimeoutMs);
     this.standing = new NodeStanding(client, this.#single, agenda, this.#pace, options);

@@ -10,16 +10,23 @@ const SAMPLE_MS_MAX = 10_000;
 export class ServerClock {
   #serverMs = 0;
   #heardAtMs = 0;
+  #isDoubted = false;
 
   /** Notes a server time that came with a reply, heard at our monotonic time. */
   learn(serverMs: number, heardAtMs: number): void {
     this.#serverMs = serverMs;
     this.#heardAtMs = heardAtMs;
+    this.#isDoubted = false;
+  }
+
+  /** It may be otherwise than we have it: to be asked for with the next call. */
+  doubt(): void {
+    this.#isDoubted = true;
   }
 
   /** Whether it is time to ask again. */
   isStale(monotonicMs: number): boolean {
-    return this.#serverMs === 0 || monotonicMs - this.#heardAtMs > SAMPLE_MS_MAX;
+    return this.#serverMs === 0 || this.#isDoubted || monotonicMs - this.#heardAtMs > SAMPLE_MS_MAX;
   }
 
   /**
@@ -30,4 +37,19 @@ export class ServerClock {
     if (this.#serverMs === 0) return 0;
     return Math.max(1, Math.floor(this.#serverMs + (monotonicMs - this.#heardAtMs)));
   }
+
+  /** The same in microseconds: of two moments the later one has the larger number, however close they are. */
+  microsAt(monotonicMs: number): number {
+    if (this.#serverMs === 0) return 0;
+    return Math.max(1, Math.floor((this.#serverMs + (monotonicMs - this.#heardAtMs)) * 1_000));
+  }
+}
+
+/**
+ * The middle one of what several servers' clocks show, in microseconds; 0 when none is known. Those of a minority may be
+ * far off.
+ */
+export function middleMicros(clocks: readonly ServerClock[], monotonicMs: number): number {
+  const known = clocks.map((clock) => clock.microsAt(monotonicMs)).filter((micros) => micros > 0);
+  return known.sort((a, b) => a - b)[Math.floor((known.length - 1) / 2)] ?? 0;
 }

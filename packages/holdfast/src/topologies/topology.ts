@@ -17,6 +17,11 @@ export interface HoldTerms {
   readonly leaseMs: number;
   /** How many local owners it may serve; each gets a fence of its own. */
   readonly fences: number;
+  /**
+   * The time, in µs, that fences begin from on all of several servers, so that all give the same; 0 or none: each by
+   * its own clock.
+   */
+  readonly commonUs?: number;
 }
 
 /** One node's answer to an acquire. */

@@ -46,10 +46,11 @@ test('a call puts keys and arguments in the order of the header and writes integ
     ...{ lock: 'l', fence: 'f', holder: 'h', leaseMs: 30_000, fences: 65, fenceTtlMs: 0 },
     notAfterMs: 1_700_000_000_000,
     wantsTime: 0,
+    commonUs: 1_700_000_000_000_000,
   });
   expect(script).toBe(lockAcquire.text);
   expect(keys).toEqual(['l', 'f']);
-  expect(args).toEqual(['h', '30000', '65', '0', '1700000000000', '0']);
+  expect(args).toEqual(['h', '30000', '65', '0', '1700000000000', '0', '1700000000000000']);
 });
 
 test('a batch call lays its items end to end', () => {

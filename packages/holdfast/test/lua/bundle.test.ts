@@ -100,6 +100,7 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
         fenceTtlMs: fc.constantFrom(0, 90_000),
         notAfterMs,
         wantsTime: fc.constantFrom(0, 1),
+        commonUs: fc.constantFrom(0, 1),
       })
       .map((input) => lockAcquire.call({ ...input, fence: `fence:${input.lock}` })),
   },
@@ -137,7 +138,7 @@ test('128 of them fit into one request', async () => {
 
 test('fences of a bundle grow for one name and are above the clock for each', async () => {
   const before = (await database.nowMs()) * 1000;
-  const terms = { leaseMs: 30_000, fences: 1, fenceTtlMs: 0, notAfterMs: 0, wantsTime: 0 };
+  const terms = { leaseMs: 30_000, fences: 1, fenceTtlMs: 0, notAfterMs: 0, wantsTime: 0, commonUs: 0 };
   const calls = asCalls(
     ['a', 'b', 'c'].map((lock) => lockAcquire.call({ ...terms, lock, fence: `fence:${lock}`, holder: lock })),
   );

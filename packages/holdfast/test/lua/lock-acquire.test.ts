@@ -13,6 +13,7 @@ const INPUT: LockAcquireInput = {
   fenceTtlMs: 600_000,
   notAfterMs: 0,
   wantsTime: 1,
+  commonUs: 0,
 };
 
 async function acquire(changes: Partial<LockAcquireInput> = {}): Promise<LockAcquireOutcome> {
@@ -124,6 +125,50 @@ test('a fence grows by one when the clock is behind the counter', async () => {
   await database.redis.set(INPUT.fence, `${ahead}`);
   expect((await granted({ fences: 3 })).firstFence).toBe(ahead + 1);
   expect(await database.redis.get(INPUT.fence)).toBe(`${ahead + 3}`);
+});
+
+const NEAR_US = 100_000;
+
+/** The server's time with some room, so that it is still near, or still far, when the script runs. */
+async function commonUs(differsUs: number): Promise<number> {
+  return (await database.nowMs()) * 1_000 + differsUs;
+}
+
+test.each([
+  ['behind', -1_000],
+  ['ahead', NEAR_US / 2],
+])('a time for all servers is where a counter goes on from, a little %s', async (_, differsUs) => {
+  await database.redis.set(INPUT.fence, '7');
+  const common = await commonUs(differsUs);
+  expect((await granted({ commonUs: common, fences: 3 })).firstFence).toBe(common);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${common + 2}`);
+});
+
+test('a time for all servers never makes a fence smaller', async () => {
+  const { firstFence } = await granted();
+  await database.redis.del(INPUT.lock);
+  expect((await granted({ commonUs: firstFence - 1_000 })).firstFence).toBe(firstFence + 1);
+  await database.redis.del(INPUT.lock);
+  expect((await granted({ commonUs: firstFence + 1 })).firstFence).toBe(firstFence + 2);
+});
+
+test.each([
+  ['behind', -50 * NEAR_US],
+  ['ahead', 50 * NEAR_US],
+])('a time that is far %s is not taken for the server’s', async (_, differsUs) => {
+  await database.redis.set(INPUT.fence, '7');
+  const { nowMs, firstFence } = await granted({ commonUs: await commonUs(differsUs) });
+  expect(Math.floor(firstFence / 1_000)).toBe(nowMs);
+});
+
+test('a counter that is lost begins again from the server’s own clock, not from a time before it', async () => {
+  const { nowMs, firstFence } = await granted({ commonUs: await commonUs(-1_000) });
+  expect(Math.floor(firstFence / 1_000)).toBe(nowMs);
+});
+
+test('a counter that is lost begins from a time for all servers when that is still to come', async () => {
+  const common = await commonUs(NEAR_US / 2);
+  expect((await granted({ commonUs: common })).firstFence).toBe(common);
 });
 
 test('fences grow after everything was flushed', async () => {

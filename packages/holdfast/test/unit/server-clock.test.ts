@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ServerClock } from '../../src/topologies/server-clock.ts';
+import { middleMicros, ServerClock } from '../../src/topologies/server-clock.ts';
 import { SEED } from './support/seed.ts';
 
 describe('what we know of the server clock', () => {
@@ -32,6 +32,9 @@ describe('what we know of the server clock', () => {
             // What is rounded: the server's answer and ours, down to a whole millisecond each.
             expect(serverClock.at(atMs)).toBeGreaterThan(truthMs - travelMs - 2.01);
             expect(Number.isInteger(serverClock.at(atMs))).toBe(true);
+            expect(serverClock.microsAt(atMs)).toBeLessThanOrEqual(truthMs * 1_000);
+            expect(serverClock.microsAt(atMs)).toBeGreaterThan((truthMs - travelMs - 1.01) * 1_000);
+            expect(Number.isInteger(serverClock.microsAt(atMs))).toBe(true);
           }
         },
       ),
@@ -43,5 +46,49 @@ describe('what we know of the server clock', () => {
     const serverClock = new ServerClock();
     serverClock.learn(5, 1_000);
     expect(serverClock.at(0)).toBe(1);
+    expect(serverClock.microsAt(0)).toBe(1);
+  });
+
+  test('is asked for again when it is old, or in doubt', () => {
+    const serverClock = new ServerClock();
+    expect(serverClock.isStale(1_000)).toBe(true);
+    serverClock.learn(1_700_000_000_000, 1_000);
+    expect([serverClock.isStale(11_000), serverClock.isStale(11_001)]).toEqual([false, true]);
+    serverClock.doubt();
+    expect(serverClock.isStale(1_000)).toBe(true);
+    expect(serverClock.at(1_000)).toBe(1_700_000_000_000);
+    serverClock.learn(1_700_000_000_000, 1_000);
+    expect(serverClock.isStale(1_000)).toBe(false);
+  });
+
+  test('tells moments apart that are microseconds apart', () => {
+    const serverClock = new ServerClock();
+    serverClock.learn(1_700_000_000_000, 1_000);
+    expect(serverClock.microsAt(1_000.5)).toBe(1_700_000_000_000_500);
+    expect(serverClock.microsAt(1_000.502)).toBe(1_700_000_000_000_502);
+  });
+});
+
+describe('the middle of several clocks', () => {
+  const HOUR_MS = 3_600_000;
+
+  function clocks(...offsetsMs: readonly (number | null)[]): ServerClock[] {
+    return offsetsMs.map((offsetMs) => {
+      const clock = new ServerClock();
+      if (offsetMs !== null) clock.learn(1_700_000_000_000 + offsetMs, 1_000);
+      return clock;
+    });
+  }
+
+  test.each<[string, readonly (number | null)[], number | null]>([
+    ['one', [3], 3],
+    ['the lower one of two', [5, 3], 3],
+    ['the middle one of three', [5, 1, 3], 3],
+    ['not those of a minority that is far off', [HOUR_MS, 4, HOUR_MS, 3, 2], 4],
+    ['only of those that are known', [null, 4, null, 3, 2], 3],
+    ['nothing when none is known', [null, null, null], null],
+  ])('is %s', (_, offsetsMs, expectedMs) => {
+    const expected = expectedMs === null ? 0 : (1_700_000_000_000 + expectedMs + 1) * 1_000;
+    expect(middleMicros(clocks(...offsetsMs), 1_001)).toBe(expected);
   });
 });

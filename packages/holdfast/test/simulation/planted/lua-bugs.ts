@@ -120,12 +120,18 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   luaBug(
     'fence from the counter alone',
     ['fences'],
-    [{ scripts: ['lock.acquire'], from: 'math.max(stored + 1, now_us)', to: 'stored + 1' }],
+    [{ scripts: ['lock.acquire'], from: 'math.max(stored + 1, from_us)', to: 'stored + 1' }],
   ),
   luaBug(
     'fence from the clock alone',
     ['fences'],
-    [{ scripts: ['lock.acquire'], from: 'math.max(stored + 1, now_us)', to: 'math.floor(now_us / 1000000)' }],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: 'math.max(stored + 1, from_us)',
+        to: 'math.floor(now_us / 1000000)',
+      },
+    ],
   ),
   luaBug(
     'client clock in a script',

@@ -43,4 +43,16 @@ export const QUORUM_BUGS: readonly PlantedBug[] = [
     [{ scripts: ['lock.raise'], from: 'if stored < last then', to: 'if false then' }],
     { nodes: NODES, faults: ['slow network', 'cut', 'freeze'], terms: { kind: 'lock', worksMs: [0, 1] } },
   ),
+  luaBug(
+    'common time below the counter',
+    ['fences'],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: 'math.max(stored + 1, from_us)',
+        to: 'from_us == common_us and from_us or math.max(stored + 1, now_us)',
+      },
+    ],
+    { nodes: NODES, terms: { kind: 'lock', worksMs: [0, 1] } },
+  ),
 ];
