@@ -42,8 +42,6 @@ export interface Entrant {
   open(port: number): Promise<Contestant>;
   /** On independent servers. Absent: it cannot. */
   openQuorum?(ports: readonly number[]): Promise<Contestant>;
-  /** Round trips that its acquire makes to the servers, one after the other. */
-  readonly quorumPhases?: number;
 }
 
 /** What a library's README and our tables call the two ways of setting it up. */

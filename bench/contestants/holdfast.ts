@@ -42,7 +42,6 @@ function entrant(client: Entrant['client'], kind: Kind, options: LocksOptions = 
             // The servers of a benchmark are seconds old; the guard against restarts would keep them from voting.
             return contestant(new Locks(clients, { ...options, restartGuardMs: 0 }), kind);
           },
-          quorumPhases: kind === 'lock' ? 2 : 1,
         }
       : {}),
   };

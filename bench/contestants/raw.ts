@@ -62,7 +62,6 @@ export const rawIoredis: Entrant = {
   sends: SENDS,
   open: openIoredis,
   openQuorum: openIoredisQuorum,
-  quorumPhases: 1,
 };
 
 export const rawNodeRedis: Entrant = {
@@ -76,5 +75,4 @@ export const rawNodeRedis: Entrant = {
   sends: SENDS,
   open: openNodeRedis,
   openQuorum: openNodeRedisQuorum,
-  quorumPhases: 1,
 };

@@ -37,5 +37,4 @@ export const redisSemaphore: Entrant = {
   sends: { set: 1, evalsha: 1, eval: 1 },
   open: (port) => open([port]),
   openQuorum: open,
-  quorumPhases: 1,
 };

@@ -48,7 +48,6 @@ function entrant(isTuned: boolean): Entrant {
     sends: { evalsha: 1, eval: 1 },
     open: (port) => open([port], options),
     openQuorum: (ports) => open(ports, options),
-    quorumPhases: 1,
   };
 }
 

@@ -65,7 +65,6 @@ export function redlockEntrants(id: string, name: string, make: MakeRedlock): re
       sends: { evalsha: 1, eval: 1 },
       open: (port) => open([port], settings, make),
       openQuorum: (ports) => open(ports, settings, make),
-      quorumPhases: 1,
     };
   });
 }

@@ -50,7 +50,6 @@ function entrant(isTuned: boolean): Entrant {
     sends: { set: 1, evalsha: 1, eval: 1, ping: 1 },
     open: (port) => open([port], retry),
     openQuorum: (ports) => open(ports, retry),
-    quorumPhases: 1,
   };
 }
 
