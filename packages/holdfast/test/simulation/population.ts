@@ -25,7 +25,9 @@ export interface Onlooker {
 const EPOCH_MS = Date.UTC(2030, 0, 1);
 
 /** How far the wall clocks of nodes and of processes are apart at the beginning. */
-const NODES_APART_MS = 1_000;
+const NODE_APART_MS = 1_000;
+/** Several that agree, as well as a request takes, as well as fences need it to begin from one time, and not at all. */
+const NODES_APART_MS: readonly number[] = [0, 2, 100, 1_000];
 const PROCESSES_APART_MS = 3_000;
 
 /** Two clocks never differ by more than this share: less than the margin that every lease keeps. */
@@ -54,8 +56,9 @@ export class Population {
 
   makeNodes(): SimulatedNode[] {
     const { timeline, prng, terms } = this.#ground;
+    const apartMs = terms.nodes === 1 ? NODE_APART_MS : prng.pick(NODES_APART_MS);
     return Array.from({ length: terms.nodes }, (_, i) => {
-      const wallMs = EPOCH_MS + prng.between(-NODES_APART_MS, NODES_APART_MS);
+      const wallMs = EPOCH_MS + prng.between(-apartMs, apartMs);
       return new SimulatedNode(`node${i + 1}`, timeline, prng.fork(), this.#engine, this.#rate(), wallMs);
     });
   }
