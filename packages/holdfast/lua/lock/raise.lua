@@ -18,6 +18,8 @@ local fence_ttl_ms = ARGV[3]
 if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end
 local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))
 if not stored then return { GONE } end
+-- Others have been here before our vote came: one of them may have been given a fence of this block.
+if stored > last then return { GONE } end
 if stored < last then
   -- Written with %.0f: Lua would write 1.79e+15.
   local text = string.format('%.0f', last)

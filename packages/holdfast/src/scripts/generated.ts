@@ -367,7 +367,7 @@ const lockAcquireSource =
   'if not stored or stored + count > 9007199254740991 then\n' +
   "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
   'end\n' +
-  'local earliest_us = stored > 0 and now_us - 100000 or now_us\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
   'local from_us = now_us\n' +
   'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
   'local first = math.max(stored + 1, from_us)\n' +
@@ -419,12 +419,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '56cff864600f51d37017e2f643ef6fa3021e754c',
+  sha: '8dd241782a77f06a9130087798eed4be25532fca',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '3322830e833b5cfb994779581b79128750b34659',
-    source: bundleSource(lockAcquireSource, { headLength: 1167, keys: 2, args: 7, isTimed: true }),
+    sha: '8f1ada820d52ef146194b55232c5129af75f6c2f',
+    source: bundleSource(lockAcquireSource, { headLength: 1166, keys: 2, args: 7, isTimed: true }),
   },
 };
 
@@ -520,6 +520,7 @@ const lockRaiseSource =
   "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
   "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
   'if not stored then return { GONE } end\n' +
+  'if stored > last then return { GONE } end\n' +
   'if stored < last then\n' +
   "local text = string.format('%.0f', last)\n" +
   "if fence_ttl_ms ~= '0' then\n" +
@@ -532,7 +533,7 @@ const lockRaiseSource =
 
 const lockRaiseText: ScriptText = {
   name: 'lock.raise',
-  sha: 'a06d6145e3737b5c19e575b22f176fc3fe54ba54',
+  sha: '86825e3aaf77c056b00fca87e570b9c6d5f521a6',
   source: lockRaiseSource,
 };
 

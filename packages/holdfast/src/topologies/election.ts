@@ -153,7 +153,7 @@ export class Election {
       return may.flatMap((node, i): readonly ServerFailure[] => {
         const answer = answers[i];
         if (answer?.is === 'failed') return answer.servers;
-        const text = 'it had lost the key by the time its fence was raised';
+        const text = 'its vote was lost, or came behind a later one, by the time its fence was to be raised';
         return answer?.is === 'gone' ? [{ server: node.description, kind: 'reply', text }] : [];
       });
     });

@@ -32,11 +32,14 @@ export interface QuorumOptions extends StandingOptions {
 /** A deadline that we notice this much too late has passed while this process stood still. */
 const STALL_MS = 5;
 
+/** How old what we know of its clock may get: all servers are told one time, which must be near theirs. */
+const SAMPLE_MS_MAX = 1_000;
+
 export class QuorumNode {
   readonly lateReleases: SingleTopology['lateReleases'];
   /** Whether it can be asked, and its vote counts. */
   readonly standing: NodeStanding;
-  readonly clock: ServerClock = new ServerClock();
+  readonly clock: ServerClock = new ServerClock(SAMPLE_MS_MAX);
   readonly #client: Client;
   readonly #single: SingleTopology;
   readonly #agenda: Agenda;

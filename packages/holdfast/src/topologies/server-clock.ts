@@ -7,10 +7,19 @@
 /** How old a sample may get. Clocks that agree to 1 % drift apart by a tenth of a second in that time. */
 const SAMPLE_MS_MAX = 10_000;
 
+/** How much a clock that is kept right is sped up or slowed down at most: as far as a kernel lets NTP go. */
+const SLEW_SHARE = 0.0005;
+
 export class ServerClock {
+  readonly #sampleMsMax: number;
   #serverMs = 0;
   #heardAtMs = 0;
   #isDoubted = false;
+
+  /** With how old a sample may get before it is asked for again. */
+  constructor(sampleMsMax: number = SAMPLE_MS_MAX) {
+    this.#sampleMsMax = sampleMsMax;
+  }
 
   /** Notes a server time that came with a reply, heard at our monotonic time. */
   learn(serverMs: number, heardAtMs: number): void {
@@ -26,7 +35,7 @@ export class ServerClock {
 
   /** Whether it is time to ask again. */
   isStale(monotonicMs: number): boolean {
-    return this.#serverMs === 0 || this.#isDoubted || monotonicMs - this.#heardAtMs > SAMPLE_MS_MAX;
+    return this.#serverMs === 0 || this.#isDoubted || monotonicMs - this.#heardAtMs > this.#sampleMsMax;
   }
 
   /**
@@ -38,10 +47,14 @@ export class ServerClock {
     return Math.max(1, Math.floor(this.#serverMs + (monotonicMs - this.#heardAtMs)));
   }
 
-  /** The same in microseconds: of two moments the later one has the larger number, however close they are. */
+  /**
+   * The same in microseconds, and less by what our clock may have gained on the server's since it was told; 0 also when
+   * that is long ago.
+   */
   microsAt(monotonicMs: number): number {
-    if (this.#serverMs === 0) return 0;
-    return Math.max(1, Math.floor((this.#serverMs + (monotonicMs - this.#heardAtMs)) * 1_000));
+    const ageMs = monotonicMs - this.#heardAtMs;
+    if (this.#serverMs === 0 || ageMs > SAMPLE_MS_MAX) return 0;
+    return Math.max(1, Math.floor((this.#serverMs + ageMs * (1 - SLEW_SHARE)) * 1_000));
   }
 }
 

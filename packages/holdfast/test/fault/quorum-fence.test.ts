@@ -53,7 +53,6 @@ describe('a fence', () => {
     const proxies = await quorum.proxies();
     const sessions = [await quorum.assembled(LOCK, {}, proxies), await quorum.assembled(LOCK, {}, proxies)];
     const name = quorum.name();
-    // The first use of it: each server begins from its own clock.
     const first = await sessions[0]?.lock(name).acquire();
     await quorum.untilAll(LOCK, name);
     await raised(name, first?.fence ?? 0, [0, 1, 2, 3, 4]);

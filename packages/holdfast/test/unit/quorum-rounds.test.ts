@@ -1,9 +1,10 @@
-/** How many rounds a fence takes on servers whose clocks a test sets: one when they give the same, otherwise two. */
+/** The rounds that a fence takes on servers whose clocks a test sets: one when they give the same, otherwise two. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Client, ScriptCall } from '../../src/clients/client.ts';
 import { Locks } from '../../src/index.ts';
 import { EmbeddedNode } from '../../src/testing/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -24,47 +25,53 @@ class ServerTime extends FakeClock {
 
 class Server {
   readonly time: ServerTime;
+  readonly node: EmbeddedNode;
   readonly calls: ScriptCall[] = [];
-  readonly #node: EmbeddedNode;
+  /** What is on its way to it for longer: calls of that session of these scripts, until the promise resolves. */
+  slow: { session: number; scripts: readonly string[]; until: Promise<void> } | null = null;
 
   constructor(clock: FakeClock, aheadMs: number) {
     this.time = new ServerTime(clock);
     this.time.aheadMs = aheadMs;
-    this.#node = new EmbeddedNode({ clock: this.time });
+    this.node = new EmbeddedNode({ clock: this.time });
   }
 
-  client(): Client {
-    const client = this.#node.client();
+  client(session: number): Client {
+    const client = this.node.client();
     const { run } = client;
-    client.run = (call, timeoutMs) => {
+    client.run = async (call, timeoutMs) => {
       this.calls.push(call);
+      const { slow } = this;
+      if (slow?.session === session && slow.scripts.includes(call.script.name)) await slow.until;
       return run.call(client, call, timeoutMs);
     };
     return client;
-  }
-
-  close(): Promise<void> {
-    return this.#node.close();
   }
 }
 
 let end: () => Promise<void> = async () => {};
 afterEach(() => end());
 
-/** A session that knows its servers, whose clocks are ahead of each other by so much. */
-async function setup(...aheadsMs: number[]): Promise<{ servers: Server[]; locks: Locks }> {
+/** Two sessions that know their servers, whose clocks are ahead of each other by so much. */
+async function setup(...aheadsMs: number[]): Promise<{
+  clock: FakeClock;
+  servers: Server[];
+  locks: Locks;
+  others: Locks;
+}> {
   const clock = new FakeClock();
   const servers = aheadsMs.map((aheadMs) => new Server(clock, aheadMs));
-  const locks = new Locks(
-    servers.map((server) => server.client()),
-    { clock, restartGuardMs: 0 },
-  );
-  end = async () => {
-    await locks.destroy();
-    await Promise.all(servers.map((server) => server.close()));
+  const open = (session: number): Locks => {
+    const clients = servers.map((server) => server.client(session));
+    return new Locks(clients, { clock, restartGuardMs: 0 });
   };
-  await (await locks.lock('first').acquire()).release();
-  return { servers, locks };
+  const [locks, others] = [open(0), open(1)];
+  end = async () => {
+    await Promise.all([locks.destroy(), others.destroy()]);
+    await Promise.all(servers.map(({ node }) => node.close()));
+  };
+  for (const session of [locks, others]) await (await session.lock('first').acquire()).release();
+  return { clock, servers, locks, others };
 }
 
 /** The fence of a name, and the places of the servers that were asked to raise theirs. */
@@ -98,7 +105,7 @@ describe('a fence takes one round', () => {
   test('for a name in use when their clocks are ahead of what we have them for', async () => {
     const { servers, locks } = await setup(0, 0, 0);
     await take(locks, servers, 'name');
-    for (const [i, { time }] of servers.entries()) time.aheadMs += 20 + i;
+    for (const [i, { time }] of servers.entries()) time.aheadMs += 10 + i;
     const [, raised] = await take(locks, servers, 'name');
     expect(raised).toEqual([]);
   });
@@ -129,5 +136,44 @@ describe('a fence takes two rounds', () => {
     const [fence, raised] = await take(locks, servers, 'new');
     expect(Math.floor(fence / 1_000)).toBe(servers[0]?.time.wallMs());
     expect(raised).toEqual([1, 2]);
+  });
+});
+
+/** Lets time pass until it is there: who has lost an election tries again after a while. */
+async function passing<Result>(clock: FakeClock, work: Promise<Result>): Promise<Result> {
+  let isOver = false;
+  const watched = work.finally(() => {
+    isOver = true;
+  });
+  for (let i = 0; i < 1_000 && !isOver; i += 1) await clock.advance(1);
+  return watched;
+}
+
+describe('a fence is nobody else’s', () => {
+  test('when one of its votes comes after another owner has come and gone', async () => {
+    const { clock, servers, locks, others } = await setup(0, 0, 0);
+    const [a, b, c] = servers as [Server, Server, Server];
+    const key = 'redisson_lock_token:{name}';
+    const start = (a.time.wallMs() + HOUR_MS) * 1_000;
+    for (const server of [a, c]) await server.node.command('SET', key, `${start}`);
+    await b.node.command('SET', key, `${start - 500}`);
+    let arrive = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    b.slow = { session: 0, scripts: ['lock.raise'], until };
+    c.slow = { session: 0, scripts: ['lock.acquire', 'lock.raise'], until };
+    for (const { calls } of servers) calls.length = 0;
+    const acquiring = locks.lock('name').acquire();
+    await waitFor(() => b.calls.some(({ script }) => script.name === 'lock.raise'));
+    // An operator, or an eviction: one of the two votes is lost.
+    await b.node.command('DEL', 'name');
+    const second = await others.lock('name').acquire();
+    expect(second.fence).toBe(start + 1);
+    await second.release();
+    arrive();
+    const first = await passing(clock, acquiring);
+    expect(first.fence).toBeGreaterThan(second.fence);
+    await first.release();
   });
 });

@@ -32,9 +32,14 @@ describe('what we know of the server clock', () => {
             // What is rounded: the server's answer and ours, down to a whole millisecond each.
             expect(serverClock.at(atMs)).toBeGreaterThan(truthMs - travelMs - 2.01);
             expect(Number.isInteger(serverClock.at(atMs))).toBe(true);
-            expect(serverClock.microsAt(atMs)).toBeLessThanOrEqual(truthMs * 1_000);
-            expect(serverClock.microsAt(atMs)).toBeGreaterThan((truthMs - travelMs - 1.01) * 1_000);
-            expect(Number.isInteger(serverClock.microsAt(atMs))).toBe(true);
+            const micros = serverClock.microsAt(atMs);
+            expect(Number.isInteger(micros)).toBe(true);
+            if (askedMs > 10_000) expect(micros).toBe(0);
+            else {
+              // Also when our clock has gained as much on the server's as a clock that is kept right may.
+              expect(micros).toBeLessThanOrEqual((truthMs - askedMs * 0.0005) * 1_000 + 1);
+              expect(micros).toBeGreaterThan((truthMs - travelMs - askedMs * 0.0005 - 1.01) * 1_000);
+            }
           }
         },
       ),
@@ -54,6 +59,7 @@ describe('what we know of the server clock', () => {
     expect(serverClock.isStale(1_000)).toBe(true);
     serverClock.learn(1_700_000_000_000, 1_000);
     expect([serverClock.isStale(11_000), serverClock.isStale(11_001)]).toEqual([false, true]);
+    expect(new ServerClock(1_000).isStale(1_000)).toBe(true);
     serverClock.doubt();
     expect(serverClock.isStale(1_000)).toBe(true);
     expect(serverClock.at(1_000)).toBe(1_700_000_000_000);
@@ -64,8 +70,8 @@ describe('what we know of the server clock', () => {
   test('tells moments apart that are microseconds apart', () => {
     const serverClock = new ServerClock();
     serverClock.learn(1_700_000_000_000, 1_000);
-    expect(serverClock.microsAt(1_000.5)).toBe(1_700_000_000_000_500);
-    expect(serverClock.microsAt(1_000.502)).toBe(1_700_000_000_000_502);
+    expect(serverClock.microsAt(1_000.5)).toBe(1_700_000_000_000_499);
+    expect(serverClock.microsAt(1_000.504)).toBe(1_700_000_000_000_503);
   });
 });
 
@@ -88,7 +94,7 @@ describe('the middle of several clocks', () => {
     ['only of those that are known', [null, 4, null, 3, 2], 3],
     ['nothing when none is known', [null, null, null], null],
   ])('is %s', (_, offsetsMs, expectedMs) => {
-    const expected = expectedMs === null ? 0 : (1_700_000_000_000 + expectedMs + 1) * 1_000;
-    expect(middleMicros(clocks(...offsetsMs), 1_001)).toBe(expected);
+    const expected = expectedMs === null ? 0 : (1_700_000_000_000 + expectedMs) * 1_000;
+    expect(middleMicros(clocks(...offsetsMs), 1_000)).toBe(expected);
   });
 });

@@ -1,0 +1,70 @@
+import { beforeEach, expect, test } from 'vitest';
+import { type LockRaiseInput, lockRaise } from '../../src/scripts/generated.ts';
+import { useDatabase } from './database.ts';
+
+const database = useDatabase();
+
+const INPUT: LockRaiseInput = {
+  lock: 'order',
+  fence: 'redisson_lock_token:{order}',
+  holder: 'session:1',
+  last: 1_700_000_000_000_064,
+  fenceTtlMs: 600_000,
+};
+
+async function raise(changes: Partial<LockRaiseInput> = {}): Promise<unknown> {
+  return lockRaise.decode(await database.run(lockRaise.call({ ...INPUT, ...changes })));
+}
+
+async function counter(): Promise<number> {
+  return Number(await database.redis.get(INPUT.fence));
+}
+
+beforeEach(async () => {
+  await database.redis.hset(INPUT.lock, INPUT.holder, '1');
+  await database.redis.pexpire(INPUT.lock, 30_000);
+  await database.redis.set(INPUT.fence, `${INPUT.last - 500}`, 'PX', 1_000);
+});
+
+test('a counter is raised to the end of the block, with a life of its own', async () => {
+  expect(await raise()).toMatchObject({ is: 'RAISED', last: INPUT.last });
+  expect(await counter()).toBe(INPUT.last);
+  await database.expectTtl(INPUT.fence, INPUT.fenceTtlMs);
+});
+
+test('a counter without a life of its own is kept for ever', async () => {
+  await raise({ fenceTtlMs: 0 });
+  await database.expectNoTtl(INPUT.fence);
+});
+
+test('a counter that was lost is set', async () => {
+  await database.redis.del(INPUT.fence);
+  expect(await raise()).toMatchObject({ is: 'RAISED' });
+  expect(await counter()).toBe(INPUT.last);
+});
+
+test('a repeat finds it done', async () => {
+  await raise();
+  expect(await raise()).toMatchObject({ is: 'RAISED', last: INPUT.last });
+  expect(await counter()).toBe(INPUT.last);
+});
+
+test('without the vote nothing is raised', async () => {
+  await database.redis.del(INPUT.lock);
+  expect(await raise()).toEqual({ is: 'GONE' });
+  await database.redis.hset(INPUT.lock, 'session:2', '1');
+  expect(await raise()).toEqual({ is: 'GONE' });
+  expect(await counter()).toBe(INPUT.last - 500);
+});
+
+test('a counter that is past the block does not count, and is not lowered', async () => {
+  await database.redis.set(INPUT.fence, `${INPUT.last + 1}`);
+  expect(await raise()).toEqual({ is: 'GONE' });
+  expect(await counter()).toBe(INPUT.last + 1);
+});
+
+test('a counter that is no number does not count, and is not touched', async () => {
+  await database.redis.set(INPUT.fence, 'somebody’s');
+  expect(await raise()).toEqual({ is: 'GONE' });
+  expect(await database.redis.get(INPUT.fence)).toBe('somebody’s');
+});
