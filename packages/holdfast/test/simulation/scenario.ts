@@ -99,7 +99,7 @@ class Scenario implements Stage, Workplace {
       faults.has('restart with nothing') ||
       faults.has('restart without the last second');
     // Of one node's counters the clock makes up for; of several nodes' clocks none is the measure of the others.
-    const isUnsure = this.terms.nodes === 1 ? faults.has('node jump back') && losesCounters : !isInModel;
+    const isUnsure = losesCounters && (this.terms.nodes === 1 ? faults.has('node jump back') : !isInModel);
     const areFencesSure = !isUnsure;
     this.judge = new Judge(() => this.timeline.nowMs, this.note, {
       isInModel,
