@@ -55,12 +55,10 @@ export class Election {
     if (!hasWon) return this.#lose(this.#refusal(votes), votes);
     const deadline = leaseDeadline(sentAt, this.#terms.leaseMs);
     const firstFence = this.#protocol.isFenced ? highestFence(votes) : undefined;
-    // As a rule a majority has given the same.
-    const agreed = firstFence === undefined ? this.#majority : countFence(votes, firstFence);
-    if (firstFence !== undefined && agreed < this.#majority) {
-      // Some clock is not as we have it, perhaps: the next vote tells.
-      for (const { clock } of this.#nodes) clock.doubt();
-      const failures = await this.#raise(firstFence, this.#majority - agreed, votes);
+    // As a rule a majority has given the same fence, and no more is needed.
+    const needed = firstFence === undefined ? 0 : this.#majority - countFence(votes, firstFence);
+    if (firstFence !== undefined && needed > 0) {
+      const failures = await this.#raise(firstFence, needed, votes);
       if (failures !== null) return this.#lose(outage(failures), votes);
     }
     const heardAt = instantNow(this.#clock);
@@ -139,6 +137,8 @@ export class Election {
    * why not.
    */
   #raise(firstFence: number, needed: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
+    // Some clock is not as we have it, perhaps: the next vote tells.
+    for (const { clock } of this.#nodes) clock.doubt();
     const may = this.#nodes.filter((node, i) => {
       const vote = votes[i];
       if (vote === undefined) return this.#asked.includes(node);
