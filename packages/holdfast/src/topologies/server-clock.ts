@@ -1,7 +1,7 @@
 /**
  * What we know of a server's clock, learnt from its replies. It lets an acquire carry the latest server time at
  * which it may still be granted, so that a request stuck in some buffer grants nothing when it arrives after we
- * gave it up.
+ * gave it up; and several servers be told one time to begin their fences from.
  */
 
 /** How old a sample may get. Clocks that agree to 1 % drift apart by a tenth of a second in that time. */

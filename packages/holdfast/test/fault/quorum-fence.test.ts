@@ -65,7 +65,7 @@ describe('a fence', () => {
       const lease = await sessions[i % 2]?.lock(name).acquire();
       fences.push(lease?.fence ?? 0);
       await quorum.untilAll(LOCK, name);
-      // A request that is a tenth of a second on its way finds other clocks: this machine does that now and then.
+      // A request that is 20 ms on its way finds other clocks: this machine does that now and then.
       if (askedToRaise(proxies).length > 0) again += 1;
       else expect(await counters(name)).toEqual(new Set([lease?.fence]));
       await lease?.release();

@@ -26,7 +26,7 @@ const EPOCH_MS = Date.UTC(2030, 0, 1);
 
 /** How far the wall clocks of nodes and of processes are apart at the beginning. */
 const NODE_APART_MS = 1_000;
-/** Several that agree, as well as a request takes, as well as fences need it to begin from one time, and not at all. */
+/** Of several: not at all, as far as a request takes, about as far as fences can begin from one time, and further. */
 const NODES_APART_MS: readonly number[] = [0, 2, 100, 1_000];
 const PROCESSES_APART_MS = 3_000;
 
