@@ -1,7 +1,7 @@
 // Everything that can be checked without a server: `npm run check`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -24,6 +24,7 @@ const STEPS = [
   ['unused', 'knip', []],
   ['surface', 'tsx', ['scripts/surface.ts']],
   ['Lua headers', 'tsx', ['scripts/lua/main.ts', '--check']],
+  ['lock file', process.execPath, ['scripts/lock-file.mjs', 'package-lock.json']],
 ];
 
 /**
@@ -32,17 +33,17 @@ const STEPS = [
  * @returns {Promise<{ isPassed: boolean, output: string }>}
  */
 function run(command, args) {
-  return new Promise((resolve) => {
+  return new Promise((settle) => {
     let output = '';
-    const child = spawn(join(BIN, command), args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(resolve(BIN, command), args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.on('data', (chunk) => {
       output += chunk;
     });
     child.stderr.on('data', (chunk) => {
       output += chunk;
     });
-    child.on('error', (error) => resolve({ isPassed: false, output: `${output}${error.message}\n` }));
-    child.on('close', (code) => resolve({ isPassed: code === 0, output }));
+    child.on('error', (error) => settle({ isPassed: false, output: `${output}${error.message}\n` }));
+    child.on('close', (code) => settle({ isPassed: code === 0, output }));
   });
 }
 

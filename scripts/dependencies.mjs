@@ -23,17 +23,9 @@ function hasDependencies() {
   });
 }
 
-/**
- * `npm ci` refuses a lock file from a registry that offers native packages for some platforms only. `npm install`
- * then installs the locked versions of what there is; `--no-save` keeps it from rewriting the lock file.
- */
+/** Nothing but what is locked: a lock file that `npm ci` refuses is to be mended, not gone around. */
 function installDependencies() {
-  return npm(['ci', '--loglevel=silent']) || npm(['install', '--no-save']);
-}
-
-/** @param {string[]} args */
-function npm(args) {
-  return spawnSync('npm', args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
+  return spawnSync('npm', ['ci'], { cwd: ROOT, stdio: 'inherit' }).status === 0;
 }
 
 /** Installs what is missing. False when npm could not. */
