@@ -32,7 +32,7 @@ export interface Table {
   readonly rounds: number;
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  /** The column to draw. */
+  /** The column to draw as bars; `growth` draws all columns as lines, each column's key being the number on the x axis. */
   readonly chart: string;
 }
 

@@ -4,44 +4,37 @@
  */
 import type { Summary } from '../statistics.ts';
 import type { Row, Table } from '../table.ts';
+import { COLOURS, escaped, labelOf, STYLE } from './svg.ts';
 
-const WIDTH = 860;
-const LABEL_WIDTH = 330;
+/** From the labels to the end of the longest whisker. */
+const BARS_WIDTH = 440;
 const FIGURE_WIDTH = 90;
+/** A generous mean of a 12 px letter: a label is never cut off, whatever font the reader has. */
+const LETTER_WIDTH = 6.8;
+const LABEL_WIDTH_MIN = 200;
 const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 14;
 const TOP = 44;
-
-const COLOURS: Readonly<Record<Row['role'], string>> = {
-  holdfast: '#2563eb',
-  peer: '#9ca3af',
-  yardstick: '#d97706',
-  control: '#dc2626',
-};
 
 interface Bar {
   readonly row: Row;
   readonly figure: Summary;
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+/** Where things stand from left to right: it depends on the longest label. */
+interface Layout {
+  readonly labelWidth: number;
+  readonly scale: (value: number) => number;
 }
 
-function barText(
-  { row, figure }: Bar,
-  index: number,
-  scale: (value: number) => number,
-  digits: number,
-): string {
+function barText({ row, figure }: Bar, index: number, { labelWidth, scale }: Layout, digits: number): string {
   const y = TOP + index * ROW_HEIGHT;
   const middle = y + BAR_HEIGHT / 2;
   const end = scale(figure.median);
-  const label = `${row.name}${row.settings === 'defaults' ? '' : `, ${row.settings}`}`;
   const whisker = `M${scale(figure.low).toFixed(1)} ${middle}H${scale(figure.high).toFixed(1)}`;
   return [
-    `<text x="${LABEL_WIDTH - 8}" y="${middle + 4}" text-anchor="end">${escaped(label)}</text>`,
-    `<rect x="${LABEL_WIDTH}" y="${y}" width="${Math.max(1, end - LABEL_WIDTH).toFixed(1)}" height="${BAR_HEIGHT}" rx="2" fill="${COLOURS[row.role]}"/>`,
+    `<text x="${labelWidth - 8}" y="${middle + 4}" text-anchor="end">${escaped(labelOf(row))}</text>`,
+    `<rect x="${labelWidth}" y="${y}" width="${Math.max(1, end - labelWidth).toFixed(1)}" height="${BAR_HEIGHT}" rx="2" fill="${COLOURS[row.role]}"/>`,
     `<path d="${whisker}" stroke="currentColor" stroke-opacity="0.6"/>`,
     `<text x="${(Math.max(end, scale(figure.high)) + 6).toFixed(1)}" y="${middle + 4}">${figure.median.toFixed(digits)}</text>`,
   ].join('\n');
@@ -57,15 +50,17 @@ export function chartText({ title, columns, rows, chart }: Table): string | null
   });
   if (column === undefined || bars.length === 0) return null;
   const largest = Math.max(...bars.map(({ figure }) => figure.high), Number.MIN_VALUE);
-  const room = WIDTH - LABEL_WIDTH - FIGURE_WIDTH;
-  const scale = (value: number): number => LABEL_WIDTH + (value / largest) * room;
+  const longest = Math.max(...bars.map(({ row }) => labelOf(row).length));
+  const labelWidth = Math.ceil(Math.max(LABEL_WIDTH_MIN, longest * LETTER_WIDTH + 16));
+  const scale = (value: number): number => labelWidth + (value / largest) * BARS_WIDTH;
+  const width = labelWidth + BARS_WIDTH + FIGURE_WIDTH;
   const height = TOP + bars.length * ROW_HEIGHT + 8;
   return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">`,
-    '<style>svg{color:#1f2937;font:12px system-ui,sans-serif}text{fill:currentColor}@media(prefers-color-scheme:dark){svg{color:#e5e7eb}}</style>',
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
+    STYLE,
     `<text x="8" y="16" font-size="14" font-weight="600">${escaped(title)}</text>`,
     `<text x="8" y="33" fill-opacity="0.7">${escaped(column.title)}</text>`,
-    ...bars.map((bar, i) => barText(bar, i, scale, column.digits)),
+    ...bars.map((bar, i) => barText(bar, i, { labelWidth, scale }, column.digits)),
     '</svg>',
   ].join('\n')}\n`;
 }

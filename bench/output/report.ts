@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Machine } from '../machine.ts';
 import type { Table } from '../table.ts';
 import { chartText } from './chart.ts';
+import { GROWTH_CHART, growthChartText } from './growth-chart.ts';
 import { pageText } from './markdown.ts';
 import { withResults } from './readme.ts';
 
@@ -30,7 +31,7 @@ export async function writeReport(report: Report, isOfficial: boolean): Promise<
   await mkdir(join(folder, CHARTS), { recursive: true });
   const charts = new Map<string, string>();
   for (const table of report.tables) {
-    const chart = chartText(table);
+    const chart = table.chart === GROWTH_CHART ? growthChartText(table) : chartText(table);
     if (chart === null) continue;
     charts.set(table.id, `${CHARTS}/${table.id}.svg`);
     await writeFile(join(folder, CHARTS, `${table.id}.svg`), chart);

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { CONTEST_COLUMNS, playContest } from '../contest.ts';
 import type { Entrant } from '../contestant.ts';
 import { contended, isEager } from '../field.ts';
+import { GROWTH_CHART } from '../output/growth-chart.ts';
 import { multipleOf, withBestPeer, withRatio } from '../ratio.ts';
 import { inRounds, type Outcome } from '../rounds.ts';
 import type { Context, Scenario } from '../scenario.ts';
@@ -110,7 +111,7 @@ function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
         title: `${size.toLocaleString('en')} waiters`,
         digits: 2,
       })),
-      chart: String(sizes.at(-1)),
+      chart: GROWTH_CHART,
     },
     outcomes,
   );
