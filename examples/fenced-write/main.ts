@@ -44,12 +44,12 @@ const slow = new Locks(redis);
 const quick = new Locks(redis); // As if on another machine.
 
 // It reads, decides, and is about to write 110.
-const first = await slow.lock('account:7:lock').acquire({ leaseMs: 300 });
+const first = await slow.lock('account:7:lock').acquire({ leaseMs: 300, waitMs: 5_000 });
 const decided = (await account.balance()) + 110;
 standStill(400);
 
 // Redis has let it go meanwhile. Somebody else has it, and writes 50.
-await quick.lock('account:7:lock').using((lease) => account.write(50, lease.fence));
+await quick.lock('account:7:lock').using((lease) => account.write(50, lease.fence), { waitMs: 5_000 });
 
 // The slow one wakes in the middle of its write. A look at its lease would tell it; the account does not rely on that.
 console.log(`it still holds the lock: ${first.isHeld}`);

@@ -3,6 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LockLostError, type Locks } from 'holdfast';
 import type { Stock } from './stock.ts';
 
+/** Longer than the lease of a shop that was killed: its buyers wait that out. */
+const WAIT_MS = 60_000;
+
 export type Sale =
   | { readonly result: 'sold'; readonly left: number; readonly fence: number | null }
   | { readonly result: 'sold out' }
@@ -64,13 +67,16 @@ export class CarefulShop implements Shop {
   }
 
   #sellUnderLock(thinkMs: number): Promise<Sale> {
-    return this.#locks.lock(this.#item).using(async ({ fence }): Promise<Sale> => {
-      this.#selling = fence;
-      const left = await this.#stock.read();
-      if (left <= 0) return { result: 'sold out' };
-      if (thinkMs > 0) await sleep(thinkMs);
-      const isWritten = await this.#stock.writeFenced(left - 1, fence);
-      return isWritten ? { result: 'sold', left: left - 1, fence } : { result: 'refused', fence };
-    });
+    return this.#locks.lock(this.#item).using(
+      async ({ fence }): Promise<Sale> => {
+        this.#selling = fence;
+        const left = await this.#stock.read();
+        if (left <= 0) return { result: 'sold out' };
+        if (thinkMs > 0) await sleep(thinkMs);
+        const isWritten = await this.#stock.writeFenced(left - 1, fence);
+        return isWritten ? { result: 'sold', left: left - 1, fence } : { result: 'refused', fence };
+      },
+      { waitMs: WAIT_MS },
+    );
   }
 }

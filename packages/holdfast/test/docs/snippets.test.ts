@@ -45,6 +45,14 @@ test('a snippet has no mark but no-run', () => {
     expect(['', 'no-run'], `${page}, line ${line}`).toContain(mark);
 });
 
+test('a snippet that waits for a lock says for how long', () => {
+  for (const { page, line, code } of snippets) {
+    const waits = code.match(/\.(acquire|using)\(/g) ?? [];
+    const limits = code.match(/\bwaitMs\b/g) ?? [];
+    expect(limits.length, `${page}, line ${line}`).toBeGreaterThanOrEqual(waits.length);
+  }
+});
+
 describe.concurrent('a snippet', { timeout: LIMIT_MS }, () => {
   for (const { page, line, mark, file, output: shown } of snippets) {
     if (mark === 'no-run') continue;
