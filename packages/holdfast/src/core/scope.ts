@@ -1,6 +1,7 @@
 /**
  * Which locks the present call chain holds. `using` opens a scope around its body; whatever the body calls, also
- * across awaits and timers, finds it. Scopes are never entered any other way, so they always close.
+ * across awaits and timers, finds it. Scopes are never entered any other way, so they always close. What outlives a
+ * body (a timer that it set, a promise that nobody awaited) keeps its async context, and finds the scope closed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Protocol } from '../topologies/topology.ts';
@@ -8,27 +9,41 @@ import type { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 
 interface Scope {
-  readonly session: Session;
-  readonly owner: Owner;
-  readonly outer: Scope | undefined;
+  /** Null once the body has ended. */
+  owner: Owner | null;
+  outer: Scope | undefined;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
 
-/** Runs the body as the owner. */
-export function runAs<Result>(session: Session, owner: Owner, body: () => Result): Result {
-  return scopes.run({ session, owner, outer: scopes.getStore() }, body);
+/** Runs the body as the owner. When the body has ended, however it ended, nobody is inside any more. */
+export async function runAs<Result>(owner: Owner, body: () => Result | PromiseLike<Result>): Promise<Result> {
+  const scope: Scope = { owner, outer: nearestOpen(scopes.getStore()) };
+  try {
+    return await scopes.run(scope, async () => body());
+  } finally {
+    scope.owner = null;
+  }
+}
+
+/** Closed scopes are left out of every chain: a body that starts its own successor would make one without end. */
+function nearestOpen(innermost: Scope | undefined): Scope | undefined {
+  let scope = innermost;
+  while (scope !== undefined && scope.owner === null) scope = scope.outer;
+  return scope;
 }
 
 /**
- * The innermost owner of that lock in this call chain, held or lost. A released one is skipped: its body has
- * ended, and what still runs (a promise nobody awaited) is on its own.
+ * The innermost owner of that lock in this call chain, held or lost. One that its body has released early is
+ * skipped: what the body does from then on it does without this lock.
  */
 export function ownerInScope(session: Session, protocol: Protocol): Owner | null {
-  for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
-    if (scope.session !== session || scope.owner.state === 'released') continue;
-    const { kind, key } = scope.owner.hold.protocol;
-    if (kind === protocol.kind && key === protocol.key) return scope.owner;
+  for (let scope = nearestOpen(scopes.getStore()); scope !== undefined; scope = scope.outer) {
+    const owner = scope.owner as Owner;
+    const { kind, key } = owner.hold.protocol;
+    const isOfLock = owner.hold.session === session && kind === protocol.kind && key === protocol.key;
+    if (isOfLock && owner.state !== 'released') return owner;
+    scope.outer = nearestOpen(scope.outer);
   }
   return null;
 }

@@ -62,7 +62,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   ): Promise<Result> {
     const lease = await this.acquire(options);
     const owner = LeaseHandle.ownerOf(lease, this.#session) as Owner;
-    const [outcome] = await Promise.allSettled([runAs(this.#session, owner, async () => body(lease))]);
+    const [outcome] = await Promise.allSettled([runAs(owner, () => body(lease))]);
     // A body may release early. No answer to the release says nothing about the time before it.
     const wasOurs = owner.state === 'released' || (await lease.release().catch(() => true));
     if (owner.loss !== null || !wasOurs) throw this.#lossDuring(owner, outcome);
@@ -123,12 +123,15 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     const owner = await this.enterAgain(this.#session, above, options, startedMs);
     if (owner === null) return null;
     if (owner !== ENDED) return new LeaseHandle(owner);
-    // The owner above has released meanwhile: this one comes in by the front door. It may have aborted on the way,
+    // The owner above has released meanwhile: this caller goes to the next queue. It may have aborted on the way,
     // between one queue and the other, where nobody listened.
     if (options.signal?.aborted) {
       const elapsedMs = this.#session.agenda.clock.monotonicMs() - startedMs;
       throw abortError(this.#protocol, elapsedMs, options.signal);
     }
+    // Nested `using`: the next one out may still be open, and its body may wait for this caller.
+    const outer = options.within === undefined ? ownerInScope(this.#session, this.#protocol) : null;
+    if (outer !== null) return this.#enterBelow(outer, options, startedMs);
     this.#session.assertOpen(this.name);
     return this.#session.turnstile(this.#protocol).enter(options, startedMs);
   }

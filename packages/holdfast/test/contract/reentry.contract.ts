@@ -133,6 +133,44 @@ export function reentryContract(test: ContractTest): void {
       expect(next.fence).toBeGreaterThan(fence);
     });
 
+    test('an interval set by a body that lost the lock enters as a newcomer once the body has ended', async ({
+      bench,
+    }) => {
+      const locks = await bench.locks();
+      const name = bench.name();
+      const lock = locks.lock(name);
+      const fences: number[] = [];
+      const failures: unknown[] = [];
+      const enough = gate();
+      let isOver = false;
+      let interval: NodeJS.Timeout | undefined;
+      let lostFence = 0;
+      const enter = async (): Promise<void> => {
+        const lease = await lock.acquire();
+        fences.push(lease.fence);
+        await lease.release();
+      };
+      const work = lock.using(
+        async (lease) => {
+          lostFence = lease.fence;
+          interval = setInterval(() => {
+            if (!isOver) return;
+            const tried = enter().catch((error: unknown) => failures.push(error));
+            void tried.then(() => fences.length + failures.length >= 3 && enough.open());
+          }, 5);
+          await bench.redis.del(bench.key(name));
+          await aborted(lease.signal);
+        },
+        { leaseMs: 2_400 },
+      );
+      expect(await failureOf(work)).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+      isOver = true;
+      await enough.opened;
+      clearInterval(interval);
+      expect(failures).toEqual([]);
+      expect(Math.min(...fences)).toBeGreaterThan(lostFence);
+    });
+
     test('other sessions and other names are not entered again', async ({ bench }) => {
       const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
       const name = bench.name();
