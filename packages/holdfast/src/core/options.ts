@@ -15,6 +15,12 @@ import { type ReplicaOptions, resolveReplicas } from './replicas.ts';
  */
 export const LEASE_MS_DEFAULT = 30_000;
 
+/**
+ * We may claim a lease for its length less the drift, rounded down to a whole millisecond of our clock. Of 4 ms some
+ * time is always left, of 3 ms only when the clock stands right, of 1 or 2 ms never.
+ */
+export const LEASE_MS_MIN = 4;
+
 /** A year. A lock that outlives a year is a lock that never frees. Timers step, so length alone is no problem. */
 export const LEASE_MS_MAX: number = 366 * 24 * 60 * 60 * 1000;
 
@@ -149,7 +155,7 @@ export interface ResolvedAcquireOptions {
 const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
 
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
-  return integerWithin(value, name, 1, LEASE_MS_MAX);
+  return integerWithin(value, name, LEASE_MS_MIN, LEASE_MS_MAX);
 }
 
 const LOCKS_OPTIONS = new Set([

@@ -17,7 +17,7 @@ const BAD_NAMES: readonly unknown[] = [
 ];
 
 const BAD_LEASES: readonly unknown[] = [
-  ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 5n, 2 ** 53, YEAR_MS + 1],
+  ...[0, 1, 2, 3, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 5n, 2 ** 53, YEAR_MS + 1],
 ];
 
 const BAD_ACQUIRE_OPTIONS: readonly unknown[] = [

@@ -51,7 +51,7 @@ describe('the page of the options', () => {
     expect(options.FENCE_TTL_MS_DEFAULT).toBe(7 * DAY_MS);
     expect(options.LEASE_MS_MAX).toBe(366 * DAY_MS);
     for (const start of [
-      `\`leaseMs\` | ${written(options.LEASE_MS_DEFAULT)} | integer, 1 to 366 days`,
+      `\`leaseMs\` | ${written(options.LEASE_MS_DEFAULT)} | integer, ${options.LEASE_MS_MIN} to 366 days`,
       `\`callTimeoutMs\` | ${written(options.CALL_TIMEOUT_MS_DEFAULT)} |`,
       `\`handovers\` | ${written(options.HANDOVERS_DEFAULT)} | integer, 0 to ${written(options.HANDOVERS_MAX)} |`,
       `\`handoverMs\` | ${written(options.HANDOVER_MS_DEFAULT)} |`,

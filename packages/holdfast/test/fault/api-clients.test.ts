@@ -74,7 +74,7 @@ describe('a wrong client is refused at construction', () => {
 
 describe('wrong options are refused at construction, naming what was expected and got', () => {
   test.each([
-    [{ leaseMs: 0 }, /expected leaseMs to be an integer from 1 .*got 0/],
+    [{ leaseMs: 0 }, /expected leaseMs to be an integer from 4 .*got 0/],
     [{ leaseMs: 1.5 }, /leaseMs.*got 1\.5/],
     [{ leaseMs: '30s' }, /leaseMs.*got "30s"/],
     [{ leaseMs: Number.NaN }, /leaseMs.*got NaN/],

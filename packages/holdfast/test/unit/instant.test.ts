@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { driftMs, instantNow, leaseDeadline, remainingAt } from '../../src/core/instant.ts';
-import { LEASE_MS_MAX } from '../../src/core/options.ts';
+import { LEASE_MS_MAX, LEASE_MS_MIN } from '../../src/core/options.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { SEED } from './support/seed.ts';
 
@@ -30,6 +30,17 @@ describe('a deadline', () => {
       }),
       { seed: SEED },
     );
+  });
+
+  test('of the smallest lease is ahead of its sending, and of the next smaller one it need not be', () => {
+    const leftMs = (monotonicMs: number, lease: number): number =>
+      leaseDeadline({ monotonicMs, wallMs: 0 }, lease).monotonicMs - monotonicMs;
+    const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(fraction, (ms) => leftMs(5_000 + ms, LEASE_MS_MIN) > 0),
+      { seed: SEED },
+    );
+    expect(leftMs(5_000, LEASE_MS_MIN - 1)).toBe(0);
   });
 
   test('has passed as soon as either clock says so', () => {

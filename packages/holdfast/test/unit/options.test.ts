@@ -17,7 +17,7 @@ const DEFAULTS = resolveLocksOptions({});
 
 /** Each option with an integer: its smallest and its largest value. */
 const INTEGERS: readonly (readonly [keyof LocksOptions, number, number])[] = [
-  ['leaseMs', 1, LEASE_MS_MAX],
+  ['leaseMs', 4, LEASE_MS_MAX],
   ['callTimeoutMs', 1, TIMER_MS_MAX],
   ['handovers', 0, 10_000],
   ['handoverMs', 0, TIMER_MS_MAX],
@@ -157,8 +157,9 @@ describe('the options of an acquisition', () => {
     [{ waitMs: -1 }, 'expected waitMs to be a number of at least 0, got -1'],
     [{ waitMs: Number.NaN }, 'expected waitMs to be a number of at least 0, got NaN'],
     [{ waitMs: '5s' }, 'expected waitMs to be a number of at least 0, got "5s"'],
-    [{ leaseMs: 0 }, 'expected leaseMs to be an integer from 1'],
-    [{ leaseMs: null }, 'expected leaseMs to be an integer from 1'],
+    [{ leaseMs: 0 }, 'expected leaseMs to be an integer from 4'],
+    [{ leaseMs: 3 }, 'expected leaseMs to be an integer from 4 to 31622400000, got 3'],
+    [{ leaseMs: null }, 'expected leaseMs to be an integer from 4'],
     [{ renew: 'no' }, 'expected renew to be a boolean, got "no"'],
     [{ signal: {} }, 'expected signal to be an AbortSignal, got an object of Object'],
     [{ timeout: 5 }, /^expected an option of an acquisition among waitMs, .* got "timeout"$/],
@@ -185,9 +186,21 @@ describe('the options of an acquisition', () => {
 });
 
 describe('a lease', () => {
-  test('is a whole number of milliseconds, from one to a year', () => {
-    expect([checkLeaseMs(1), checkLeaseMs(LEASE_MS_MAX)]).toEqual([1, LEASE_MS_MAX]);
-    for (const wrong of [0, -1, 1.5, LEASE_MS_MAX + 1, Number.NaN, Number.POSITIVE_INFINITY, '30s', null]) {
+  test('is a whole number of milliseconds, from four to a year', () => {
+    expect([checkLeaseMs(4), checkLeaseMs(LEASE_MS_MAX)]).toEqual([4, LEASE_MS_MAX]);
+    for (const wrong of [
+      0,
+      1,
+      2,
+      3,
+      -1,
+      1.5,
+      LEASE_MS_MAX + 1,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      '30s',
+      null,
+    ]) {
       expect(() => checkLeaseMs(wrong)).toThrow(LockConfigError);
     }
   });

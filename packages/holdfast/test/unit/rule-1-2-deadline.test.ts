@@ -1,5 +1,6 @@
 /** Safety rules 1 and 2: until when a lease may be claimed, and who says so. */
 import { describe, expect, test } from 'vitest';
+import { LEASE_MS_MIN } from '../../src/core/options.ts';
 import { LockLostError, LockUnavailableError } from '../../src/errors.ts';
 import { answers, hangs, losesAnswer } from './support/scripted-client.ts';
 import { failure, Stage } from './support/stage.ts';
@@ -37,8 +38,8 @@ describe('rule 1: a lease is counted from before sending', () => {
   test('and a re-entry likewise, which never shortens it', async () => {
     const stage = new Stage();
     const { client, lock } = open(stage);
-    const lease = await lock.acquire({ leaseMs: 3_000, renew: false });
-    await stage.clock.advance(1_000);
+    const lease = await lock.acquire({ leaseMs: 3_000 });
+    await stage.clock.advance(500);
     client.next('lock.recount', answers(100));
     const inner = await stage.until(lock.acquire({ within: lease, leaseMs: 100 }));
     expect(inner.remainingMs).toBeCloseTo(3_000 - 32 - 100, 6);
@@ -54,6 +55,16 @@ describe('rule 1: a lease is counted from before sending', () => {
     expect((error as Error).message).toMatch(/lock "a": .*the answer took 300 ms of a lease of 300 ms/);
     await stage.clock.settle();
     expect(stage.server.keys).toEqual([]);
+  });
+
+  test('and the smallest lease that is allowed can be had, and extended to', async () => {
+    const stage = new Stage();
+    const { lock } = open(stage);
+    const lease = await lock.acquire({ leaseMs: LEASE_MS_MIN, renew: false });
+    expect(lease.remainingMs).toBe(1);
+    await lease.extend(LEASE_MS_MIN);
+    expect([lease.isHeld, lease.remainingMs]).toEqual([true, 1]);
+    await expect(lease.extend(LEASE_MS_MIN - 1)).rejects.toMatchObject({ code: 'ELOCKCONFIG' });
   });
 
   // Found by the simulator, with one node and seed 6003600.
