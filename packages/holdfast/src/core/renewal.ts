@@ -123,20 +123,19 @@ export class Renewal {
     return result;
   }
 
-  /** States how often a hold is entered; the lease is made no shorter. */
+  /** States how often a hold is entered. A lease that is renewed is made no shorter, a fixed one stays as it is. */
   async recount(hold: Hold): Promise<KeepResult | null> {
     const result = await hold.keep(() => {
       const sentAt = instantNow(this.#agenda.clock);
       // What was sent, not what the hold has by then: a hand-over may have changed it meanwhile.
-      const { leaseMs } = hold;
+      const { leaseMs, renews } = hold;
       hold.longestMs = Math.max(hold.longestMs, leaseMs);
-      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs, claim: hold };
+      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs, isFixed: !renews, claim: hold };
       return this.#topology
         .recount(hold.protocol, item, hold.count, this.#timeoutMs([hold]))
         .then((result) => {
-          if (result.is === 'kept' && hold.isValid(this.#agenda.clock)) {
-            hold.hasStatedAtLeast(sentAt, leaseMs);
-          }
+          const isKept = result.is === 'kept' && hold.isValid(this.#agenda.clock);
+          if (isKept && renews) hold.hasStatedAtLeast(sentAt, leaseMs);
           return result;
         });
     });

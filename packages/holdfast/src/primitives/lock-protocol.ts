@@ -87,8 +87,8 @@ export class LockProtocol implements Protocol {
     return lockRaise.decode(reply).is === 'RAISED';
   }
 
-  recount(holder: string, count: number, leaseMs: number): ScriptCall {
-    return lockRecount.call({ lock: this.key, holder, count, leaseMs });
+  recount({ holder, leaseMs, isFixed = false }: RenewItem, count: number): ScriptCall {
+    return lockRecount.call({ lock: this.key, holder, count, leaseMs, fixed: isFixed ? 1 : 0 });
   }
 
   decodeRecount(reply: Reply): boolean {

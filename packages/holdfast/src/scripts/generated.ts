@@ -586,14 +586,16 @@ const lockRecountSource =
   'local holder = ARGV[1]\n' +
   'local count = ARGV[2]\n' +
   'local lease_ms = tonumber(ARGV[3])\n' +
+  'local fixed = tonumber(ARGV[4])\n' +
   "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
   "redis.call('HSET', lock, holder, count)\n" +
-  "if redis.call('PTTL', lock) < lease_ms then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "if ttl_ms == -1 or (fixed == 0 and ttl_ms < lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
   'return { COUNTED }\n';
 
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
-  sha: '70412b15abc24f6d2be01bbce65cb9b5cc6b6a6a',
+  sha: 'b134274d0f8e6733bdd69606278a2ead81e6750b',
   source: lockRecountSource,
 };
 
@@ -604,20 +606,22 @@ export interface LockRecountInput {
   readonly holder: string;
   /** the count from now on */
   readonly count: number;
-  /** ms: the least time left afterwards */
+  /** ms: the least time left afterwards, unless the lease is fixed */
   readonly leaseMs: number;
+  /** 1 to leave the time left as it is, 0 to make it lease_ms at least */
+  readonly fixed: number;
 }
 
 export type LockRecountOutcome = { readonly is: 'COUNTED' } | { readonly is: 'GONE' };
 
-/** States how many times a hold is entered, and never shortens its lease. */
+/** States how many times a hold is entered, and never shortens its lease. A fixed lease it never prolongs either. */
 export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
   text: lockRecountText,
   call(input: LockRecountInput): ScriptCall {
     return {
       script: lockRecountText,
       keys: [input.lock],
-      args: [input.holder, String(input.count), String(input.leaseMs)],
+      args: [input.holder, String(input.count), String(input.leaseMs), String(input.fixed)],
     };
   },
   decode(reply: Reply): LockRecountOutcome {

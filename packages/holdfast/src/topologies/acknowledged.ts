@@ -124,7 +124,7 @@ export class AcknowledgedTopology implements Topology {
 
   async recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
     const giveUpMs = this.#clock.monotonicMs() + timeoutMs;
-    const call = protocol.recount(item.holder, count, item.leaseMs);
+    const call = protocol.recount(item, count);
     const decode = (reply: Reply): RenewAnswer => (protocol.decodeRecount(reply) ? 'RENEWED' : 'GONE');
     return keepResult(await this.#confirm(call, decode, giveUpMs));
   }

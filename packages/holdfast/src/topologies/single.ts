@@ -159,7 +159,7 @@ export class SingleTopology implements Topology {
   }
 
   async recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
-    const call = protocol.recount(item.holder, count, item.leaseMs);
+    const call = protocol.recount(item, count);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedKeep(reply);
     const isOurs = read(reply, () => protocol.decodeRecount(reply));

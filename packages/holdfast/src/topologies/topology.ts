@@ -45,6 +45,8 @@ export interface RenewItem {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly leaseMs: number;
+  /** Of a recount: the lease ends on its time, and entering or leaving does not prolong it. */
+  readonly isFixed?: boolean;
   readonly claim: Claim;
 }
 
@@ -76,7 +78,7 @@ export interface Protocol {
   /** Whether it was still ours. */
   decodeRaise(reply: Reply): boolean;
   /** States how often the hold is entered; only for kinds that can be. */
-  recount(holder: string, count: number, leaseMs: number): ScriptCall;
+  recount(item: RenewItem, count: number): ScriptCall;
   /** Whether it was still ours. */
   decodeRecount(reply: Reply): boolean;
 }

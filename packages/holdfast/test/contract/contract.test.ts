@@ -6,6 +6,7 @@ import { closeContract } from './close.contract.ts';
 import { conflictContract, counterConflictContract } from './conflict.contract.ts';
 import { contextContract } from './context.contract.ts';
 import { fenceContract } from './fence.contract.ts';
+import { fixedContract } from './fixed.contract.ts';
 import { handoverContract } from './handover.contract.ts';
 import { useRow } from './harness.ts';
 import { inputContract } from './input.contract.ts';
@@ -44,6 +45,7 @@ for (const row of MATRIX)
       redissonContract(test);
       counterConflictContract(test);
       reentryContract(test);
+      fixedContract(test);
       mutexContract(test);
       fenceContract(test);
       adminContract(test);

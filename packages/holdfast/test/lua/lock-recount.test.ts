@@ -4,7 +4,7 @@ import { useDatabase } from './database.ts';
 
 const database = useDatabase();
 
-const INPUT: LockRecountInput = { lock: 'order', holder: 'session:1', count: 2, leaseMs: 10_000 };
+const INPUT: LockRecountInput = { lock: 'order', holder: 'session:1', count: 2, leaseMs: 10_000, fixed: 0 };
 
 async function recount(changes: Partial<LockRecountInput> = {}): Promise<LockRecountOutcome> {
   return lockRecount.decode(await database.run(lockRecount.call({ ...INPUT, ...changes })));
@@ -41,10 +41,23 @@ test('a shorter lease is made as long as asked', async () => {
   await database.expectTtl(INPUT.lock, 10_000);
 });
 
-test('a lock without a TTL gets one', async () => {
-  await database.redis.hset(INPUT.lock, INPUT.holder, '1');
-  await recount();
-  await database.expectTtl(INPUT.lock, 10_000);
+test('a fixed lease is made neither longer nor shorter', async () => {
+  for (const ttlMs of [3_000, 30_000]) {
+    await hold(ttlMs);
+    expect(await recount({ fixed: 1 })).toEqual({ is: 'COUNTED' });
+    expect(await recount({ fixed: 1 })).toEqual({ is: 'COUNTED' });
+    expect(await database.contents()).toEqual({ [INPUT.lock]: { [INPUT.holder]: '2' } });
+    await database.expectTtl(INPUT.lock, ttlMs);
+  }
+});
+
+test('a lock without a TTL gets one, also with a fixed lease', async () => {
+  for (const fixed of [0, 1]) {
+    await database.redis.del(INPUT.lock);
+    await database.redis.hset(INPUT.lock, INPUT.holder, '1');
+    await recount({ fixed });
+    await database.expectTtl(INPUT.lock, 10_000);
+  }
 });
 
 test('a lock that is absent is gone and is not created', async () => {

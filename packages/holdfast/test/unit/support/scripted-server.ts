@@ -81,7 +81,7 @@ export class ScriptedServer {
       case 'mutex.acquire':
         return this.#acquireMutex(key, owner, Number(second), Number(third));
       case 'lock.recount':
-        return this.#recount(key, owner, Number(second), Number(third));
+        return this.#recount(key, owner, Number(second), args[3] === '1' ? 0 : Number(third));
       case 'lock.release':
       case 'mutex.release':
         return this.#release(key, owner, second);
