@@ -88,8 +88,9 @@ export class LockAbortedError extends LockError {
  * - `gone`: the server says that it is not ours any more: deleted, flushed, evicted or taken.
  * - `revoked`: `forceRelease` of this process took it.
  * - `closed`: `close` or `destroy` ended it.
+ * - `abandoned`: the lease was garbage-collected without a release, so it was not renewed any more.
  */
-export type LossReason = 'expired' | 'gone' | 'revoked' | 'closed';
+export type LossReason = 'expired' | 'gone' | 'revoked' | 'closed' | 'abandoned';
 
 /** It was held and can no longer be claimed. Stop the work now. */
 export class LockLostError extends LockError {

@@ -8,6 +8,7 @@
  * A session may have thousands of them, so it has as few fields as will do, and keeps times in whole milliseconds where
  * that is enough: a fraction is an object of its own.
  */
+import type { LossReason } from '../errors.ts';
 import type { KeepResult, Protocol, ReleaseTerms, Strays } from '../topologies/topology.ts';
 import { assert } from './assert.ts';
 import type { Clock } from './clock.ts';
@@ -56,7 +57,7 @@ export class Hold implements HeapItem {
   #renewAtMs = 0;
   #endMonotonicMs: number;
   #endWallMs: number;
-  #state: 'live' | 'released' | 'lost' = 'live';
+  #state: 'live' | 'abandoned' | 'released' | 'lost' = 'live';
 
   constructor(grant: HoldGrant) {
     this.protocol = grant.protocol;
@@ -80,7 +81,7 @@ export class Hold implements HeapItem {
 
   /** Neither released nor lost. It may have run out all the same: see `remainingMs`. */
   get isLive(): boolean {
-    return this.#state === 'live';
+    return this.#state === 'live' || this.#state === 'abandoned';
   }
 
   /** When the next renewal should go out; only meaningful while `renews`. */
@@ -170,6 +171,17 @@ export class Hold implements HeapItem {
     } finally {
       this.keeping = null;
     }
+  }
+
+  /** Nobody can release it any more. It ends when its lease does; the work may still be running until then. */
+  abandon(): void {
+    this.#state = 'abandoned';
+    this.renews = false;
+  }
+
+  /** Why it is lost when its time runs out. */
+  get endsAs(): LossReason {
+    return this.#state === 'abandoned' ? 'abandoned' : 'expired';
   }
 
   /** Whether every lease handed out under it has been thrown away unreleased. */

@@ -27,7 +27,7 @@ export class Owner {
   readonly fence: number | undefined;
   /** Made with the first re-entry: most owners have none above them and none below. */
   #kin: Kin | null = null;
-  /** The lease handed to the caller; after the first look only a weak hold on it. */
+  /** The lease handed to the caller; after the first look only a weak hold on it. Null: never asked after again. */
   #lease: object | WeakRef<object> | null = null;
   /** How it ended, if it has. */
   #end: 'released' | LockLostError | null = null;
@@ -70,8 +70,12 @@ export class Owner {
     return this.#end === 'released' ? null : this.#end;
   }
 
-  /** Made when first asked for: most owners never look. */
+  /**
+   * Made when first asked for: most owners never look. Whoever has it depends on the lock without having the lease,
+   * and cannot be seen from here: `AbortSignal.any` does not keep the signals that it follows.
+   */
   get signal(): AbortSignal {
+    this.keep();
     this.#controller ??= new AbortController();
     this.tellLoss();
     return this.#controller.signal;
@@ -90,6 +94,11 @@ export class Owner {
 
   handTo(lease: object): void {
     this.#lease = lease;
+  }
+
+  /** From now on only a release or a loss ends it: it counts as held also when nobody has its lease any more. */
+  keep(): void {
+    this.#lease = null;
   }
 
   markReleased(): void {

@@ -7,8 +7,10 @@
  * slightly different time (`JITTER_SHARE`), so that batches drift apart.
  */
 import { telemetry } from '../telemetry/channels.ts';
+import { warnAbandoned } from '../telemetry/warnings.ts';
 import type { KeepResult, RenewalBatch, Topology } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
+import { quoted } from './failures.ts';
 import { Heap } from './heap.ts';
 import type { Hold } from './hold.ts';
 import { type Instant, instantNow } from './instant.ts';
@@ -178,7 +180,7 @@ export class Renewal {
     }
     this.#arm();
     // Last: this runs callers' callbacks.
-    for (const hold of lost) if (hold.isLive) hold.session.holdLost(hold, 'expired');
+    for (const hold of lost) if (hold.isLive) hold.session.holdLost(hold, hold.endsAs);
   }
 
   /** After a jump of the wall clock (the machine slept) every hold is looked at, due or not. */
@@ -199,9 +201,9 @@ export class Renewal {
 
   #sort(hold: Hold, nowMs: number, batches: Map<RenewalBatch, Hold[]>): void {
     if (hold.renews && hold.isAbandoned()) {
-      // Nobody can release it any more. It ends when its lease does; the work may still be running until then.
-      hold.renews = false;
+      hold.abandon();
       telemetry.abandoned(hold);
+      warnAbandoned(quoted(hold.protocol));
     }
     const canRenew = hold.renews && hold.keeping === null;
     const earliestMs = hold.renewAtMs - intervalMs(hold) * EARLY_SHARE;
@@ -263,7 +265,7 @@ export class Renewal {
     if (result?.is === 'gone') {
       hold.session.holdLost(hold, 'gone');
     } else if (hold.remainingMs(this.#agenda.clock) <= 0) {
-      hold.session.holdLost(hold, 'expired');
+      hold.session.holdLost(hold, hold.endsAs);
     } else {
       if (result?.is !== 'kept') hold.renewAtMs = this.#agenda.clock.monotonicMs() + this.#retryMs(hold);
       this.refresh(hold);

@@ -288,10 +288,11 @@ export class Turnstile implements ContenderHost {
     const { hold, fence } = owner;
     const heldMs = this.#session.agenda.clock.monotonicMs() - hold.grantedMs;
     const why = {
-      expired: `no renewal got through before the end of its lease of ${hold.leaseMs} ms`,
+      expired: `${hold.renews ? 'no renewal got through before the end of its' : 'at the end of its fixed'} lease of ${hold.leaseMs} ms`,
       gone: 'the server says that it is not ours any more',
       revoked: 'it was released by force',
       closed: 'this session was closed',
+      abandoned: 'its lease was garbage-collected without a release',
     }[reason];
     const message = `${quoted(this.protocol)}: lost after ${Math.floor(heldMs)} ms, ${why}`;
     return new LockLostError(message, { lock: this.protocol.name, elapsedMs: heldMs, reason, fence });

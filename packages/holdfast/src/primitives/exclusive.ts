@@ -62,6 +62,8 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   ): Promise<Result> {
     const lease = await this.acquire(options);
     const owner = LeaseHandle.ownerOf(lease, this.#session) as Owner;
+    // A body that never ends holds the lock for ever. If only its timers are left to keep it, so be it.
+    owner.keep();
     const [outcome] = await Promise.allSettled([runAs(owner, () => body(lease))]);
     // A body may release early. No answer to the release says nothing about the time before it.
     const wasOurs = owner.state === 'released' || (await lease.release().catch(() => true));

@@ -30,6 +30,9 @@ describe('a fixed lease', () => {
     await stage.clock.advance(100);
     expect([lease.isHeld, signal.aborted]).toEqual([false, true]);
     expect(signal.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'expired' });
+    expect((signal.reason as Error).message).toBe(
+      'lock "a": lost after 493 ms, at the end of its fixed lease of 500 ms',
+    );
   });
 
   test('is not prolonged by a count that had to be stated twice', async () => {
