@@ -14,16 +14,13 @@ import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis } from './node-redis.ts';
 import { driveNodeRedisCluster } from './node-redis-cluster.ts';
 import { driveNodeRedisSentinel } from './node-redis-sentinels.ts';
-import { SharedConnection } from './shared-connection.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Driver } from './wire.ts';
 
 export interface AdaptOptions {
   readonly agenda: Agenda;
   readonly random: Random;
-  /** Send scripts over the caller's own connection instead of one of ours. Channels always use one of ours. */
-  readonly shareConnection: boolean;
-  /** How many calls may travel as one, over a connection of ours. @default 1 */
+  /** How many calls may travel as one. @default 1 */
   readonly bundleMax?: number;
 }
 
@@ -32,7 +29,7 @@ class AdaptedClient implements Client {
   readonly description: string;
   readonly keyPrefix: string;
   readonly reconnectsSilently: boolean;
-  readonly #connection: Connection | SharedConnection;
+  readonly #connection: Connection;
   readonly #subscriptions: Subscriptions;
   /**
    * Not for one that reconnects without a word: its count may be on another connection than the write, and a server
@@ -41,13 +38,11 @@ class AdaptedClient implements Client {
   readonly acknowledge?: NonNullable<Client['acknowledge']>;
   readonly #acknowledgements: Acknowledgements;
 
-  constructor(driver: Driver, { agenda, random, shareConnection, bundleMax = 1 }: AdaptOptions) {
+  constructor(driver: Driver, { agenda, random, bundleMax = 1 }: AdaptOptions) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
     this.reconnectsSilently = driver.reconnectsSilently ?? false;
-    this.#connection = shareConnection
-      ? new SharedConnection(driver.share(), agenda)
-      : new Connection(driver, agenda, bundleMax);
+    this.#connection = new Connection(driver, agenda, bundleMax);
     this.#subscriptions = new Subscriptions(driver, agenda, random);
     this.#acknowledgements = new Acknowledgements(driver, agenda);
     if (!this.reconnectsSilently) {

@@ -4,7 +4,12 @@
  * have no deadline, and whether a lock was taken must be known exactly.
  */
 import type { NodeAddress } from './node-address.ts';
-import type { NodeDriver, Obstacle } from './wire.ts';
+import type { NodeDriver } from './wire.ts';
+
+export interface Obstacle {
+  readonly kind: 'unreachable';
+  readonly text: string;
+}
 
 export interface ClusterDriver {
   /** Which client, where. No secrets. */

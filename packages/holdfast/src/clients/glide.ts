@@ -5,20 +5,12 @@
  * written here differs from the other clients: only a call that was under way says that the connection is gone, and
  * several servers cannot be asked to agree through it, because a restarted one would go unnoticed.
  */
-import { LockConfigError } from '../errors.ts';
 import type { ScriptCall } from './client.ts';
 import { glideReply } from './glide-reply.ts';
 import { ignoreRefusal } from './reason.ts';
 import { scriptCommand } from './script-command.ts';
 import { SILENCE_MS_MAX } from './silence.ts';
-import {
-  CONNECT_MS_MAX,
-  CONNECTION_NAME,
-  type Driver,
-  type SharedWire,
-  type Wire,
-  type WireEvents,
-} from './wire.ts';
+import { CONNECT_MS_MAX, CONNECTION_NAME, type Driver, type Wire, type WireEvents } from './wire.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -190,12 +182,6 @@ class GlideDriver implements Driver {
         pubsubSubscriptions,
       });
     return new GlideWire(create, events);
-  }
-
-  share(): SharedWire {
-    throw new LockConfigError(
-      'expected shareConnection to be false for a client of GLIDE, got true: without a connection it keeps calls and sends them later',
-    );
   }
 }
 

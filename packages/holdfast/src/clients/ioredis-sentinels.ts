@@ -3,7 +3,7 @@ import type { Agenda } from '../core/agenda.ts';
 import { asIoredis, type Ioredis, IoredisDriver, IoredisWire } from './ioredis.ts';
 import { PrimaryDriver } from './primary.ts';
 import type { Address, Sentinels } from './sentinels.ts';
-import type { Driver, SharedWire, Wire, WireEvents } from './wire.ts';
+import type { Driver, Wire, WireEvents } from './wire.ts';
 
 const SENTINEL_PORT = 26_379;
 
@@ -45,10 +45,6 @@ class IoredisSentinels implements Sentinels {
     const { enableTLSForSentinelMode, tls, natMap } = this.#client.options;
     const where = mapped(address, natMap);
     return this.#driver.dial(events, { ...where, tls: enableTLSForSentinelMode === true ? tls : undefined });
-  }
-
-  share(): SharedWire {
-    return this.#driver.share();
   }
 }
 

@@ -10,8 +10,6 @@ import {
   KEEP_ALIVE_MS,
   type NodeDriver,
   type NodeWire,
-  type Obstacle,
-  type SharedWire,
   type WireEvents,
 } from './wire.ts';
 
@@ -184,36 +182,6 @@ export class IoredisWire implements NodeWire {
   }
 }
 
-class SharedIoredis implements SharedWire {
-  readonly #client: Ioredis;
-
-  constructor(client: Ioredis) {
-    this.#client = client;
-  }
-
-  get obstacle(): Obstacle | null {
-    const { status, stream } = this.#client;
-    if (status === 'end') return { kind: 'closed', text: 'the shared client has ended' };
-    // Between the server's goodbye and the client noticing it, the status says ready and the call would be queued.
-    if (status === 'ready' && stream?.writable === true) return null;
-    return { kind: 'unreachable', text: `the shared client is not ready: its status is ${status}` };
-  }
-
-  /**
-   * The client sends again what had no answer when its connection was lost. Then the answer may be that of a second
-   * copy (a release that finds nothing, because the first has released it): it is no answer to the first.
-   */
-  async send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    const { stream } = this.#client;
-    const [answer] = await Promise.allSettled([send(this.#client, call, isByText)]);
-    if (this.#client.stream !== stream) {
-      throw new Error('the connection was lost before the answer, and the client sent it again');
-    }
-    if (answer.status === 'rejected') throw answer.reason;
-    return answer.value;
-  }
-}
-
 /** What both ways of finding the server have in common: the caller's client, its database and its prefix. */
 export class IoredisDriver implements NodeDriver {
   readonly #client: Ioredis;
@@ -232,23 +200,6 @@ export class IoredisDriver implements NodeDriver {
     // Once for all connections: locks must not move when the caller selects another database later on.
     this.#db ??= selectedDb(this.#client);
     return new IoredisWire(this.#client, this.#db, events, address);
-  }
-
-  share(): SharedWire {
-    const { options } = this.#client;
-    if (this.keyPrefix !== '') {
-      const text =
-        'expected a client without keyPrefix for shareConnection, because ioredis would prefix keys';
-      throw new LockConfigError(
-        `${text} but not channels; got the keyPrefix ${JSON.stringify(this.keyPrefix)}`,
-      );
-    }
-    if (options['stringNumbers'] === true) {
-      throw new LockConfigError(
-        'expected a client without stringNumbers for shareConnection, got stringNumbers: true',
-      );
-    }
-    return new SharedIoredis(this.#client);
   }
 }
 

@@ -14,15 +14,14 @@ const AGAIN: ReadonlySet<string> = new Set(['NOSCRIPT', ...SINGLY]);
 
 export class Line {
   readonly #sender: Sender;
-  readonly #silence: Silence | null;
-  readonly #onReplica: (() => void) | null;
+  readonly #silence: Silence;
+  readonly #onReplica: () => void;
   /** Those that wait for an answer, in no order: each knows its place, so that taking one out moves only the last. */
   readonly #calls: Call[] = [];
   #isCut = false;
   #isLeaving = false;
 
-  /** Without a `silence` nobody watches for one: a connection that is not ours is not ours to drop. */
-  constructor(sender: Sender, silence: Silence | null, onReplica: (() => void) | null = null) {
+  constructor(sender: Sender, silence: Silence, onReplica: () => void) {
     this.#sender = sender;
     this.#silence = silence;
     this.#onReplica = onReplica;
@@ -46,14 +45,14 @@ export class Line {
       call.markWritten();
       call.lineIndex = this.#calls.push(call) - 1;
     }
-    this.#silence?.sent(nowMs);
+    this.#silence.sent(nowMs);
     this.#send(open, false);
   }
 
   /** The connection is gone. Every call on it ends as unknown, now rather than when its client gets round to it. */
   cut(reason: string, cause?: unknown): void {
     this.#isCut = true;
-    this.#silence?.stop();
+    this.#silence.stop();
     for (const call of this.#calls.splice(0)) {
       call.lineIndex = -1;
       call.end(new CallFailure('unknown', reason, '', cause));
@@ -70,7 +69,7 @@ export class Line {
     }
     answer.then(
       (reply) => {
-        this.#silence?.answered();
+        this.#silence.answered();
         this.#end(calls, answersOf(calls, reply));
       },
       (error: unknown) => this.#fail(calls, error, isByText),
@@ -79,17 +78,17 @@ export class Line {
 
   #fail(calls: readonly Call[], error: unknown, isByText: boolean): void {
     const word = replyWord(error);
-    if (word === 'READONLY' && this.#onReplica !== null) this.#isLeaving = true;
+    if (word === 'READONLY') this.#isLeaving = true;
     if (word !== null && AGAIN.has(word)) this.#endUnwanted(calls, replyFailure(error, word));
     // An ended call is not sent again: its caller has given up, and may have queued a clean-up behind it.
     const open = this.#isCut ? [] : calls.filter(isOpen);
     if (word === 'NOSCRIPT' && !isByText && open.length > 0) {
-      this.#silence?.heard();
+      this.#silence.heard();
       for (const call of calls) if (call.hasEnded) this.#remove(call);
       this.#send(open, true);
       return;
     }
-    this.#silence?.answered();
+    this.#silence.answered();
     if (word !== null && SINGLY.has(word) && calls.length > 1 && open.length > 0) {
       this.#sendSingly(calls, open);
       return;
@@ -112,7 +111,7 @@ export class Line {
     for (const call of calls) this.#remove(call);
     for (const call of open) this.write([call], call.startedMs);
     // The first of them was not written when its call began, but now.
-    this.#silence?.heard();
+    this.#silence.heard();
   }
 
   #end(calls: readonly Call[], results: readonly CallResult[]): void {
@@ -122,7 +121,7 @@ export class Line {
       call.end(results[i] as CallResult);
     }
     // With the last answer: those before it get the same one, rather than none.
-    if (this.#isLeaving && this.#calls.length === 0 && !this.#isCut) this.#onReplica?.();
+    if (this.#isLeaving && this.#calls.length === 0 && !this.#isCut) this.#onReplica();
   }
 
   #remove(call: Call): void {

@@ -150,8 +150,4 @@ class ShardDriver implements Driver {
       drop: () => wire.drop(),
     };
   }
-
-  share(): never {
-    throw new Error('a connection for channels is never shared');
-  }
 }

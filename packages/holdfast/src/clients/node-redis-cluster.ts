@@ -1,8 +1,8 @@
 /** The cluster of node-redis 5 to 6. */
-import type { ClusterDriver } from './cluster-driver.ts';
+import type { ClusterDriver, Obstacle } from './cluster-driver.ts';
 import { addressKey, type NodeAddress, readAddress } from './node-address.ts';
 import { driveNodeRedisTo, keyPrefixOf, type NodeRedis, socketOptionsOf } from './node-redis.ts';
-import type { NodeDriver, Obstacle } from './wire.ts';
+import type { NodeDriver } from './wire.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,10 @@
 /** Sentinels of node-redis 6. Those of version 5 tell nothing of how they were made. */
 import type { Agenda } from '../core/agenda.ts';
-import { LockConfigError } from '../errors.ts';
 import { keyPrefixOf, NodeRedisWire, type Options, socketOptionsOf } from './node-redis.ts';
 import { KindSearch, patternOf, type Sentinel } from './node-redis-kind.ts';
 import { PrimaryDriver } from './primary.ts';
 import type { Address, Sentinels } from './sentinels.ts';
-import type { Driver, SharedWire, Wire, WireEvents } from './wire.ts';
+import type { Driver, Wire, WireEvents } from './wire.ts';
 
 /** Of a client of the primary that a client of a sentinel must not have. */
 const NOT_OF_SENTINELS: Options = {
@@ -56,12 +55,6 @@ class NodeRedisSentinels implements Sentinels {
 
   dialPrimary(address: Address, events: WireEvents): Wire {
     return this.#dial(address, events, partOf(this.#options, 'nodeClientOptions'));
-  }
-
-  share(): SharedWire {
-    throw new LockConfigError(
-      'expected a client of one server for shareConnection, got a node-redis sentinel, which sends again what had no answer',
-    );
   }
 
   #dial(address: Address, events: WireEvents, own: Options): Wire {

@@ -10,8 +10,6 @@ import {
   KEEP_ALIVE_MS,
   type NodeDriver,
   type NodeWire,
-  type Obstacle,
-  type SharedWire,
   type WireEvents,
 } from './wire.ts';
 
@@ -67,9 +65,8 @@ const SOCKET_OPTIONS: Options = {
 };
 
 /**
- * For all commands of ours, and for each one on a shared connection, over what the caller has chosen: no time limit
- * of its own (version 6 has one of five seconds, and makes an `AbortSignal` for each command to keep it), and
- * replies as strings and numbers.
+ * For all commands of ours, over what the caller has chosen: no time limit of its own (version 6 has one of five
+ * seconds, and makes an `AbortSignal` for each command to keep it), and replies as strings and numbers.
  */
 const COMMAND_OPTIONS = {
   timeout: undefined,
@@ -149,24 +146,6 @@ export class NodeRedisWire implements NodeWire {
   }
 }
 
-class SharedNodeRedis implements SharedWire {
-  readonly #client: NodeRedis;
-
-  constructor(client: NodeRedis) {
-    this.#client = client;
-  }
-
-  get obstacle(): Obstacle | null {
-    if (this.#client.isReady) return null;
-    if (!this.#client.isOpen) return { kind: 'closed', text: 'the shared client is not open' };
-    return { kind: 'unreachable', text: 'the shared client is not ready: it is connecting' };
-  }
-
-  send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return this.#client.sendCommand(scriptCommand(call, isByText), COMMAND_OPTIONS);
-  }
-}
-
 class NodeRedisDriver implements NodeDriver {
   readonly #client: NodeRedis;
   readonly #socket: Options;
@@ -183,11 +162,6 @@ class NodeRedisDriver implements NodeDriver {
   /** In the database of its options: the client does not tell which one its owner has selected since. */
   dial(events: WireEvents): NodeWire {
     return new NodeRedisWire(this.#client, events, { socket: this.#socket });
-  }
-
-  /** A key prefix is no obstacle here: it is put on typed commands only, and we send raw ones. */
-  share(): SharedWire {
-    return new SharedNodeRedis(this.#client);
   }
 }
 

@@ -6,7 +6,7 @@ import { PrimaryMemory } from './primary-memory.ts';
 import { PrimaryWatch } from './primary-watch.ts';
 import { ignoreRefusal } from './reason.ts';
 import { type Address, isSame, PrimarySearch, type SearchTools, type Sentinels } from './sentinels.ts';
-import { CONNECT_MS_MAX, type Driver, type SharedWire, type Wire, type WireEvents } from './wire.ts';
+import { CONNECT_MS_MAX, type Driver, type Wire, type WireEvents } from './wire.ts';
 
 /** Of the time that a connection may take, a part is left for the primary itself. */
 const SEARCH_MS_MAX = CONNECT_MS_MAX - 1_000;
@@ -136,10 +136,6 @@ export class PrimaryDriver implements Driver {
     });
     this.#wires.add(wire);
     return wire;
-  }
-
-  share(): SharedWire {
-    return this.#sentinels.share();
   }
 
   #tell(primary: Address): void {

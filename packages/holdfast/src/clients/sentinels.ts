@@ -2,7 +2,7 @@
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
 import { reasonOf } from './reason.ts';
-import type { SharedWire, Wire, WireEvents } from './wire.ts';
+import type { Wire, WireEvents } from './wire.ts';
 
 /** Where a server listens, as the sentinels say it. */
 export interface Address {
@@ -23,7 +23,6 @@ export interface Sentinels {
   /** The wire can be told before it connects that it does not keep the process alive. */
   dialSentinel(address: Address, events: WireEvents): Wire;
   dialPrimary(address: Address, events: WireEvents): Wire;
-  share(): SharedWire;
 }
 
 /**

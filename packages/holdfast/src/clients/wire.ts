@@ -41,17 +41,6 @@ export interface NodeWire extends Wire {
   unsubscribeShard(channel: string): Promise<unknown>;
 }
 
-/** The caller's own connection, lent to us. */
-export interface SharedWire extends Sender {
-  /** Why nothing can be sent right now, or null. */
-  readonly obstacle: Obstacle | null;
-}
-
-export interface Obstacle {
-  readonly kind: 'unreachable' | 'closed';
-  readonly text: string;
-}
-
 /** One kind of client, bound to the caller's instance. It sets nothing on it and listens to nothing of it. */
 export interface Driver {
   /** Which client, where. No secrets. */
@@ -61,8 +50,6 @@ export interface Driver {
   readonly reconnectsSilently?: boolean;
   /** Makes a connection like the caller's. Nothing is sent before `connect`. */
   dial(events: WireEvents): Wire;
-  /** The caller's own connection. Throws a `LockConfigError` when it cannot be shared safely. */
-  share(): SharedWire;
 }
 
 export interface NodeDriver extends Driver {

@@ -104,8 +104,6 @@ export interface LocksOptions {
    * have them. `both` speaks and listens on both, for fleets that do not agree. @default 'auto'
    */
   readonly pubsub?: 'auto' | 'plain' | 'sharded' | 'both';
-  /** Send commands over the caller's own connection instead of a duplicate. @default false */
-  readonly shareConnection?: boolean;
   /** For tests and simulation. */
   readonly clock?: Clock;
   /** For tests and simulation. */
@@ -173,7 +171,6 @@ const LOCKS_OPTIONS = new Set([
   'splitVotesMax',
   'replicas',
   'pubsub',
-  'shareConnection',
   'clock',
   'random',
 ]);
@@ -220,7 +217,6 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     ),
     replicas: options.replicas === undefined ? null : resolveReplicas(options.replicas, callTimeoutMs),
     pubsub: oneOf(options.pubsub ?? 'auto', 'pubsub', PUBSUBS),
-    shareConnection: ofType(options.shareConnection ?? false, 'shareConnection', 'boolean'),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
   };

@@ -16,14 +16,13 @@ export function topologyOf(
   agenda: Agenda,
   options: ResolvedLocksOptions,
 ): Topology {
-  const { random, shareConnection, bundleMax } = options;
+  const { random, bundleMax } = options;
   const cluster = adaptCluster(clients);
   if (cluster !== null) {
-    checkCluster(shareConnection);
     return new ClusterTopology(new ClusterNodes(cluster, agenda, options), agenda, options);
   }
   checkPubSub(options);
-  const terms = { agenda, random, shareConnection, bundleMax };
+  const terms = { agenda, random, bundleMax };
   if (!isSeveral(clients)) {
     const client = adaptClient(clients, terms);
     const single = new SingleTopology(client, agenda, options);
@@ -45,13 +44,6 @@ export function topologyOf(
   return new QuorumTopology(adapted, agenda, options);
 }
 
-function checkCluster(shareConnection: boolean): void {
-  if (!shareConnection) return;
-  throw new LockConfigError(
-    'expected shareConnection to be false with a cluster, got true: a cluster client sends commands again and follows redirections by itself, so nobody could say what has happened',
-  );
-}
-
 function checkPubSub({ pubsub }: ResolvedLocksOptions): void {
   if (pubsub === 'auto' || pubsub === 'plain') return;
   throw new LockConfigError(
@@ -63,21 +55,13 @@ function isSeveral(clients: RedisClient | readonly RedisClient[]): clients is re
   return Array.isArray(clients);
 }
 
-function checkSeveral(
-  clients: readonly RedisClient[],
-  { shareConnection, replicas }: ResolvedLocksOptions,
-): void {
+function checkSeveral(clients: readonly RedisClient[], { replicas }: ResolvedLocksOptions): void {
   if (clients.length === 0) throw new LockConfigError('expected at least one client, got an empty array');
   for (const [i, client] of clients.entries()) {
     const first = clients.indexOf(client);
     if (first === i) continue;
     throw new LockConfigError(
       `expected clients of independent servers, got the same one as ${first} and ${i}`,
-    );
-  }
-  if (shareConnection) {
-    throw new LockConfigError(
-      'expected shareConnection to be false with several clients, got true: a restart of a server shows as a new connection, and a shared client does not tell',
     );
   }
   if (replicas !== null) {

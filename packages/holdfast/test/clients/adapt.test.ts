@@ -18,8 +18,8 @@ const LAZY = { lazyConnect: true };
 const CLUSTER = { rootNodes: [{ url: 'redis://127.0.0.1:1' }] };
 const SENTINEL = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
 
-function adapt(client: unknown, shareConnection = false): Client {
-  return adaptClient(client, { agenda: new Agenda(new FakeClock()), random: systemRandom, shareConnection });
+function adapt(client: unknown): Client {
+  return adaptClient(client, { agenda: new Agenda(new FakeClock()), random: systemRandom });
 }
 
 describe('a client handed in', () => {
@@ -68,12 +68,6 @@ describe('a client handed in', () => {
     const client = adapt(nodeRedis6.createSentinel({ ...SENTINEL, keyPrefix: 'app:' }));
     expect(client.description).toBe('node-redis by sentinel primary');
     expect(client.keyPrefix).toBe('app:');
-  });
-
-  test('that is a sentinel of node-redis 6 cannot be shared', () => {
-    const share = (): Client => adapt(nodeRedis6.createSentinel(SENTINEL), true);
-    expect(share).toThrow(LockConfigError);
-    expect(share).toThrow('expected a client of one server for shareConnection, got a node-redis sentinel');
   });
 
   test.each([...IOREDIS, ...NODE_REDIS].filter(({ hasKeyPrefix }) => hasKeyPrefix))(

@@ -41,8 +41,6 @@ export interface Flavour extends Extent {
   /** Whether it can be told a unix socket, or everything in one address. */
   readonly hasPath: boolean;
   readonly hasUrl: boolean;
-  /** Why its connection cannot be shared. */
-  readonly whyUnshared?: string;
   /** Whether it tells why there is no connection. @default true */
   readonly saysWhy?: boolean;
   /** The rules that it cannot keep, by their titles, with the reason. */

@@ -5,11 +5,11 @@ import { FLAVOURS } from './flavours.ts';
 import { Harness, type Row } from './harness.ts';
 
 /**
- * Every client as it comes, in another database, with a key prefix if it knows one, and shared if it can be. Without
- * the matrix the newest of each, and another database with the oldest.
+ * Every client as it comes, in another database, and with a key prefix if it knows one. Without the matrix the newest
+ * of each, and another database with the oldest.
  */
 const ROWS: readonly Row[] = FLAVOURS.flatMap((flavour) => {
-  const { name, isMatrix = false, hasKeyPrefix, whyUnshared } = flavour;
+  const { name, isMatrix = false, hasKeyPrefix } = flavour;
   const plain: Row = { title: name, flavour, isMatrix };
   const moved: Row = {
     ...plain,
@@ -18,8 +18,7 @@ const ROWS: readonly Row[] = FLAVOURS.flatMap((flavour) => {
     isMatrix: !name.endsWith(' 5.4') && !name.endsWith(' 5'),
   };
   const prefixed: Row = { ...plain, title: `${name} with a key prefix`, keyPrefix: 'app:' };
-  const shared: Row = { ...plain, title: `${name} over a shared connection`, isShared: true };
-  return [plain, moved, ...(hasKeyPrefix ? [prefixed] : []), ...(whyUnshared === undefined ? [shared] : [])];
+  return [plain, moved, ...(hasKeyPrefix ? [prefixed] : [])];
 });
 
 describe.each(rowsOf(ROWS))('$title', (row) => conformance(new Harness(row)));

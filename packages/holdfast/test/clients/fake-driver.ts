@@ -1,6 +1,6 @@
 /** A client whose every answer a test gives by hand. */
 import type { ScriptCall } from '../../src/clients/client.ts';
-import type { Driver, SharedWire, Wire, WireEvents } from '../../src/clients/wire.ts';
+import type { Driver, Wire, WireEvents } from '../../src/clients/wire.ts';
 
 /** Something asked of the client that has not been answered yet. */
 export interface Asked {
@@ -73,10 +73,6 @@ export class FakeDriver implements Driver {
     const wire = new FakeWire(events);
     this.wires.push(wire);
     return wire;
-  }
-
-  share(): SharedWire {
-    throw new Error('not shared in these tests');
   }
 
   /** The connection made last. */

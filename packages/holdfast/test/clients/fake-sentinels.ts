@@ -28,10 +28,6 @@ class FakeSentinels implements Sentinels {
     return this.#dial(address, events);
   }
 
-  share(): never {
-    throw new Error('not shared in these tests');
-  }
-
   /** The oldest open connection to there that has something to answer. */
   to(where: string): FakeWire {
     const found = this.wires.find(({ to, wire }) => to === where && !wire.isDropped && wire.asked.length > 0);

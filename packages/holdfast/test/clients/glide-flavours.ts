@@ -74,7 +74,6 @@ export const GLIDE: readonly Flavour[] = [
     hasKeyPrefix: false,
     hasPath: false,
     hasUrl: false,
-    whyUnshared: 'without a connection it keeps calls and sends them later',
     // It goes on trying, and keeps to itself what stands in its way.
     saysWhy: false,
     declines: DECLINES,

@@ -53,14 +53,6 @@ describe('an error reply that GLIDE rewrites', () => {
   });
 });
 
-test('a shared connection is refused, with the reason', async () => {
-  const { client } = await caller();
-  expect(() => new Locks(client, { shareConnection: true })).toThrow(LockConfigError);
-  expect(() => new Locks(client, { shareConnection: true })).toThrow(
-    /expected shareConnection to be false for a client of GLIDE, got true/,
-  );
-});
-
 test('one of several servers cannot be reached by it, with the reason', async () => {
   const clients = [await caller(), await caller(), await caller()].map(({ client }) => client);
   expect(() => new Locks(clients)).toThrow(LockConfigError);

@@ -19,7 +19,6 @@ export interface Row extends Extent {
   readonly flavour: Flavour;
   readonly database?: number;
   readonly keyPrefix?: string;
-  readonly isShared?: boolean;
 }
 
 export interface Adapted {
@@ -30,8 +29,7 @@ export interface Adapted {
 
 export interface AdaptChoices extends Partial<CallerOptions> {
   readonly clock?: Clock;
-  readonly isShared?: boolean;
-  /** Whether the caller has connected its own client. @default only when it is shared */
+  /** Whether the caller has connected its own client. @default false */
   readonly isConnected?: boolean;
 }
 
@@ -80,16 +78,16 @@ export class Harness {
 
   /** A client through the proxy, closed after the test. */
   async adapt(choices: AdaptChoices = {}): Promise<Adapted> {
-    const { clock = systemClock, isShared = this.row.isShared ?? false, ...options } = choices;
+    const { clock = systemClock, isConnected = false, ...options } = choices;
     const caller = await this.row.flavour.make({
       port: this.proxy.port,
       database: this.row.database,
       keyPrefix: this.row.keyPrefix,
       ...options,
     });
-    if (choices.isConnected ?? isShared) await caller.connect();
+    if (isConnected) await caller.connect();
     const agenda = new Agenda(clock);
-    const client = adaptClient(caller.client, { agenda, random: systemRandom, shareConnection: isShared });
+    const client = adaptClient(caller.client, { agenda, random: systemRandom });
     const adapted = { client, caller, agenda };
     this.#adapted.push(adapted);
     return adapted;

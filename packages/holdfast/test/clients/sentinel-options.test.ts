@@ -63,7 +63,6 @@ function adapt(client: RedisClient): Client {
   const adapted = adaptClient(client, {
     agenda: new Agenda(systemClock),
     random: systemRandom,
-    shareConnection: false,
   });
   clients.push(adapted);
   return adapted;

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/clients/call.ts';
 import { CallFailure } from '../../src/clients/client.ts';
 import { Line } from '../../src/clients/line.ts';
+import { Silence } from '../../src/clients/silence.ts';
 import { Agenda } from '../../src/core/agenda.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { busy, give, idle, take } from './busy-connection.ts';
@@ -138,7 +139,8 @@ describe('a bundle', () => {
     const agenda = new Agenda(new FakeClock());
     const [early, kept] = [new Call(take('a'), 1_000, agenda), new Call(take('b'), 1_000, agenda)];
     early.end(new CallFailure('unreachable', 'its time is over'));
-    new Line(wire, null).write([early, kept], 0);
+    const silence = new Silence(agenda, () => {});
+    new Line(wire, silence, () => {}).write([early, kept], 0);
     wire.next('evalsha', 'take b').answer(2);
     expect(await kept.result).toBe(2);
   });

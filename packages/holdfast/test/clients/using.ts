@@ -11,7 +11,7 @@ export async function using<T>(
   made: Caller | Promise<Caller>,
   body: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const options = { agenda: new Agenda(systemClock), random: systemRandom, shareConnection: false };
+  const options = { agenda: new Agenda(systemClock), random: systemRandom };
   const caller = await made;
   const client = adaptClient(caller.client, options);
   try {

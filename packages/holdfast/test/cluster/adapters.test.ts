@@ -162,12 +162,6 @@ describe('a name', () => {
 });
 
 describe('what cannot work is refused in words', () => {
-  test('a shared connection', async () => {
-    await expect(ground.locks({ shareConnection: true })).rejects.toThrow(
-      /expected shareConnection to be false with a cluster, got true/,
-    );
-  });
-
   test.each<[string, (rootNodes: { url: string }[]) => RedisClient & { connect(): Promise<unknown> }]>([
     ['node-redis 6', (rootNodes) => createNodeRedis6Cluster({ rootNodes })],
     ['node-redis 5', (rootNodes) => createNodeRedis5Cluster({ rootNodes })],

@@ -43,7 +43,7 @@ const BAD_LOCKS_OPTIONS: readonly unknown[] = [
   ...[{ callTimeoutMs: 0 }, { callTimeoutMs: 1.5 }, { callTimeoutMs: Number.POSITIVE_INFINITY }],
   ...[{ handovers: -1 }, { handovers: 0.5 }, { handovers: 10_001 }, { handovers: '64' }],
   ...[{ handoverMs: -1 }, { handoverMs: Number.NaN }, { fenceTtlMs: -1 }, { fenceTtlMs: 0.5 }],
-  ...[{ outageMs: -1 }, { outageMs: '1' }, { shareConnection: 1 }, { shareConnection: 'yes' }],
+  ...[{ outageMs: -1 }, { outageMs: '1' }, { shareConnection: false }, { shareConnection: true }],
   ...[{ lease: 5 }, { keyPrefix: 'app:' }],
 ];
 

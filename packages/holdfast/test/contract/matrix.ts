@@ -79,13 +79,7 @@ const ROWS: readonly Row[] = [
     options: { prefix: '[l]*' },
   },
   { title: 'ioredis 6 over TLS', connect: ioredis6, gate: 'tls', isMatrix: true },
-  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls', isMatrix: true },
-  {
-    title: 'node-redis 6 over TLS on a shared connection',
-    connect: nodeRedis6,
-    gate: 'tls',
-    options: { shareConnection: true },
-  },
+  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls' },
   { title: 'iovalkey 0.4 over TLS', connect: iovalkey, gate: 'tls', isMatrix: true },
   { title: 'GLIDE 2.5 over TLS', connect: glide, gate: 'tls', isMatrix: true },
   // The test of the page on rights asks every kind of call of the same user.
@@ -93,18 +87,6 @@ const ROWS: readonly Row[] = [
   { ...LEAST_RIGHTS, title: 'node-redis 6 with the least rights', connect: nodeRedis6, isMatrix: true },
   { ...LEAST_RIGHTS, title: 'iovalkey 0.4 with the least rights', connect: iovalkey, isMatrix: true },
   { ...LEAST_RIGHTS, title: 'GLIDE 2.5 with the least rights', connect: glide, isMatrix: true },
-  {
-    title: 'ioredis 6 on a shared connection',
-    connect: ioredis6,
-    options: { shareConnection: true },
-    isMatrix: true,
-  },
-  {
-    title: 'node-redis 6 on a shared connection',
-    connect: nodeRedis6,
-    options: { shareConnection: true },
-    isMatrix: true,
-  },
   { title: 'ioredis 6 without hand-overs', connect: ioredis6, options: { handovers: 0 }, isMatrix: true },
   { title: 'ioredis 6 without bundles', connect: ioredis6, options: { bundleMax: 1 }, isMatrix: true },
   {

@@ -43,7 +43,7 @@ describe('the page of the options', () => {
     const source = readPage('packages/holdfast/src/core/options.ts');
     const lists = [...source.matchAll(/new Set\(\[([^\]]*)\]\)/g)].map(([, list = '']) => list);
     const names = lists.flatMap((list) => [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name));
-    expect(names).toContain('shareConnection');
+    expect(names).toContain('callTimeoutMs');
     for (const name of names) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\``, 'm'));
   });
 

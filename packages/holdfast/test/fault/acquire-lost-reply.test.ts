@@ -9,21 +9,10 @@ import {
   LockUnavailableError,
   LockUnknownError,
 } from '../../src/index.ts';
-import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import {
-  held,
-  LOCK,
-  listeners,
-  MATRIX,
-  rejection,
-  SUBJECTS,
-  type Subject,
-  useBench,
-  warmUp,
-} from './acquire-support.ts';
+import { held, LOCK, MATRIX, rejection, type Subject, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -31,9 +20,6 @@ const bench = useBench();
 
 /** Long against everything that happens here: a key that is gone was removed, not expired. */
 const LEASE_MS = 60_000;
-
-const requests = (proxy: FaultProxy, { acquires }: Subject): readonly (readonly string[])[] =>
-  proxy.history.filter(acquires).filter(([verb]) => /^evalsha$/i.test(verb ?? ''));
 
 /** Who asked, in a request to acquire. */
 const holderIn = (args: readonly string[]): string => args[3 + Number(args[2])] ?? '';
@@ -158,66 +144,6 @@ test('a reply that is dropped on a connection that stays open leaves no key once
     expect(await held(redis.port, subject, name)).toBeNull();
   });
   await Promise.all(runs);
-});
-
-describe.each(SUBJECTS)('a shared client that sends commands again, $kind', (subject) => {
-  test('runs an acquire twice and holds it once, with the fence of the first time', async () => {
-    const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
-    // The script is known from here on, so that each later request is one EVALSHA.
-    await warmUp(locks, subject);
-    for (const verb of ['acquire', 'tryAcquire'] as const) {
-      proxy.clearHistory();
-      const name = bench.name();
-      let fenceAtCut: number | undefined;
-      const cut = proxy.cutAfterRequest(subject.acquires).then(async (args) => {
-        fenceAtCut = (await held(redis.port, subject, name))?.fence;
-        return args;
-      });
-      const lease = await subject.of(locks, name)[verb]();
-      const args = await cut;
-      await expectOneGrant(subject, name, args, lease && 'fence' in lease ? lease.fence : undefined);
-      expect((await held(redis.port, subject, name))?.fence).toBe(fenceAtCut);
-      // What the client sent again, and the repeat of ours under the same holder, because that was no answer.
-      const sent = requests(proxy, subject);
-      expect(sent.slice(0, 2)).toEqual([args, args]);
-      expect(sent.slice(2).map(holderIn)).toEqual([holderIn(args)]);
-      expect(await lease?.release()).toBe(true);
-    }
-  });
-
-  test('a release that the client sends again does not turn what the body did into a loss', async () => {
-    const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
-    const name = bench.name();
-    await warmUp(locks, subject);
-    const cut = proxy.cutAfterRequest(subject.releases);
-    // Held to the end: the second copy finds nothing because the first has released it.
-    expect(await subject.of(locks, name).using(() => 'done')).toBe('done');
-    await cut;
-    expect(await held(redis.port, subject, name)).toBeNull();
-  });
-
-  test('a release that the client sends again does not touch the next owner', async () => {
-    const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { shareConnection: true, leaseMs: LEASE_MS });
-    const other = await bench.session(redis.port, { leaseMs: LEASE_MS });
-    const name = bench.name();
-    const first = await subject.of(locks, name).acquire();
-    const waiting = subject.of(other, name).acquire();
-    await waitFor(() => listeners(redis.port, subject, name), { what: 'the other session to wait' });
-    const cut = proxy.cutAfterRequest(subject.releases);
-    const released = first.release();
-    const args = await cut;
-    const next = await waiting;
-    // The second answer is about nothing of ours any more, and the first is lost.
-    expect(await rejection(released)).toBeInstanceOf(LockUnknownError);
-    const sent = proxy.history.filter(subject.releases).filter(([verb]) => /^evalsha$/i.test(verb ?? ''));
-    expect(sent.slice(0, 2)).toEqual([args, args]);
-    expect(next.isHeld).toBe(true);
-    expect((await held(redis.port, subject, name))?.owner).not.toBe(holderIn(args));
-    expect(await next.release()).toBe(true);
-  });
 });
 
 test('a lock that is entered again after a lost reply counts once', async () => {

@@ -150,51 +150,6 @@ describe.each(MATRIX)('$client, $subject.kind: an acquire that comes late', ({ c
   });
 });
 
-describe.each(SUBJECTS)('the queue of a shared client, $kind', (subject) => {
-  test('an acquire is refused at once while the client has no connection, and never sent', async () => {
-    const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { ...OPTIONS, shareConnection: true });
-    await warmUp(locks, subject);
-    proxy.clearHistory();
-    proxy.refuse();
-    proxy.cutAll();
-    const isRefused = async (name: string): Promise<boolean> =>
-      (await rejection(subject.of(locks, name).tryAcquire())) instanceof LockUnavailableError;
-    // Until the client itself has noticed, a call is written to its dead connection and ends as unknown.
-    await waitFor(() => isRefused('probe'), { what: 'the client to notice' });
-    const name = bench.name();
-    expect(await isRefused(name)).toBe(true);
-    await proxy.accept();
-    await waitFor(() => locks.inspect(name).then(() => true), {
-      limitMs: 15_000,
-      what: 'the client to be back',
-    });
-    // Whatever it had queued has come before that.
-    expect(proxy.history.filter(subject.acquires).filter((args) => args.includes(name))).toEqual([]);
-    expect(await held(redis.port, subject, name)).toBeNull();
-  });
-
-  test('an acquire that the client sends again after its caller gave up grants nothing', async () => {
-    const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { ...OPTIONS, shareConnection: true });
-    await warmUp(locks, subject);
-    const counts = await commandCounts(redis);
-    const name = bench.name();
-    const cut = proxy.cutBeforeRequest(subject.acquires).then(() => proxy.refuse());
-    expect(await rejection(subject.of(locks, name).tryAcquire())).toBeInstanceOf(LockUnknownError);
-    await cut;
-    await elapse(20);
-    proxy.clearHistory();
-    await proxy.accept();
-    await waitFor(() => proxy.history.some(subject.acquires), {
-      limitMs: 15_000,
-      what: 'the client to send it again',
-    });
-    await waitFor(() => locks.inspect(name).then((found) => found === null));
-    await expectNothingWritten(counts);
-  });
-});
-
 test('a try after the machine has slept succeeds, although the server is further on than its last sign', async () => {
   let sleptMs = 0;
   // The monotonic clock stands still while a machine sleeps.

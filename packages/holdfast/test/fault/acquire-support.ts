@@ -166,12 +166,8 @@ export class Bench {
     const login = { ...(username && { username }), ...(password && { password }) };
     const client =
       kind === 'ioredis'
-        ? await this.#ioredis(port, { ...login, ...(db !== undefined && { db }) }, rest.shareConnection)
-        : await this.#nodeRedis(
-            port,
-            { ...login, ...(db !== undefined && { database: db }) },
-            rest.shareConnection,
-          );
+        ? this.#ioredis(port, { ...login, ...(db !== undefined && { db }) })
+        : this.#nodeRedis(port, { ...login, ...(db !== undefined && { database: db }) });
     const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...rest });
     this.#cleanUps.push(() => locks.destroy());
     return locks;
@@ -198,19 +194,17 @@ export class Bench {
     for (const cleanUp of this.#cleanUps.splice(0).reverse()) await cleanUp();
   }
 
-  /** Connected only when it is to be shared: otherwise our own connections are the only ones. */
-  async #ioredis(port: number, options: object, isShared = false): Promise<RedisClient> {
+  /** Never connected itself: our own connections are the only ones. */
+  #ioredis(port: number, options: object): RedisClient {
     const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, ...options });
     client.on('error', () => {});
-    if (isShared) await client.connect();
     this.#cleanUps.push(() => client.disconnect());
     return client;
   }
 
-  async #nodeRedis(port: number, options: object, isShared = false): Promise<RedisClient> {
+  #nodeRedis(port: number, options: object): RedisClient {
     const client = createClient({ socket: { host: '127.0.0.1', port }, ...options });
     client.on('error', () => {});
-    if (isShared) await client.connect();
     this.#cleanUps.push(() => {
       if (client.isOpen) client.destroy();
     });

@@ -94,17 +94,12 @@ async function expectOtherDatabasesEmpty(): Promise<void> {
   expect(new Set(replies)).toEqual(new Set(['OK', 0]));
 }
 
-test.each([
-  { client: 'ioredis', shareConnection: false },
-  { client: 'node-redis', shareConnection: false },
-  { client: 'ioredis', shareConnection: true },
-  { client: 'node-redis', shareConnection: true },
-] as const)(
-  '$client, shared: $shareConnection: only the database and the prefix of the caller are touched',
-  async (plan) => {
+test.each(CLIENTS)(
+  'only the database and the prefix of the caller are touched: %s',
+  async (client: ClientKind) => {
     const seen = await monitor(redis);
     bench.onEnd(() => seen.stop());
-    const options = { ...plan, db: DB, prefix: PREFIX };
+    const options = { client, db: DB, prefix: PREFIX };
     const [locks, other] = await Promise.all([
       bench.session(redis.port, options),
       bench.session(redis.port, options),
@@ -138,29 +133,27 @@ test.each(CLIENTS)(
 );
 
 test('closing leaves the client of the caller open and as it was', async () => {
-  for (const shareConnection of [false, true]) {
-    const ioredis = new Redis({ port: redis.port, host: '127.0.0.1' });
-    const nodeRedis = createClient({ socket: { host: '127.0.0.1', port: redis.port } });
-    nodeRedis.on('error', () => {});
-    await nodeRedis.connect();
-    await ioredis.ping();
-    const options = JSON.stringify([ioredis.options, nodeRedis.options]);
-    const listenersBefore = [ioredis, nodeRedis].map((client) => client.eventNames());
-    for (const client of [ioredis, nodeRedis]) {
-      for (const ending of ['close', 'destroy'] as const) {
-        const locks = new Locks(client, { shareConnection });
-        await locks.lock(bench.name()).using(() => {});
-        await locks[ending]();
-      }
+  const ioredis = new Redis({ port: redis.port, host: '127.0.0.1' });
+  const nodeRedis = createClient({ socket: { host: '127.0.0.1', port: redis.port } });
+  nodeRedis.on('error', () => {});
+  await nodeRedis.connect();
+  await ioredis.ping();
+  const options = JSON.stringify([ioredis.options, nodeRedis.options]);
+  const listenersBefore = [ioredis, nodeRedis].map((client) => client.eventNames());
+  for (const client of [ioredis, nodeRedis]) {
+    for (const ending of ['close', 'destroy'] as const) {
+      const locks = new Locks(client);
+      await locks.lock(bench.name()).using(() => {});
+      await locks[ending]();
     }
-    expect(await ioredis.ping()).toBe('PONG');
-    expect(await nodeRedis.ping()).toBe('PONG');
-    expect(JSON.stringify([ioredis.options, nodeRedis.options])).toBe(options);
-    expect([ioredis, nodeRedis].map((client) => client.eventNames())).toEqual(listenersBefore);
-    await waitFor(async () => !String(await ask(redis.port, ['CLIENT', 'LIST'])).includes('name=holdfast'), {
-      what: 'our own connections to be gone',
-    });
-    ioredis.disconnect();
-    nodeRedis.destroy();
   }
+  expect(await ioredis.ping()).toBe('PONG');
+  expect(await nodeRedis.ping()).toBe('PONG');
+  expect(JSON.stringify([ioredis.options, nodeRedis.options])).toBe(options);
+  expect([ioredis, nodeRedis].map((client) => client.eventNames())).toEqual(listenersBefore);
+  await waitFor(async () => !String(await ask(redis.port, ['CLIENT', 'LIST'])).includes('name=holdfast'), {
+    what: 'our own connections to be gone',
+  });
+  ioredis.disconnect();
+  nodeRedis.destroy();
 });

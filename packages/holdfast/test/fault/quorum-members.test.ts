@@ -67,11 +67,10 @@ describe('a quorum', () => {
     await quorum.untilFree(LOCK, name);
   });
 
-  test('of clients with different prefixes, or over their own connections, is refused', () => {
+  test('of clients with different prefixes is refused', () => {
     const clients = ['a:', 'b:'].map((keyPrefix) => new Redis({ lazyConnect: true, keyPrefix }));
     const spy = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     expect(() => new Locks(clients)).toThrow('expected clients with one keyPrefix, got "a:" and "b:"');
-    expect(() => new Locks(clients, { shareConnection: true })).toThrow('shareConnection');
     spy.mockRestore();
   });
 

@@ -37,7 +37,7 @@ useChildren();
 type Leaver = Child<LeaverLine & TroubleLine>;
 
 function startLeaver(client: ClientKind, steps: readonly StepName[], more: Partial<LeaverTask> = {}): Leaver {
-  const usual = { connects: true, shareConnection: false, callTimeoutMs: CALL_TIMEOUT_MS };
+  const usual = { connects: true, callTimeoutMs: CALL_TIMEOUT_MS };
   const task: LeaverTask = { port: redis.port, client, prefix: `${client}:`, steps, ...usual, ...more };
   return startChild('test/process/children/leaver.ts', [JSON.stringify(task)]);
 }
@@ -80,12 +80,6 @@ describe('a process that is done with its locks leaves at once', {
     },
     { after: 'a thousand waiters with one signal', steps: ['abortThousand', 'serveThousand'] },
     { after: 'holding, waiting and close', steps: ['renew', 'wait', 'abortInFlight', 'close'] },
-    // Closed before its connection goes, or a grant that crosses the abort could not be given back.
-    {
-      after: 'the same on a shared connection',
-      steps: ['renew', 'wait', 'abortInFlight', 'close'],
-      more: { shareConnection: true },
-    },
   ];
   for (const { after, steps, more } of habits) {
     test(`after ${after}`, async () => {

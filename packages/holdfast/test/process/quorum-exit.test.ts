@@ -28,7 +28,7 @@ async function leftAfterMs(
 ): Promise<number> {
   const quorum = servers.map(({ port }) => port);
   const [port = 0] = quorum.slice(-1);
-  const usual = { connects: false, shareConnection: false, callTimeoutMs };
+  const usual = { connects: false, callTimeoutMs };
   const several = { quorum, nodeTimeoutMs: NODE_TIMEOUT_MS, restartGuardMs: 0 };
   const task: LeaverTask = { port, client, prefix: `${client}:`, steps, ...usual, ...several };
   const child = startChild<LeaverLine & TroubleLine>('test/process/children/leaver.ts', [

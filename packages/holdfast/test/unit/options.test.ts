@@ -61,7 +61,6 @@ describe('the options of Locks', () => {
       splitVotesMax: 100,
       replicas: null,
       pubsub: 'auto',
-      shareConnection: false,
       clock: systemClock,
       random: systemRandom,
     });
@@ -118,7 +117,10 @@ describe('the options of Locks', () => {
     [{ prefix: 7 }, 'expected prefix to be a string, got 7'],
     [{ pubsub: 'shard' }, "expected pubsub to be one of 'auto', 'plain', 'sharded', 'both', got \"shard\""],
     [{ pubsub: true }, /^expected pubsub to be one of .*, got true$/],
-    [{ shareConnection: 'yes' }, 'expected shareConnection to be a boolean, got "yes"'],
+    [
+      { shareConnection: true },
+      /^expected an option of Locks among prefix, leaseMs, .* got "shareConnection"$/,
+    ],
     [{ lease: 5 }, /^expected an option of Locks among prefix, leaseMs, .* got "lease"$/],
     [{ leasems: 5 }, /got "leasems"$/],
     [[], 'expected the options of Locks to be an object, got an array of 0'],

@@ -12,7 +12,6 @@ export interface LeaverTask {
   readonly steps: readonly StepName[];
   /** Whether its own client is used by itself too. One that is not connected is only a pattern for ours. */
   readonly connects: boolean;
-  readonly shareConnection: boolean;
   readonly callTimeoutMs: number;
   /** The servers that decide, when they are several. */
   readonly quorum?: readonly number[];

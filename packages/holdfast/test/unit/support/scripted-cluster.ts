@@ -57,9 +57,6 @@ export class ScriptedCluster implements ClusterDriver {
       description: node,
       keyPrefix: '',
       dial: () => this.#wire(node),
-      share: () => {
-        throw new Error('not shared in these tests');
-      },
     };
   }
 
