@@ -9,6 +9,7 @@ import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { Connection } from './connection.ts';
 import { driveGlide } from './glide.ts';
+import { guardClient } from './guarded-client.ts';
 import { driveIoredisCluster } from './ioredis-cluster.ts';
 import { driveIoredis } from './ioredis-sentinels.ts';
 import { driveNodeRedis } from './node-redis.ts';
@@ -76,7 +77,9 @@ class AdaptedClient implements Client {
 
 /** Nothing is connected yet, and nothing is ever set on the client or listened to on it. */
 export function adaptClient(client: unknown, options: AdaptOptions): Client {
-  return isClient(client) ? client : new AdaptedClient(driverOf(client, options.agenda), options);
+  return isClient(client)
+    ? guardClient(client)
+    : new AdaptedClient(driverOf(client, options.agenda), options);
 }
 
 /** The way to the nodes of a cluster, or null when it is no cluster. Nothing is connected yet. */

@@ -2,7 +2,8 @@
  * The seam between holdfast and a Redis client: four verbs, and nothing else crosses it.
  *
  * A client never throws through the seam and never decides anything. A call ends in the server's reply or in a
- * `CallFailure` of one of four kinds, at the deadline at the latest, whatever the client underneath does.
+ * `CallFailure` of one of four kinds, at the deadline at the latest, whatever the client underneath does. A client that
+ * was handed in as this seam, and throws all the same, is caught once, by `guardClient`.
  */
 
 /** What our scripts answer: integers, strings, nil, and flat arrays of those. */

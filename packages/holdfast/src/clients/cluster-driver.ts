@@ -3,7 +3,7 @@
  * reached. We send nothing through them. They send commands again on their own, follow redirections inside and
  * have no deadline, and whether a lock was taken must be known exactly.
  */
-import type { NodeAddress } from './node-address.ts';
+import { addressKey, type NodeAddress } from './node-address.ts';
 import type { NodeDriver } from './wire.ts';
 
 export interface Obstacle {
@@ -19,6 +19,22 @@ export interface ClusterDriver {
   readonly obstacle: Obstacle | null;
   /** Nodes that may be asked for the others. */
   seeds(): readonly NodeAddress[];
-  /** Makes connections to a node, by the address under which the cluster knows it. */
+  /**
+   * Makes connections to a node, by the address under which the cluster knows it. May throw: it asks the caller's own
+   * map of addresses.
+   */
   drive(address: NodeAddress): NodeDriver;
+}
+
+/** Never throws: a node whose address the caller's map does not give is one that cannot be reached, until it does. */
+export function driveNode(cluster: ClusterDriver, address: NodeAddress): NodeDriver {
+  try {
+    return cluster.drive(address);
+  } catch {
+    return {
+      description: addressKey(address),
+      keyPrefix: cluster.keyPrefix,
+      dial: (events) => cluster.drive(address).dial(events),
+    };
+  }
 }

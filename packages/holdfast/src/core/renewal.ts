@@ -231,25 +231,25 @@ export class Renewal {
       hold.keeping = sending;
       this.refresh(hold);
     }
-    const settle = (results: readonly KeepResult[] | null): void => {
+    const settle = (results: readonly KeepResult[]): void => {
       const { clock } = this.#agenda;
-      if (results !== null && holds.length > 1 && results.every(isForbidden)) {
+      if (holds.length > 1 && results.every(isForbidden)) {
         this.#split(holds);
         return;
       }
       // All deadlines first: telling one loss runs callers' callbacks, which may take longer than the others have.
       for (const [i, hold] of holds.entries()) {
         hold.keeping = null;
-        if (results?.[i]?.is !== 'kept' || !hold.isValid(clock)) continue;
+        if (results[i]?.is !== 'kept' || !hold.isValid(clock)) continue;
         const { leaseMs } = items[i] as (typeof items)[number];
         hold.hasStated(sentAt, leaseMs);
         // By what was stated: a new owner's longer lease takes effect with the next renewal only.
         hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(leaseMs, intervalShare);
       }
-      for (const [i, hold] of holds.entries()) if (hold.isLive) this.#afterKeep(hold, results?.[i] ?? null);
+      for (const [i, hold] of holds.entries()) if (hold.isLive) this.#afterKeep(hold, results[i] ?? null);
     };
-    // A reply that makes no sense is no answer: the deadline stands.
-    sending.then(settle, () => settle(null));
+    // It never rejects: a client that throws has been caught at its border.
+    void sending.then(settle);
   }
 
   /** One key that our user may not touch refuses the whole call: the others must not pay for it. */

@@ -151,22 +151,13 @@ export class Session {
     this.begin();
     // Asked before sending: whatever arrives behind this release is not undone by it.
     const hasStrays = hold.hasStrays(this.agenda.clock);
-    const result = await this.#release(hold);
+    const { callTimeoutMs } = this.options;
+    const result = await this.topology.release(hold.protocol, hold.releaseTerms, callTimeoutMs);
     if (result.is === 'failed' || hasStrays) {
       this.topology.lateReleases.add(hold.protocol, hold.releaseTerms, hold.strays);
     }
     this.finish();
     return result;
-  }
-
-  /** Never rejects: a client of the caller's own making that does must not stop those who wait behind this hold. */
-  async #release(hold: Hold): Promise<ReleaseResult> {
-    try {
-      return await this.topology.release(hold.protocol, hold.releaseTerms, this.options.callTimeoutMs);
-    } catch (error) {
-      const server = this.topology.description;
-      return { is: 'failed', servers: [{ server, kind: 'unknown', text: String(error) }] };
-    }
   }
 
   /** Something is under way that may leave a lock behind if the connection is closed now. */

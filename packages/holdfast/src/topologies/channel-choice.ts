@@ -76,9 +76,7 @@ export class ChannelChoice {
   /** Asks again in the background, if it was made for now and some time has passed. */
   reconsider(): void {
     if (this.#isFinal || this.#isAsking || this.#clock.monotonicMs() < this.#againAtMs) return;
-    detached(() => this.make()).catch(() => {
-      // A client that cannot even make a connection has told nothing: what was chosen for now stays.
-    });
+    void detached(() => this.make());
   }
 
   /** Null when nobody has told. */

@@ -1,6 +1,6 @@
 /** The nodes of a cluster that we talk to, and which of them has which slot. */
 import { CallFailure } from '../clients/client.ts';
-import type { ClusterDriver } from '../clients/cluster-driver.ts';
+import { type ClusterDriver, driveNode } from '../clients/cluster-driver.ts';
 import { inquire } from '../clients/inquiry.ts';
 import { addressKey, type NodeAddress } from '../clients/node-address.ts';
 import { nodeClient } from '../clients/node-client.ts';
@@ -41,7 +41,7 @@ export class ClusterNodes {
     this.#options = options;
     this.#choice = new ChannelChoice(options.pubsub, agenda.clock, {
       nodes: () => this.#map.owners,
-      ask: async (node, question) => inquire(driver.drive(node), question, agenda, this.#closing.signal),
+      ask: async (node, question) => inquire(driveNode(driver, node), question, agenda, this.#closing.signal),
       changed: () => this.onChange(),
     });
     this.#map = new SlotMap(driver, agenda, options.random, {
@@ -142,7 +142,7 @@ export class ClusterNodes {
 
   #make(address: NodeAddress): ClusterNode {
     const { random } = this.#options;
-    const client = nodeClient(this.#driver.drive(address), this.#agenda, random, {
+    const client = nodeClient(driveNode(this.#driver, address), this.#agenda, random, {
       down: () => this.refresh(node),
       refused: (_, failure) => this.onRefused(node, failure),
     });

@@ -141,9 +141,8 @@ export class LateReleases implements CleanUp {
     const sentMs = this.#agenda.clock.monotonicMs();
     if (sentMs >= late.untilMs) return this.#close(late, 'expired');
     const { callTimeoutMs } = this.#options;
-    // An answer that makes no sense is no answer.
-    const result = await this.#server.release(late.protocol, late.terms, callTimeoutMs).catch(() => null);
-    if (result === null || result.is === 'failed') return;
+    const result = await this.#server.release(late.protocol, late.terms, callTimeoutMs);
+    if (result.is === 'failed') return;
     const { count, untilMs } = late.strays;
     const left = result.is === 'released' ? count - 1 : count;
     late.strays = { ...late.strays, count: left };

@@ -80,17 +80,12 @@ export class QuorumTopology implements Topology {
 
   /** Not async, as little as a release: a promise of a promise would be one more for every caller. */
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    try {
-      this.#noteLease(terms.leaseMs);
-      if (this.#muster.isOver() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
-      return this.#muster.call(timeoutMs).then(() => {
-        if (!this.#areDistinct) this.#assertDistinct();
-        return this.#elect(protocol, terms, timeoutMs);
-      });
-    } catch (error) {
-      // A client of the caller's own making may throw.
-      return Promise.reject(error);
-    }
+    this.#noteLease(terms.leaseMs);
+    if (this.#muster.isOver() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
+    return this.#muster.call(timeoutMs).then(() => {
+      if (!this.#areDistinct) this.#assertDistinct();
+      return this.#elect(protocol, terms, timeoutMs);
+    });
   }
 
   #elect(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

@@ -4,7 +4,7 @@
  * have a slot says so, so a wrong map costs a round trip and nothing else.
  */
 import { CallFailure } from '../clients/client.ts';
-import type { ClusterDriver } from '../clients/cluster-driver.ts';
+import { type ClusterDriver, driveNode } from '../clients/cluster-driver.ts';
 import { inquire } from '../clients/inquiry.ts';
 import { addressKey, type NodeAddress } from '../clients/node-address.ts';
 import { SLOTS } from '../clients/slot.ts';
@@ -110,7 +110,7 @@ export class SlotMap {
   }
 
   async #ask(node: NodeAddress): Promise<SlotRange[] | CallFailure> {
-    const driver = this.#driver.drive(node);
+    const driver = driveNode(this.#driver, node);
     const told = await inquire(driver, ['CLUSTER', 'SLOTS'], this.#agenda, this.#terms.signal);
     if (told instanceof CallFailure) return told;
     const ranges = readSlotRanges(told, node);

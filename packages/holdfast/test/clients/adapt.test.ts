@@ -13,6 +13,7 @@ import type { CallerOptions } from './caller.ts';
 import { FLAVOURS } from './flavours.ts';
 import { IOREDIS } from './ioredis-flavours.ts';
 import { NODE_REDIS } from './node-redis-flavours.ts';
+import { echo } from './scripts.ts';
 
 const LAZY = { lazyConnect: true };
 const CLUSTER = { rootNodes: [{ url: 'redis://127.0.0.1:1' }] };
@@ -23,8 +24,8 @@ function adapt(client: unknown): Client {
 }
 
 describe('a client handed in', () => {
-  test('that is the seam already is taken as it is', () => {
-    const client: Client = {
+  test('that is the seam already is asked as it is, behind a guard against what it throws', async () => {
+    const seam: Client = {
       [CLIENT]: true,
       description: 'of my own making',
       keyPrefix: '',
@@ -34,7 +35,17 @@ describe('a client handed in', () => {
       listen: async () => () => {},
       close: async () => {},
     };
-    expect(adapt(client)).toBe(client);
+    const client = adapt(seam);
+    expect(client.description).toBe('of my own making');
+    expect(client.acknowledge).toBeUndefined();
+    expect(await client.run(echo('x'), 1_000)).toBe(null);
+    seam.run = () => {
+      throw new Error('against the rules');
+    };
+    expect(await client.run(echo('x'), 1_000)).toMatchObject({
+      kind: 'unknown',
+      text: 'the client threw: against the rules',
+    });
   });
 
   test.each(FLAVOURS)(

@@ -56,6 +56,20 @@ const notAfterOf = (scene: Scene): (string | undefined)[] =>
     .filter(({ script }) => script.name === 'lock.acquire')
     .map(({ node, args }) => `${node} ${args[4]}`);
 
+test('a map of addresses of the caller’s own that throws makes a node unreachable, until it does not', async () => {
+  const scene = setScene();
+  const { cluster, topology } = scene;
+  cluster.at(A, () => granted(CLOCKS.a));
+  cluster.unmapped.add('a:1');
+  expect(await scene.until(topology.acquire(protocol, TERMS, 500))).toMatchObject({
+    is: 'refused',
+    servers: [{ kind: 'unreachable', text: expect.stringContaining('no way to a:1') }],
+  });
+  expect(await scene.until(topology.release(protocol, RELEASE, 500))).toMatchObject({ is: 'failed' });
+  cluster.unmapped.clear();
+  expect(await scene.until(topology.acquire(protocol, TERMS, 500))).toMatchObject({ is: 'granted' });
+});
+
 describe('a redirection', () => {
   test('to the node that has the slot is followed, and remembered', async () => {
     const scene = setScene();

@@ -21,6 +21,8 @@ export class ScriptedCluster implements ClusterDriver {
   readonly obstacle = null;
   readonly received: Received[] = [];
   readonly down = new Set<string>();
+  /** Those that the caller's own map of addresses throws at. */
+  readonly unmapped = new Set<string>();
   /** Those that let us in, and say nothing when they are asked for the map. */
   readonly silent = new Set<string>();
   readonly #answering = new Map<string, Answering>();
@@ -53,6 +55,7 @@ export class ScriptedCluster implements ClusterDriver {
 
   drive(address: NodeAddress): NodeDriver {
     const node = addressKey(address);
+    if (this.unmapped.has(node)) throw new Error(`no way to ${node}`);
     return {
       description: node,
       keyPrefix: '',
