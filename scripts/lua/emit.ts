@@ -87,7 +87,6 @@ ${header.outcomes.map((outcome) => emitCase(outcome, `${name}Text`)).join('\n')}
 
 function emitBatch(header: Header, name: string): string {
   const type = capitalise(name);
-  const [key] = header.keys;
   return `${emitFields(header, `${type}Item`)}export type ${type}Outcome = ${header.outcomes
     .map((outcome) => `'${outcome.name}'`)
     .join(' | ')};
@@ -99,7 +98,7 @@ export const ${name}: BatchScript<${type}Item, ${type}Outcome> = {
     const keys: string[] = [];
     const args: string[] = [];
     for (const item of batch) {
-      keys.push(item.${camelCase(key?.name ?? '')});
+      keys.push(${header.keys.map((key) => `item.${camelCase(key.name)}`).join(', ')});
       args.push(${header.args.map((arg) => argument('item', arg)).join(', ')});
     }
     return { script: ${name}Text, keys, args };

@@ -38,7 +38,7 @@ export interface Header {
   readonly shebang: string;
   readonly flags: readonly string[];
   readonly sentence: string;
-  /** One outcome for each element of KEYS, instead of one reply. */
+  /** One outcome for each element, instead of one reply. An element's keys follow each other in KEYS. */
   readonly isBatch: boolean;
   readonly keys: readonly Key[];
   readonly args: readonly Argument[];
@@ -101,7 +101,7 @@ export function readHeader(file: string, text: string): Header {
   if (forms.size > 1) refuse(count, 'only @each lines in a batch script', 'lines with and without @each');
   const isBatch = forms.has('each');
   if (isBatch && canBundle) refuse(count, 'no @bundle in a batch script', '@bundle');
-  if (isBatch && keys.length !== 1) refuse(count, 'exactly one `@each key`', `${keys.length}`);
+  if (isBatch && keys.length === 0) refuse(count, 'at least one `@each key`', 'none');
   const names = [...keys, ...args].map(({ name }) => name);
   for (const list of [names, outcomes.map(({ name }) => name), includes]) {
     const twice = list.find((name, i) => list.indexOf(name) !== i);

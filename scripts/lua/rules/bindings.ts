@@ -16,10 +16,12 @@ interface Binding {
 /** KEYS and ARGV are read once, first thing, under the names and in the order of the header. */
 export const checkBindings: Rule = (program) => {
   const { header, script } = program;
-  const loop = header.isBatch ? batchLoop(script.block) : undefined;
+  const loop = header.isBatch ? batchLoop(script.block, header.keys.length) : undefined;
   if (header.isBatch && loop === undefined) {
     const line = header.lines + 1;
-    return [{ file: script.file, line, expected: '`for i = 1, #KEYS do` in a batch script', found: 'none' }];
+    const share = header.keys.length > 1 ? ` / ${header.keys.length}` : '';
+    const expected = `\`for i = 1, #KEYS${share} do\` in a batch script`;
+    return [{ file: script.file, line, expected, found: 'none' }];
   }
   const statements = (loop?.body ?? script.block).slice(0, header.keys.length + header.args.length);
   const expected = bindingsOf(header);
@@ -44,12 +46,25 @@ function bindingsOf(header: Header): Binding[] {
   return [...keys, ...args];
 }
 
-function batchLoop(block: Block): For | undefined {
+function batchLoop(block: Block, keys: number): For | undefined {
   return block.find((statement): statement is For => {
     if (statement.kind !== 'for' || statement.isIn || statement.values.length !== 2) return false;
     const [from, to] = statement.values;
-    return from?.kind === 'literal' && from.value === '1' && to !== undefined && isLengthOfKeys(to);
+    return from?.kind === 'literal' && from.value === '1' && to !== undefined && isCount(to, keys);
   });
+}
+
+/** Whether it is how many elements there are: the length of KEYS, over how many keys each has. */
+function isCount(expression: Expression, keys: number): boolean {
+  if (keys === 1) return isLengthOfKeys(expression);
+  if (expression.kind !== 'operation' || expression.operator !== '/') return false;
+  const [length, share] = expression.operands;
+  return (
+    length !== undefined &&
+    isLengthOfKeys(length) &&
+    share?.kind === 'literal' &&
+    Number(share.value) === keys
+  );
 }
 
 function isLengthOfKeys(expression: Expression): boolean {
@@ -118,7 +133,7 @@ function strays(program: Program, bound: readonly Statement[], loop: For | undef
 function* allParts(expressions: readonly Expression[]): Generator<Expression> {
   for (const expression of expressions) {
     yield expression;
-    if (expression.kind === 'operation') yield* expression.operands;
+    if (expression.kind === 'operation') yield* allParts(expression.operands);
   }
 }
 

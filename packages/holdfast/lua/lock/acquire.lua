@@ -4,27 +4,28 @@
 -- @key fence string: the last fence given out
 -- @arg holder string: <session>:<hold number>
 -- @arg lease_ms digits, ms
--- @arg fences integer: how many fences to reserve
--- @arg fence_ttl_ms digits, ms: life of the counter, 0 for ever
+-- @arg fences integer: how many fences to reserve at most
+-- @arg fence_ttl_ms integer, ms: how long the counter outlives the lease and its last fence, 0 for ever
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
--- @outcome GRANTED now_ms:integer first_fence:integer
+-- @outcome GRANTED now_ms:integer first_fence:integer fences:integer
 -- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string
 -- @outcome LATE now_ms:integer
 -- @outcome CONFLICT now_ms:integer found:string
 -- @bundle
--- @repeat harmless: the same hold gets the same fences and a full lease
+-- @repeat harmless: the same hold gets a fence of its block, the last, and a full lease
 -- @include now
 -- @include fence
+-- @include keep-counter
 -- @include is-lock
 local lock = KEYS[1]
 local fence = KEYS[2]
 local holder = ARGV[1]
 local lease_ms = ARGV[2]
 local fences = tonumber(ARGV[3])
-local fence_ttl_ms = ARGV[4]
+local fence_ttl_ms = tonumber(ARGV[4])
 local not_after_ms = tonumber(ARGV[5])
 local wants_time = tonumber(ARGV[6])
 local common_us = tonumber(ARGV[7])
@@ -32,7 +33,7 @@ local common_us = tonumber(ARGV[7])
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-local first_fence
+local first_fence, given
 local ttl_ms = redis.call('PTTL', lock)
 if ttl_ms ~= -2 then
   if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end
@@ -41,11 +42,17 @@ if ttl_ms ~= -2 then
   if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end
   if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end
   local last = string.match(redis.call('GET', fence) or '', '^%d+$')
-  if last then first_fence = tonumber(last) - fences + 1 end
+  if last then
+    -- How many it was given is not known here: only the last is certainly one of its own.
+    first_fence, given = tonumber(last), 1
+    keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))
+  end
 end
 
 -- Fences first: if the counter is not a number this stops before the lock is written.
-if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us, common_us) end
+if not first_fence then
+  first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)
+end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if ttl_ms < tonumber(lease_ms) then
@@ -56,5 +63,5 @@ if ttl_ms < tonumber(lease_ms) then
     error(expires)
   end
 end
-if wants_time == 1 then return { GRANTED, now_ms, first_fence } end
+if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end
 return first_fence

@@ -1,15 +1,24 @@
 #!lua flags=allow-oom
 --- Restarts the lease of each hold that still has its lock. Never re-creates one.
 -- @each key lock hash: one field, holder -> hold count
+-- @each key fence string: the last fence given out; or the lock's key again: the counter is then left alone
 -- @each arg holder string: <session>:<hold number>
 -- @each arg lease_ms digits, ms
+-- @each arg last_fence integer: the last fence of the hold's block
+-- @each arg fence_ttl_ms integer, ms: how long the counter outlives the lease and its last fence, 0 for ever
 -- @each outcome RENEWED GONE FAILED
--- @repeat harmless: the lease is stated, not added, and never made shorter
+-- @repeat harmless: the lease and the counter are stated, not added to, and never made shorter or lower
+-- @include now
+-- @include keep-counter
 local outcomes = {}
-for i = 1, #KEYS do
-  local lock = KEYS[i]
-  local holder = ARGV[2 * i - 1]
-  local lease_ms = ARGV[2 * i]
+local now_ms = server_now()
+for i = 1, #KEYS / 2 do
+  local lock = KEYS[2 * i - 1]
+  local fence = KEYS[2 * i]
+  local holder = ARGV[4 * i - 3]
+  local lease_ms = ARGV[4 * i - 2]
+  local last_fence = tonumber(ARGV[4 * i - 1])
+  local fence_ttl_ms = tonumber(ARGV[4 * i])
   local mine = redis.pcall('HEXISTS', lock, holder)
   if mine == 1 then
     -- Never shorter: a request without an answer may arrive late, behind one that stated more.
@@ -21,6 +30,7 @@ for i = 1, #KEYS do
   end
   if mine == 1 then
     outcomes[i] = RENEWED
+    keep_counter(fence, last_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))
   elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then
     outcomes[i] = GONE
   else

@@ -6,8 +6,8 @@ import { type HoldTerms, NO_STRAYS, type Protocol, type Strays } from '../topolo
 import type { Session } from './session.ts';
 
 /**
- * Fences are microseconds of the server's time, and must not outrun them: after the counter was lost the next one
- * would be smaller. No hold is over in less than this many, two round trips, so this many may be reserved unused.
+ * Fences are microseconds of the server's time: a block that is longer than its hold lasts runs ahead of the server's
+ * clock. A hold lasts two round trips at least, so this many cost nothing. The server grants 1,000 at most.
  */
 const SPARE_FENCES = 64;
 

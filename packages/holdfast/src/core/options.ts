@@ -33,7 +33,7 @@ export const CALL_TIMEOUT_MS_DEFAULT = 2_000;
 /** Prototypes lost nothing past 64, and with it another process waits for 65 short sections at most. */
 export const HANDOVERS_DEFAULT = 64;
 
-/** A reserved fence is a microsecond of head start; more than this in one block could outrun the clock. */
+/** A `mutex` may use them all. Of a `lock` the server grants no more than its block of fences has: 1,000 at most. */
 export const HANDOVERS_MAX = 10_000;
 
 /** A server needs about half a millisecond for so many. Past this it is busy for long enough to be felt by others. */
@@ -43,10 +43,11 @@ const BUNDLE_MAX_DEFAULT = 128;
 export const HANDOVER_MS_DEFAULT = 50;
 
 /**
- * A week. Far longer than any lease in use, so that the counter outlives every owner; short enough that millions
- * of one-off names do not pile up. A lost counter restarts from the server's clock, above all it gave out.
+ * An hour, counted from the end of the lease or from the time of the last fence. Until then fences grow whatever the
+ * server's clock does; after it the clock may still be set back by as much. Longer would cost memory: each name that
+ * is used once leaves about 150 bytes for this long, 55 MB for 100 names a second.
  */
-export const FENCE_TTL_MS_DEFAULT: number = 7 * 24 * 60 * 60 * 1000;
+export const FENCE_TTL_MS_DEFAULT: number = 60 * 60 * 1000;
 
 /** A failover takes a few seconds, a restart too; waiters sit that out. A longer outage is the caller's to know. */
 export const OUTAGE_MS_DEFAULT = 10_000;
@@ -71,7 +72,10 @@ export interface LocksOptions {
   readonly handovers?: number;
   /** No hand-over once a hold is this old, so that other processes get their turn. @default 50 */
   readonly handoverMs?: number;
-  /** Life of a fence counter after its last use; 0 keeps it for ever (needed beside Java's RFencedLock). @default one week */
+  /**
+   * How long a fence counter outlives the lease and its last fence; 0 keeps it for ever (needed beside Java's
+   * RFencedLock). @default one hour
+   */
   readonly fenceTtlMs?: number;
   /**
    * How many acquires or releases that are made at the same moment may travel as one script call. 1 sends each by

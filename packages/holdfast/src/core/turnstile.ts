@@ -199,7 +199,7 @@ export class Turnstile implements ContenderHost {
       renews: waiter.options.renew,
       deadline: granted.deadline,
       firstFence: granted.firstFence,
-      handovers: this.protocol.isFenced ? terms.fences - 1 : handovers,
+      handovers: this.protocol.isFenced ? granted.fences - 1 : handovers,
       grantedMs: granted.heardAt.monotonicMs,
       strays,
       session: this.#session,

@@ -15,19 +15,33 @@ import type {
 
 const renewal: RenewalBatch = {
   call: (items: readonly RenewItem[]): ScriptCall =>
-    lockRenew.call(items.map(({ protocol, holder, leaseMs }) => ({ lock: protocol.key, holder, leaseMs }))),
+    lockRenew.call(
+      items.map((item) => ({
+        lock: item.protocol.key,
+        fence: counterKey(item),
+        holder: item.holder,
+        leaseMs: item.leaseMs,
+        lastFence: item.claim.lastFence ?? 0,
+        fenceTtlMs: item.protocol.fenceTtlMs,
+      })),
+    ),
   decode: (reply: Reply, count: number): RenewAnswer[] => lockRenew.decode(reply, count),
 };
+
+/** In place of a counter that must not be named goes the lock's own key, which is no counter and so is left alone. */
+function counterKey({ protocol, isWithoutCounter }: RenewItem): string {
+  return isWithoutCounter === true ? protocol.key : fenceKey(protocol.key);
+}
 
 export class LockProtocol implements Protocol {
   readonly name: string;
   readonly key: string;
-  readonly #fenceTtlMs: number;
+  readonly fenceTtlMs: number;
 
   constructor(name: string, key: string, fenceTtlMs: number) {
     this.name = name;
     this.key = key;
-    this.#fenceTtlMs = fenceTtlMs;
+    this.fenceTtlMs = fenceTtlMs;
   }
 
   // Getters: there is one of these for each lease, and what they say is the same for all.
@@ -54,7 +68,7 @@ export class LockProtocol implements Protocol {
       holder: terms.holder,
       leaseMs: terms.leaseMs,
       fences: terms.fences,
-      fenceTtlMs: this.#fenceTtlMs,
+      fenceTtlMs: this.fenceTtlMs,
       notAfterMs,
       wantsTime: wantsTime ? 1 : 0,
       commonUs: terms.commonUs ?? 0,
@@ -73,13 +87,14 @@ export class LockProtocol implements Protocol {
     return lockRelease.decode(reply);
   }
 
-  raise(holder: string, lastFence: number): ScriptCall {
+  raise(holder: string, lastFence: number, isGiven: boolean): ScriptCall {
     return lockRaise.call({
       lock: this.key,
       fence: fenceKey(this.key),
       holder,
       last: lastFence,
-      fenceTtlMs: this.#fenceTtlMs,
+      fenceTtlMs: this.fenceTtlMs,
+      isGiven: isGiven ? 1 : 0,
     });
   }
 
@@ -87,8 +102,17 @@ export class LockProtocol implements Protocol {
     return lockRaise.decode(reply).is === 'RAISED';
   }
 
-  recount({ holder, leaseMs, isFixed = false }: RenewItem, count: number): ScriptCall {
-    return lockRecount.call({ lock: this.key, holder, count, leaseMs, fixed: isFixed ? 1 : 0 });
+  recount(item: RenewItem, count: number): ScriptCall {
+    return lockRecount.call({
+      lock: this.key,
+      fence: counterKey(item),
+      holder: item.holder,
+      count,
+      leaseMs: item.leaseMs,
+      fixed: item.isFixed === true ? 1 : 0,
+      lastFence: item.claim.lastFence ?? 0,
+      fenceTtlMs: this.fenceTtlMs,
+    });
   }
 
   decodeRecount(reply: Reply): boolean {

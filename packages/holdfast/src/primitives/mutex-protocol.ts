@@ -40,6 +40,10 @@ export class MutexProtocol implements Protocol {
     return false;
   }
 
+  get fenceTtlMs(): number {
+    return 0;
+  }
+
   get renewal(): RenewalBatch {
     return renewal;
   }

@@ -362,8 +362,23 @@ const lockAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
-  'local function reserve_fences(fence, count, ttl_ms, now_us, common_us)\n' +
-  "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local last_text = string.format('%.0f', last)\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'if not text then\n' +
+  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
+  'end\n' +
+  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'return reply\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  "local text = redis.call('GET', fence)\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
   'if not stored or stored + count > 9007199254740991 then\n' +
   "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
   'end\n' +
@@ -371,13 +386,22 @@ const lockAcquireSource =
   'local from_us = now_us\n' +
   'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
   'local first = math.max(stored + 1, from_us)\n' +
-  "local last = string.format('%.0f', first + count - 1)\n" +
-  "if ttl_ms ~= '0' then\n" +
-  "redis.call('SET', fence, last, 'PX', ttl_ms)\n" +
-  'else\n' +
-  "redis.call('SET', fence, last)\n" +
+  'local last = math.max(first, math.min(first + count - 1, from_us + 1000))\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
   'end\n' +
-  'return first\n' +
+  'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored then return end\n' +
+  'if stored < last then\n' +
+  'store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  'elseif ttl_ms > 0 then\n' +
+  'local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)\n' +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'end\n' +
   'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if not string.match(field[2], '^%d+$') then return false end\n" +
@@ -388,13 +412,13 @@ const lockAcquireSource =
   'local holder = ARGV[1]\n' +
   'local lease_ms = ARGV[2]\n' +
   'local fences = tonumber(ARGV[3])\n' +
-  'local fence_ttl_ms = ARGV[4]\n' +
+  'local fence_ttl_ms = tonumber(ARGV[4])\n' +
   'local not_after_ms = tonumber(ARGV[5])\n' +
   'local wants_time = tonumber(ARGV[6])\n' +
   'local common_us = tonumber(ARGV[7])\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  'local first_fence\n' +
+  'local first_fence, given\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
   'if ttl_ms ~= -2 then\n' +
   "if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
@@ -403,9 +427,14 @@ const lockAcquireSource =
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
   'if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
   "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
-  'if last then first_fence = tonumber(last) - fences + 1 end\n' +
+  'if last then\n' +
+  'first_fence, given = tonumber(last), 1\n' +
+  'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   'end\n' +
-  'if not first_fence then first_fence = reserve_fences(fence, fences, fence_ttl_ms, now_us, common_us) end\n' +
+  'end\n' +
+  'if not first_fence then\n' +
+  'first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  'end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   'if ttl_ms < tonumber(lease_ms) then\n' +
   "local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
@@ -414,17 +443,17 @@ const lockAcquireSource =
   'error(expires)\n' +
   'end\n' +
   'end\n' +
-  'if wants_time == 1 then return { GRANTED, now_ms, first_fence } end\n' +
+  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '8dd241782a77f06a9130087798eed4be25532fca',
+  sha: '1784bf99e0bf80db717d421ec86b3f8039741714',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '8f1ada820d52ef146194b55232c5129af75f6c2f',
-    source: bundleSource(lockAcquireSource, { headLength: 1166, keys: 2, args: 7, isTimed: true }),
+    sha: 'd572fb66ebe5dfbf0e5b35a603a97db53e8c6903',
+    source: bundleSource(lockAcquireSource, { headLength: 2380, keys: 2, args: 7, isTimed: true }),
   },
 };
 
@@ -437,9 +466,9 @@ export interface LockAcquireInput {
   readonly holder: string;
   /** ms */
   readonly leaseMs: number;
-  /** how many fences to reserve */
+  /** how many fences to reserve at most */
   readonly fences: number;
-  /** ms: life of the counter, 0 for ever */
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
   readonly fenceTtlMs: number;
   /** ms of server time: refuse when later, 0 never */
   readonly notAfterMs: number;
@@ -450,7 +479,7 @@ export interface LockAcquireInput {
 }
 
 export type LockAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number }
+  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number; readonly fences?: number }
   | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
@@ -478,11 +507,12 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
     const items = openReply(lockAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(lockAcquireText, items, 3);
+        requireItems(lockAcquireText, items, 4);
         return {
           is: 'GRANTED',
           nowMs: integerAt(lockAcquireText, items, 1),
           firstFence: integerAt(lockAcquireText, items, 2),
+          fences: integerAt(lockAcquireText, items, 3),
         };
       case OUTCOMES.HELD:
         requireItems(lockAcquireText, items, 4);
@@ -512,28 +542,49 @@ const lockRaiseSource =
   '#!lua flags=allow-oom\n' +
   'local RAISED = 15\n' +
   'local GONE = 6\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local last_text = string.format('%.0f', last)\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'if not text then\n' +
+  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
+  'end\n' +
+  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'return reply\n' +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
   'local holder = ARGV[1]\n' +
   'local last = tonumber(ARGV[2])\n' +
-  'local fence_ttl_ms = ARGV[3]\n' +
-  "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-  "local stored = tonumber(string.match(redis.call('GET', fence) or '0', '^%d+$'))\n" +
+  'local fence_ttl_ms = tonumber(ARGV[3])\n' +
+  'local is_given = tonumber(ARGV[4])\n' +
+  "local is_ours = redis.call('HEXISTS', lock, holder) == 1\n" +
+  "local lease_ms = redis.call('PTTL', lock)\n" +
+  'if not is_ours and (is_given == 0 or lease_ms ~= -2) then return { GONE } end\n' +
+  "local text = redis.call('GET', fence)\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
   'if not stored then return { GONE } end\n' +
   'if stored > last then return { GONE } end\n' +
   'if stored < last then\n' +
-  "local text = string.format('%.0f', last)\n" +
-  "if fence_ttl_ms ~= '0' then\n" +
-  "redis.call('SET', fence, text, 'PX', fence_ttl_ms)\n" +
-  'else\n' +
-  "redis.call('SET', fence, text)\n" +
+  'local now_ms = server_now()\n' +
+  'local reply = store_counter(fence, text, last, fence_ttl_ms, now_ms, math.max(lease_ms, 0))\n' +
+  "if reply['err'] then error(reply) end\n" +
   'end\n' +
-  'end\n' +
+  'if not is_ours then return { GONE } end\n' +
   'return last\n';
 
 const lockRaiseText: ScriptText = {
   name: 'lock.raise',
-  sha: '86825e3aaf77c056b00fca87e570b9c6d5f521a6',
+  sha: 'c2bbda87575083af861e81d732f57a22be0267b7',
   source: lockRaiseSource,
 };
 
@@ -546,8 +597,10 @@ export interface LockRaiseInput {
   readonly holder: string;
   /** the last fence of the block */
   readonly last: number;
-  /** ms: life of the counter, 0 for ever */
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
   readonly fenceTtlMs: number;
+  /** 1 once a majority has it: then it is raised also where nobody holds the lock */
+  readonly isGiven: number;
 }
 
 export type LockRaiseOutcome = { readonly is: 'RAISED'; readonly last: number } | { readonly is: 'GONE' };
@@ -559,7 +612,7 @@ export const lockRaise: Script<LockRaiseInput, LockRaiseOutcome> = {
     return {
       script: lockRaiseText,
       keys: [input.lock, input.fence],
-      args: [input.holder, String(input.last), String(input.fenceTtlMs)],
+      args: [input.holder, String(input.last), String(input.fenceTtlMs), String(input.isGiven)],
     };
   },
   decode(reply: Reply): LockRaiseOutcome {
@@ -582,26 +635,66 @@ const lockRecountSource =
   '#!lua flags=allow-oom\n' +
   'local COUNTED = 9\n' +
   'local GONE = 6\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local last_text = string.format('%.0f', last)\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'if not text then\n' +
+  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
+  'end\n' +
+  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'return reply\n' +
+  'end\n' +
+  'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored then return end\n' +
+  'if stored < last then\n' +
+  'store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  'elseif ttl_ms > 0 then\n' +
+  'local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)\n' +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'end\n' +
+  'end\n' +
   'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
   'local holder = ARGV[1]\n' +
   'local count = ARGV[2]\n' +
   'local lease_ms = tonumber(ARGV[3])\n' +
   'local fixed = tonumber(ARGV[4])\n' +
+  'local last_fence = tonumber(ARGV[5])\n' +
+  'local fence_ttl_ms = tonumber(ARGV[6])\n' +
   "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
   "redis.call('HSET', lock, holder, count)\n" +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
-  "if ttl_ms == -1 or (fixed == 0 and ttl_ms < lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  'if ttl_ms == -1 or (fixed == 0 and ttl_ms < lease_ms) then\n' +
+  "redis.call('PEXPIRE', lock, lease_ms)\n" +
+  'local now_ms = server_now()\n' +
+  'keep_counter(fence, last_fence, fence_ttl_ms, now_ms, lease_ms)\n' +
+  'end\n' +
   'return { COUNTED }\n';
 
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
-  sha: 'b134274d0f8e6733bdd69606278a2ead81e6750b',
+  sha: '0982c0f6ddaf2c6afa25248b4c50c5bcb934f5bd',
   source: lockRecountSource,
 };
 
 export interface LockRecountInput {
   /** hash: one field, holder -> hold count */
   readonly lock: string;
+  /** string: the last fence given out; or the lock's key again: the counter is then left alone */
+  readonly fence: string;
   /** <session>:<hold number> */
   readonly holder: string;
   /** the count from now on */
@@ -610,6 +703,10 @@ export interface LockRecountInput {
   readonly leaseMs: number;
   /** 1 to leave the time left as it is, 0 to make it lease_ms at least */
   readonly fixed: number;
+  /** the last fence of the hold's block */
+  readonly lastFence: number;
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
+  readonly fenceTtlMs: number;
 }
 
 export type LockRecountOutcome = { readonly is: 'COUNTED' } | { readonly is: 'GONE' };
@@ -620,8 +717,15 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
   call(input: LockRecountInput): ScriptCall {
     return {
       script: lockRecountText,
-      keys: [input.lock],
-      args: [input.holder, String(input.count), String(input.leaseMs), String(input.fixed)],
+      keys: [input.lock, input.fence],
+      args: [
+        input.holder,
+        String(input.count),
+        String(input.leaseMs),
+        String(input.fixed),
+        String(input.lastFence),
+        String(input.fenceTtlMs),
+      ],
     };
   },
   decode(reply: Reply): LockRecountOutcome {
@@ -716,11 +820,46 @@ const lockRenewSource =
   'local RENEWED = 7\n' +
   'local GONE = 6\n' +
   'local FAILED = 8\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local last_text = string.format('%.0f', last)\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'if not text then\n' +
+  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
+  'end\n' +
+  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'return reply\n' +
+  'end\n' +
+  'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored then return end\n' +
+  'if stored < last then\n' +
+  'store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  'elseif ttl_ms > 0 then\n' +
+  'local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)\n' +
+  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  'end\n' +
+  'end\n' +
   'local outcomes = {}\n' +
-  'for i = 1, #KEYS do\n' +
-  'local lock = KEYS[i]\n' +
-  'local holder = ARGV[2 * i - 1]\n' +
-  'local lease_ms = ARGV[2 * i]\n' +
+  'local now_ms = server_now()\n' +
+  'for i = 1, #KEYS / 2 do\n' +
+  'local lock = KEYS[2 * i - 1]\n' +
+  'local fence = KEYS[2 * i]\n' +
+  'local holder = ARGV[4 * i - 3]\n' +
+  'local lease_ms = ARGV[4 * i - 2]\n' +
+  'local last_fence = tonumber(ARGV[4 * i - 1])\n' +
+  'local fence_ttl_ms = tonumber(ARGV[4 * i])\n' +
   "local mine = redis.pcall('HEXISTS', lock, holder)\n" +
   'if mine == 1 then\n' +
   "mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')\n" +
@@ -730,6 +869,7 @@ const lockRenewSource =
   'end\n' +
   'if mine == 1 then\n' +
   'outcomes[i] = RENEWED\n' +
+  'keep_counter(fence, last_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   "elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
   'outcomes[i] = GONE\n' +
   'else\n' +
@@ -740,17 +880,23 @@ const lockRenewSource =
 
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: 'a519aa5844bdc35a5fc184099d4f8a059fbbcd55',
+  sha: 'aa4d2dd21ed1fa8f6c401a2fc064a427015e3717',
   source: lockRenewSource,
 };
 
 export interface LockRenewItem {
   /** hash: one field, holder -> hold count */
   readonly lock: string;
+  /** string: the last fence given out; or the lock's key again: the counter is then left alone */
+  readonly fence: string;
   /** <session>:<hold number> */
   readonly holder: string;
   /** ms */
   readonly leaseMs: number;
+  /** the last fence of the hold's block */
+  readonly lastFence: number;
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
+  readonly fenceTtlMs: number;
 }
 
 export type LockRenewOutcome = 'RENEWED' | 'GONE' | 'FAILED';
@@ -762,8 +908,8 @@ export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
     const keys: string[] = [];
     const args: string[] = [];
     for (const item of batch) {
-      keys.push(item.lock);
-      args.push(item.holder, String(item.leaseMs));
+      keys.push(item.lock, item.fence);
+      args.push(item.holder, String(item.leaseMs), String(item.lastFence), String(item.fenceTtlMs));
     }
     return { script: lockRenewText, keys, args };
   },

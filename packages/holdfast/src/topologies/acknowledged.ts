@@ -50,9 +50,6 @@ const GONE: KeepResult = { is: 'gone' };
 /** The server, or something in between, does not know the command. */
 const UNKNOWN_COMMAND = /^ERR unknown command/i;
 
-/** Nothing can have released it: its owner has not been told of it yet. */
-const CLAIM = { isLive: true, lastFence: undefined };
-
 function keepResult(confirmation: Confirmation): KeepResult {
   if (confirmation === 'confirmed') return KEPT;
   return confirmation === 'gone' ? GONE : { is: 'failed', servers: [confirmation.failure] };
@@ -106,7 +103,11 @@ export class AcknowledgedTopology implements Topology {
     const result = await this.#server.acquire(protocol, terms, timeoutMs);
     if (result.is !== 'granted') return result;
     const { holder, leaseMs } = terms;
-    const confirmation = await this.#renew({ protocol, holder, leaseMs, claim: CLAIM }, giveUpMs);
+    const { firstFence, fences } = result;
+    const lastFence = firstFence === undefined ? undefined : firstFence + fences - 1;
+    // Nothing can have released it: its owner has not been told of it yet.
+    const claim = { isLive: true, lastFence };
+    const confirmation = await this.#renew({ protocol, holder, leaseMs, claim }, giveUpMs);
     const heardAt = instantNow(this.#clock);
     if (confirmation === 'gone') {
       return this.#refused(this.#shortage('it was gone before replicas had it: a failover'), true);

@@ -30,6 +30,7 @@ import type {
   Topology,
   Walk,
 } from './topology.ts';
+import { hasOneKey, isTorn, refusalOfAll, withoutCounter } from './torn-keys.ts';
 
 /** Two nodes that send us to each other are both wrong, and will agree in a moment. */
 const REDIRECTIONS_MAX = 16;
@@ -115,14 +116,19 @@ export class ClusterTopology implements Topology, Shards {
     );
   }
 
-  recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
-    return this.#route<KeepResult>(
+  async recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult> {
+    const startedMs = this.#nowMs();
+    const result = await this.#route<KeepResult>(
       protocol.key,
       timeoutMs,
       (server, leftMs) => server.recount(protocol, item, count, leftMs),
-      (result) => (result.is === 'failed' ? result.servers[0] : undefined),
+      (answer) => refusalOfAll([answer]),
       (failure) => ({ is: 'failed', servers: [this.#failure(failure)] }),
+      hasOneKey(item),
     );
+    const leftMs = timeoutMs - (this.#nowMs() - startedMs);
+    if (hasOneKey(item) || leftMs <= 0 || !isTorn([result])) return result;
+    return this.recount(protocol, withoutCounter(item), count, leftMs);
   }
 
   /** One call a slot: keys of several cannot travel together. */
@@ -152,13 +158,11 @@ export class ClusterTopology implements Topology, Shards {
       (server, leftMs) => server.renew(items, leftMs),
       (answers) => refusalOfAll(answers),
       (failure) => items.map(() => ({ is: 'failed', servers: [this.#failure(failure)] })),
-      items.length === 1,
+      items.length === 1 && hasOneKey(first),
     );
     const leftMs = timeoutMs - (this.#nowMs() - startedMs);
-    const refusal = refusalOfAll(results);
-    if (items.length === 1 || leftMs <= 0 || !refusal?.text.startsWith('TRYAGAIN')) return results;
-    // Some of these keys have moved and some have not. Each alone is on one side.
-    const single = await Promise.all(items.map((item) => this.#renewSlot([item], leftMs)));
+    if ((items.length === 1 && hasOneKey(first)) || leftMs <= 0 || !isTorn(results)) return results;
+    const single = await Promise.all(items.map((item) => this.#renewSlot([withoutCounter(item)], leftMs)));
     return single.flat();
   }
 
@@ -281,11 +285,4 @@ export class ClusterTopology implements Topology, Shards {
   #failure({ kind, text }: CallFailure): ServerFailure {
     return { server: this.description, kind, text };
   }
-}
-
-/** What all of a batch were refused with, if they were: a call is served or not as a whole. */
-function refusalOfAll(answers: readonly KeepResult[]): ServerFailure | undefined {
-  const [first] = answers;
-  if (first?.is !== 'failed' || !answers.every(({ is }) => is === 'failed')) return undefined;
-  return first.servers[0];
 }

@@ -12,6 +12,13 @@ import type { AcquireResult, HoldTerms, KeepResult, Protocol } from './topology.
 
 type Votes = readonly (AcquireResult | undefined)[];
 type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
+type Vote = Extract<AcquireResult, { is: 'granted' }>;
+
+/** The fences of an owner. */
+interface Block {
+  readonly first: number;
+  readonly last: number;
+}
 
 /**
  * How long a request may be on its way, with what we have a server's clock too early by, and fences still begin from one
@@ -28,6 +35,8 @@ export class Election {
   readonly #timeoutMs: number;
   /** Those who were asked; the others cannot vote now, and say why. */
   readonly #asked: QuorumNode[] = [];
+  /** What becomes of the counters that are raised in a second round. */
+  readonly #raising = new Map<QuorumNode, Promise<KeepResult>>();
 
   constructor(
     nodes: readonly QuorumNode[],
@@ -48,22 +57,32 @@ export class Election {
   async run(guardMs: number): Promise<AcquireResult> {
     const sentAt = instantNow(this.#clock);
     const terms = this.#protocol.isFenced ? this.#fencedTerms(sentAt) : this.#terms;
-    const { votes, hasWon } = await decide(
-      this.#nodes.map((node) => this.#vote(node, terms, guardMs, sentAt)),
-      (answers) => this.#judge(answers),
-    );
+    const voting = this.#nodes.map((node) => this.#vote(node, terms, guardMs, sentAt));
+    const { votes, hasWon } = await decide(voting, (answers) => this.#judge(answers));
     if (!hasWon) return this.#lose(this.#refusal(votes), votes);
     const deadline = leaseDeadline(sentAt, this.#terms.leaseMs);
-    const firstFence = this.#protocol.isFenced ? highestFence(votes) : undefined;
-    // As a rule a majority has given the same fence, and no more is needed.
-    const needed = firstFence === undefined ? 0 : this.#majority - countFence(votes, firstFence);
-    if (firstFence !== undefined && needed > 0) {
-      const failures = await this.#raise(firstFence, needed, votes);
+    const block = this.#protocol.isFenced ? highestBlock(votes) : undefined;
+    // As a rule a majority has given the same fences, and no more is needed.
+    const needed = block === undefined ? 0 : this.#majority - countReaching(votes, block);
+    if (block !== undefined && needed > 0) {
+      const failures = await this.#raise(block, needed, votes);
       if (failures !== null) return this.#lose(outage(failures), votes);
     }
     const heardAt = instantNow(this.#clock);
-    if (remainingAt(deadline, heardAt) > 0) return { is: 'granted', deadline, firstFence, heardAt };
-    return this.#lose(outage([this.#tooLate(sentAt, heardAt)]), votes);
+    if (remainingAt(deadline, heardAt) <= 0) {
+      return this.#lose(outage([this.#tooLate(sentAt, heardAt)]), votes);
+    }
+    if (block === undefined) {
+      return { is: 'granted', deadline, firstFence: undefined, fences: this.#terms.fences, heardAt };
+    }
+    this.#raiseLater(block, voting, votes);
+    return {
+      is: 'granted',
+      deadline,
+      firstFence: block.first,
+      fences: block.last - block.first + 1,
+      heardAt,
+    };
   }
 
   /** With one time for all servers, so that as a rule all give the same fences. */
@@ -132,20 +151,17 @@ export class Election {
     });
   }
 
-  /**
-   * Null when so many more have the end of the block that a majority has it, and every later majority meets it; otherwise
-   * why not.
-   */
-  #raise(firstFence: number, needed: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
+  /** Null once `needed` more servers have stored the end of the block, which makes a majority; otherwise why not. */
+  #raise(block: Block, needed: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
     // Some clock is not as we have it, perhaps: the next vote tells.
     for (const { clock } of this.#nodes) clock.doubt();
     const may = this.#nodes.filter((node, i) => {
       const vote = votes[i];
       if (vote === undefined) return this.#asked.includes(node);
-      return vote.is === 'granted' && vote.firstFence !== firstFence;
+      return vote.is === 'granted' && !reaches(vote, block);
     });
-    const lastFence = firstFence + this.#terms.fences - 1;
-    const raises = may.map((node) => node.raise(this.#protocol, this.#terms, lastFence, this.#timeoutMs));
+    const raises = may.map((node) => this.#raiseOn(node, block, false));
+    for (const [i, node] of may.entries()) this.#raising.set(node, raises[i] as Promise<KeepResult>);
     return decide<KeepResult, readonly ServerFailure[] | null>(raises, (answers) => {
       const kept = count(answers, 'kept');
       if (kept >= needed) return null;
@@ -157,6 +173,32 @@ export class Election {
         return answer?.is === 'gone' ? [{ server: node.description, kind: 'reply', text }] : [];
       });
     });
+  }
+
+  /**
+   * After the grant, in the background: every server that voted, or may have, stores the end of the block, also where
+   * the majority did without it. A server that stayed behind would leave the fences to the counters of the others, and the
+   * loss of one of those could be enough for a smaller fence: docs/concepts/quorum.md.
+   */
+  #raiseLater(block: Block, voting: readonly Promise<AcquireResult>[], votes: Votes): void {
+    const raise = (node: QuorumNode): void => {
+      if (node.isConnected) void this.#raiseOn(node, block, true).catch(ignore);
+    };
+    const raiseIfBehind = (node: QuorumNode, vote: AcquireResult): void => {
+      if (vote.is === 'granted' ? !reaches(vote, block) : vote.is === 'unknown') raise(node);
+    };
+    for (const [i, node] of this.#nodes.entries()) {
+      const vote = votes[i];
+      const raising = this.#raising.get(node);
+      // In the second round it had to be ours there, which it may not have been: a vote that came behind it, or none.
+      if (raising !== undefined) raising.then(({ is }) => is !== 'kept' && raise(node), ignore);
+      else if (vote !== undefined) raiseIfBehind(node, vote);
+      else voting[i]?.then((late) => raiseIfBehind(node, late), ignore);
+    }
+  }
+
+  #raiseOn(node: QuorumNode, { last }: Block, isGiven: boolean): Promise<KeepResult> {
+    return node.raise(this.#protocol, this.#terms, last, isGiven, this.#timeoutMs);
   }
 
   #tooLate(sentAt: Instant, heardAt: Instant): ServerFailure {
@@ -177,16 +219,36 @@ export class Election {
   }
 }
 
-function highestFence(votes: Votes): number {
-  let highest = 0;
-  for (const vote of votes) if (vote?.is === 'granted') highest = Math.max(highest, vote.firstFence ?? 0);
-  return highest;
+function ignore(): void {}
+
+/**
+ * The block that begins at the largest fence given. Servers that begin there may have granted blocks of different
+ * lengths; the shortest is what all of them have.
+ */
+function highestBlock(votes: Votes): Block {
+  let first = 0;
+  let last = 0;
+  for (const vote of votes) {
+    if (vote?.is !== 'granted' || vote.firstFence === undefined || vote.firstFence < first) continue;
+    const end = lastFence(vote);
+    last = vote.firstFence === first ? Math.min(last, end) : end;
+    first = vote.firstFence;
+  }
+  return { first, last };
 }
 
-/** How many servers have given that fence, and so have stored the end of its block. */
-function countFence(votes: Votes, firstFence: number): number {
+function lastFence({ firstFence = 0, fences }: Vote): number {
+  return firstFence + fences - 1;
+}
+
+/** Whether the server of that vote has stored the end of the block, or more. What it gave with this vote is ours alone. */
+function reaches(vote: Vote, { last }: Block): boolean {
+  return lastFence(vote) >= last;
+}
+
+function countReaching(votes: Votes, block: Block): number {
   let sum = 0;
-  for (const vote of votes) if (vote?.is === 'granted' && vote.firstFence === firstFence) sum += 1;
+  for (const vote of votes) if (vote?.is === 'granted' && reaches(vote, block)) sum += 1;
   return sum;
 }
 

@@ -106,9 +106,15 @@ export class QuorumNode {
     else this.lateReleases.add(protocol, { holder, leaseMs, isQuiet: true }, strays);
   }
 
-  raise(protocol: Protocol, terms: HoldTerms, lastFence: number, timeoutMs: number): Promise<KeepResult> {
-    const limitMs = this.#pace.timeoutMs(terms.leaseMs, timeoutMs);
-    const ask = (): Promise<KeepResult> => this.#single.raise(protocol, terms.holder, lastFence, limitMs);
+  raise(
+    protocol: Protocol,
+    { holder, leaseMs }: HoldTerms,
+    lastFence: number,
+    isGiven: boolean,
+    timeoutMs: number,
+  ): Promise<KeepResult> {
+    const limitMs = this.#pace.timeoutMs(leaseMs, timeoutMs);
+    const ask = (): Promise<KeepResult> => this.#single.raise(protocol, holder, lastFence, isGiven, limitMs);
     return this.#timed(limitMs, ask, failuresOfKeep);
   }
 

@@ -234,7 +234,7 @@ async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number, c
   const vote = await node.acquire(item.protocol, terms, timeoutMs, instantNow(clock));
   const { lastFence } = item.claim;
   if (vote.is === 'granted' && lastFence !== undefined) {
-    await node.raise(item.protocol, terms, lastFence, timeoutMs);
+    await node.raise(item.protocol, terms, lastFence, true, timeoutMs);
   }
 }
 

@@ -143,7 +143,8 @@ export class SingleTopology implements Topology {
       const text = `granted too late: the answer took ${tookMs} ms of a lease of ${terms.leaseMs} ms`;
       return { is: 'unknown', servers: [this.#failure('late', text)] };
     }
-    return { is: 'granted', deadline, firstFence: answer.firstFence, heardAt };
+    const { firstFence, fences = terms.fences } = answer;
+    return { is: 'granted', deadline, firstFence, fences, heardAt };
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
@@ -191,9 +192,16 @@ export class SingleTopology implements Topology {
     return [{ index: 0, server: this.description, reply }];
   }
 
-  /** Raises the fence counter to the end of a block, while the hold is ours here. */
-  async raise(protocol: Protocol, holder: string, lastFence: number, timeoutMs: number): Promise<KeepResult> {
-    const reply = this.#note(await this.#client.run(protocol.raise(holder, lastFence), timeoutMs));
+  /** Kept when the fence counter is at the end of the block and the hold is ours here: see the protocol. */
+  async raise(
+    protocol: Protocol,
+    holder: string,
+    lastFence: number,
+    isGiven: boolean,
+    timeoutMs: number,
+  ): Promise<KeepResult> {
+    const call = protocol.raise(holder, lastFence, isGiven);
+    const reply = this.#note(await this.#client.run(call, timeoutMs));
     if (reply instanceof CallFailure) return this.#failedKeep(reply);
     const isOurs = read(reply, () => protocol.decodeRaise(reply));
     if (isOurs instanceof CallFailure) return this.#failedKeep(isOurs);

@@ -15,7 +15,7 @@ export type PubSub = 'plain' | 'sharded' | 'both';
 export interface HoldTerms {
   readonly holder: string;
   readonly leaseMs: number;
-  /** How many local owners it may serve; each gets a fence of its own. */
+  /** How many local owners it may serve; each gets a fence of its own. The server may grant fewer. */
   readonly fences: number;
   /**
    * The time, in µs, that fences begin from on all of several servers, so that all give the same; 0 or none: each by
@@ -26,7 +26,13 @@ export interface HoldTerms {
 
 /** One node's answer to an acquire. */
 export type AcquireAnswer =
-  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence?: number }
+  | {
+      readonly is: 'GRANTED';
+      readonly nowMs?: number;
+      readonly firstFence?: number;
+      /** How many fences it has; untold: as many as were asked for. */
+      readonly fences?: number;
+    }
   | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner?: string }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
@@ -48,6 +54,11 @@ export interface RenewItem {
   /** Of a recount: the lease ends on its time, and entering or leaving does not prolong it. */
   readonly isFixed?: boolean;
   readonly claim: Claim;
+  /**
+   * Leaves the counter of fences alone, so that the lock is the only key: while a slot moves, the two may be at
+   * different nodes, and a lease must not be lost for that.
+   */
+  readonly isWithoutCounter?: boolean;
 }
 
 export type RenewAnswer = 'RENEWED' | 'GONE' | 'FAILED';
@@ -67,14 +78,19 @@ export interface Protocol {
   readonly key: string;
   readonly channel: string;
   readonly isFenced: boolean;
+  /** How long a counter of fences outlives the lease and its last fence; 0: for ever, or there are no fences. */
+  readonly fenceTtlMs: number;
   readonly renewal: RenewalBatch;
   /** `notAfterMs` is the server's time after which it must not be granted, 0 when we do not know its clock. */
   acquire(terms: HoldTerms, notAfterMs: number, wantsTime: boolean): ScriptCall;
   decodeAcquire(reply: Reply): AcquireAnswer;
   release(holder: string, how: PubSub | 'nobody'): ScriptCall;
   decodeRelease(reply: Reply): ReleaseAnswer;
-  /** Raises the counter of fences to the end of a block that other servers agreed on; only for kinds with fences. */
-  raise(holder: string, lastFence: number): ScriptCall;
+  /**
+   * Raises the counter of fences to the end of a block that other servers agreed on, where the hold is ours; once the
+   * block `isGiven` to its owner, also where nobody has the lock. Only for kinds with fences.
+   */
+  raise(holder: string, lastFence: number, isGiven: boolean): ScriptCall;
   /** Whether it was still ours. */
   decodeRaise(reply: Reply): boolean;
   /** States how often the hold is entered; only for kinds that can be. */
@@ -88,6 +104,8 @@ export type AcquireResult =
       readonly is: 'granted';
       readonly deadline: Instant;
       readonly firstFence: number | undefined;
+      /** How many fences it has, from the first on. */
+      readonly fences: number;
       /** When we heard of it: read once, because a grant is on every caller's way. */
       readonly heardAt: Instant;
     }

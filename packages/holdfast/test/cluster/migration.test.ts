@@ -1,7 +1,7 @@
 /** Slots that move while somebody holds a lock in them, waits for one, or comes for one. */
 import { afterEach, expect, test } from 'vitest';
 import { slotOf } from '../../src/clients/slot.ts';
-import { LockUnavailableError, LockUnknownError } from '../../src/index.ts';
+import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
 import { command } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
 import { steady } from '../support/steady.ts';
@@ -60,24 +60,27 @@ test.each(SOME_CLUSTER_FLAVOURS)(
   async (flavour) => {
     const locks = await ground.locks({}, flavour);
     const name = `half:${flavour.name}`;
-    const [moved, stayed] = [`{${name}}:a`, `{${name}}:b`];
+    // Of the third the lock has moved, and its counter of fences has not.
+    const [moved, stayed, torn] = [`{${name}}:a`, `{${name}}:b`, `{${name}}:c`];
     const leases = await Promise.all(
-      [moved, stayed].map((one) => locks.lock(one).acquire({ leaseMs: LEASE_MS })),
+      [moved, stayed, torn].map((one) => locks.lock(one).acquire({ leaseMs: LEASE_MS })),
     );
     const { to } = await migrationOf(name);
     await migration?.begin();
-    await migration?.moveKeys(moved, `redisson_lock_token:${moved}`);
+    await migration?.moveKeys(moved, `redisson_lock_token:${moved}`, torn);
     const endMs = performance.now() + 1.2 * LEASE_MS;
     await waitFor(() => performance.now() > endMs || leases.some(({ signal }) => signal.aborted));
     for (const { signal } of leases) signal.throwIfAborted();
-    expect(leases.map(({ isHeld }) => isHeld)).toEqual([true, true]);
+    expect(leases.map(({ isHeld }) => isHeld)).toEqual([true, true, true]);
     // Nobody may enter there without having been sent.
     expect(await command(to, 'EXISTS', moved).catch(String)).toMatch(/MOVED/);
-    const [first] = leases as [(typeof leases)[number]];
+    const [first, , third] = leases as [FencedLease, FencedLease, FencedLease];
     const again = await locks.lock(moved).acquire({ within: first });
     expect(await locks.inspect(moved)).toMatchObject({ holdCount: 2 });
     expect(await again.release()).toBe(true);
-    expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([true, true]);
+    const inner = await locks.lock(torn).acquire({ within: third });
+    expect(await inner.release()).toBe(true);
+    expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([true, true, true]);
   },
 );
 

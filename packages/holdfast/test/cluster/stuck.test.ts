@@ -6,8 +6,9 @@ import { Cluster } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../src/clients/slot.ts';
 import { Locks, type LocksOptions } from '../../src/index.ts';
+import { lockAcquire } from '../../src/scripts/generated.ts';
 import { commandCounts } from '../support/commands.ts';
-import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
+import { type FaultProxy, script, startProxy } from '../support/fault-proxy.ts';
 import { command } from '../support/redis-cluster.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
@@ -56,7 +57,7 @@ async function nameAwayFromFirst(label: string): Promise<string> {
   }
 }
 
-const isAcquire = (args: readonly string[]): boolean => /^eval/i.test(args[0] ?? '') && args[2] === '2';
+const isAcquire = script(lockAcquire.text);
 
 test('the nodes are reached by the addresses that the map of the client gives them', async () => {
   const locks = locksBehindProxies();

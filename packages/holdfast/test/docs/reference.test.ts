@@ -48,14 +48,14 @@ describe('the page of the options', () => {
   });
 
   test('has their defaults and limits', () => {
-    expect(options.FENCE_TTL_MS_DEFAULT).toBe(7 * DAY_MS);
+    expect(options.FENCE_TTL_MS_DEFAULT).toBe(DAY_MS / 24);
     expect(options.LEASE_MS_MAX).toBe(366 * DAY_MS);
     for (const start of [
       `\`leaseMs\` | ${written(options.LEASE_MS_DEFAULT)} | integer, ${options.LEASE_MS_MIN} to 366 days`,
       `\`callTimeoutMs\` | ${written(options.CALL_TIMEOUT_MS_DEFAULT)} |`,
       `\`handovers\` | ${written(options.HANDOVERS_DEFAULT)} | integer, 0 to ${written(options.HANDOVERS_MAX)} |`,
       `\`handoverMs\` | ${written(options.HANDOVER_MS_DEFAULT)} |`,
-      '`fenceTtlMs` | one week |',
+      '`fenceTtlMs` | one hour |',
       `\`outageMs\` | ${written(options.OUTAGE_MS_DEFAULT)} |`,
     ]) {
       expect(page).toContain(`| ${start}`);

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask } from '../support/raw-redis.ts';
+import { ask, askAll } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { type ClientKind, held, LOCK, seeded, useBench } from './acquire-support.ts';
 
 const redis = useRedis();
@@ -84,4 +85,49 @@ test('a fence stays larger after its counter is lost, and after one that is ahea
     expect(await locks.lock(name).using((inner) => inner.fence)).toBe(fence);
     expect((await held(redis.port, LOCK, name))?.fence).toBe(fence);
   });
+});
+
+test('blocks of thousands of fences do not outrun the clock: they grow after everything was flushed', async () => {
+  const name = bench.name();
+  const counter = `redisson_lock_token:{${name}}`;
+  // As bad as options get: large blocks that are hardly used.
+  const locks = await bench.session(redis.port, { handovers: 4_000, handoverMs: 1, leaseMs: 60_000 });
+  const fences: number[] = [];
+  const crowd = Array.from({ length: 4_500 }, () =>
+    locks.lock(name).using(async ({ fence }) => {
+      fences.push(fence);
+      if (fences.length % 50 === 0) await sleep(2);
+    }),
+  );
+  await Promise.all(crowd);
+  expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+  const [stored, [seconds, micros]] = (await askAll(redis.port, [['GET', counter], ['TIME']])) as [
+    string,
+    [string, string],
+  ];
+  const nowUs = Number(seconds) * 1_000_000 + Number(micros);
+  expect(Number(stored)).toBeLessThanOrEqual(nowUs + 1_000);
+  await ask(redis.port, ['FLUSHALL']);
+  // What a block may be ahead by.
+  await waitFor(async () => {
+    const [now, more] = (await ask(redis.port, ['TIME'])) as [string, string];
+    return Number(now) * 1_000_000 + Number(more) > nowUs + 1_000;
+  });
+  const next = await locks.lock(name).using(({ fence }) => fence);
+  expect(next).toBeGreaterThan(Math.max(Number(stored), ...fences));
+}, 120_000);
+
+test('the counter of a lock outlives it, also after its lease is extended', async () => {
+  const locks = await bench.session(redis.port, { fenceTtlMs: 60_000 });
+  const name = bench.name();
+  const lease = await locks.lock(name).acquire({ leaseMs: 60_000 });
+  await lease.extend(3_600_000);
+  const [lockMs, counterMs] = await askAll(redis.port, [
+    ['PEXPIRETIME', name],
+    ['PEXPIRETIME', `redisson_lock_token:{${name}}`],
+  ]);
+  // To within a moment: the two are stated one after the other.
+  expect(Math.abs(Number(counterMs) - Number(lockMs) - 60_000)).toBeLessThan(5_000);
+  expect((await locks.inspect(name)) as { fence?: number }).toMatchObject({ fence: lease.fence });
+  await lease.release();
 });

@@ -135,18 +135,23 @@ export class ScriptedNode implements Client {
   #execute({ verb, script, keys, args }: SeenCall): Reply {
     const key = keys[0] ?? '';
     const holder = args[0] ?? '';
-    if (verb === 'renew')
-      return keys.map((each, i) => this.#renew(each, args[2 * i] ?? '', Number(args[2 * i + 1])));
+    if (verb === 'renew') {
+      // Beside each lock goes its counter of fences, and what is stated about it.
+      const [keysEach, argsEach] = script.startsWith('lock') ? [2, 4] : [1, 2];
+      return keys
+        .filter((_, i) => i % keysEach === 0)
+        .map((each, i) => this.#renew(each, args[argsEach * i] ?? '', Number(args[argsEach * i + 1])));
+    }
     if (verb === 'release') {
       const isOurs = this.holder(key) === holder;
       if (isOurs) this.#keys.delete(key);
       return isOurs ? [OUTCOMES.RELEASED, 0] : [OUTCOMES.GONE];
     }
     if (verb !== 'acquire') throw new Error(`no scripted answer to ${script}`);
-    return this.#acquire(key, holder, Number(args[1]), script.startsWith('lock'));
+    return this.#acquire(key, holder, Number(args[1]), Number(args[2]), script.startsWith('lock'));
   }
 
-  #acquire(key: string, holder: string, leaseMs: number, isFenced: boolean): Reply {
+  #acquire(key: string, holder: string, leaseMs: number, fences: number, isFenced: boolean): Reply {
     const nowMs = Math.floor(this.#clock.wallMs());
     const owner = this.holder(key);
     if (owner !== null && owner !== holder) {
@@ -155,7 +160,7 @@ export class ScriptedNode implements Client {
     }
     this.#keys.set(key, { holder, untilMs: this.#clock.wallMs() + leaseMs });
     this.#fence += 1_000;
-    return isFenced ? [OUTCOMES.GRANTED, nowMs, this.#fence] : [OUTCOMES.GRANTED, nowMs];
+    return isFenced ? [OUTCOMES.GRANTED, nowMs, this.#fence, fences] : [OUTCOMES.GRANTED, nowMs];
   }
 
   #renew(key: string, holder: string, leaseMs: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { complaintsWith } from './fixture.ts';
+import { complaintsWith, complaintsWithFile } from './fixture.ts';
 
 test('a local has the name that the header gives to its key', () => {
   expect(complaintsWith('thing/take.lua', 'local thing = KEYS[1]', 'local object = KEYS[1]')).toContain(
@@ -72,6 +72,34 @@ test('a batch script walks over KEYS', () => {
   expect(complaintsWith('thing/sweep.lua', '1, #KEYS do', '1, 10 do')).toContain(
     'thing/sweep.lua:8: expected `for i = 1, #KEYS do` in a batch script, found none',
   );
+});
+
+test('a batch script with several keys an element walks over their shares', () => {
+  const two = (loop: string): string[] =>
+    complaintsWithFile(
+      'thing/pair.lua',
+      `#!lua
+--- Copies each thing.
+-- @each key thing string: the owner
+-- @each key copy string: the owner, again
+-- @each arg owner string: who has it
+-- @each outcome RELEASED
+-- @repeat harmless: the copy is stated
+local outcomes = {}
+for i = 1, ${loop} do
+  local thing = KEYS[2 * i - 1]
+  local copy = KEYS[2 * i]
+  local owner = ARGV[i]
+  if redis.call('GET', thing) == owner then redis.call('SET', copy, owner) end
+  outcomes[i] = RELEASED
+end
+return outcomes
+`,
+    );
+  expect(two('#KEYS / 2')).toEqual([]);
+  const expected = 'thing/pair.lua:8: expected `for i = 1, #KEYS / 2 do` in a batch script, found none';
+  expect(two('#KEYS')).toEqual([expected]);
+  expect(two('#KEYS / 3')).toEqual([expected]);
 });
 
 test('an argument of a batch is taken from the share of its element', () => {

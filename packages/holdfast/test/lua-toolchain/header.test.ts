@@ -86,10 +86,10 @@ test('a script has an outcome', () => {
   ]);
 });
 
-test('a batch script has one key for each element', () => {
+test('a batch script has a key for each element', () => {
   const key = '-- @each key thing string: the owner\n';
   expect(complaintsWith('thing/sweep.lua', key, '')).toEqual([
-    'thing/sweep.lua:6: expected exactly one `@each key`, found 0',
+    'thing/sweep.lua:6: expected at least one `@each key`, found none',
   ]);
 });
 

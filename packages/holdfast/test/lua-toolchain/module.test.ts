@@ -55,15 +55,20 @@ test('a call puts keys and arguments in the order of the header and writes integ
 
 test('a batch call lays its items end to end', () => {
   const { keys, args } = lockRenew.call([
-    { lock: 'a', holder: 'x', leaseMs: 1 },
-    { lock: 'b', holder: 'y', leaseMs: 2 },
+    { lock: 'a', fence: 'f', holder: 'x', leaseMs: 1, lastFence: 3, fenceTtlMs: 5 },
+    { lock: 'b', fence: 'g', holder: 'y', leaseMs: 2, lastFence: 4, fenceTtlMs: 6 },
   ]);
-  expect(keys).toEqual(['a', 'b']);
-  expect(args).toEqual(['x', '1', 'y', '2']);
+  expect(keys).toEqual(['a', 'f', 'b', 'g']);
+  expect(args).toEqual(['x', '1', '3', '5', 'y', '2', '4', '6']);
 });
 
 test('a reply is decoded to its outcome and payload', () => {
-  expect(lockAcquire.decode([OUTCOMES.GRANTED, 5, 7])).toEqual({ is: 'GRANTED', nowMs: 5, firstFence: 7 });
+  expect(lockAcquire.decode([OUTCOMES.GRANTED, 5, 7, 1])).toEqual({
+    is: 'GRANTED',
+    nowMs: 5,
+    firstFence: 7,
+    fences: 1,
+  });
   expect(lockAcquire.decode([OUTCOMES.HELD, 5, -1, 'me'])).toEqual({
     is: 'HELD',
     nowMs: 5,
@@ -106,12 +111,12 @@ test.each<[why: string, reply: Reply]>([
   ['an outcome of no script', [99]],
   ['an outcome of another script', [OUTCOMES.COUNTED]],
   ['an outcome by name', ['GRANTED', 1, 2]],
-  ['too few payload items', [OUTCOMES.GRANTED, 1]],
-  ['too many payload items', [OUTCOMES.GRANTED, 1, 2, 3]],
-  ['a string for an integer', [OUTCOMES.GRANTED, 1, '2']],
-  ['nil for an integer', [OUTCOMES.GRANTED, 1, null]],
-  ['a fraction', [OUTCOMES.GRANTED, 1, 2.5]],
-  ['a number past what a double holds', [OUTCOMES.GRANTED, 1, 2 ** 53]],
+  ['too few payload items', [OUTCOMES.GRANTED, 1, 2]],
+  ['too many payload items', [OUTCOMES.GRANTED, 1, 2, 3, 4]],
+  ['a string for an integer', [OUTCOMES.GRANTED, 1, '2', 3]],
+  ['nil for an integer', [OUTCOMES.GRANTED, 1, null, 3]],
+  ['a fraction', [OUTCOMES.GRANTED, 1, 2.5, 3]],
+  ['a number past what a double holds', [OUTCOMES.GRANTED, 1, 2 ** 53, 3]],
   ['an integer for a string', [OUTCOMES.HELD, 1, 2, 3]],
 ])('a reply that is %s is refused', (_why, reply) => {
   const said = `holdfast is broken: the script lock.acquire answered ${JSON.stringify(reply)}`;

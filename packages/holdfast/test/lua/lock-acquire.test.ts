@@ -22,11 +22,11 @@ async function acquire(changes: Partial<LockAcquireInput> = {}): Promise<LockAcq
 
 async function granted(
   changes: Partial<LockAcquireInput> = {},
-): Promise<{ nowMs: number; firstFence: number }> {
+): Promise<{ nowMs: number; firstFence: number; fences: number }> {
   const outcome = await acquire(changes);
-  if (outcome.is !== 'GRANTED' || outcome.nowMs === undefined)
+  if (outcome.is !== 'GRANTED' || outcome.nowMs === undefined || outcome.fences === undefined)
     throw new Error(`expected GRANTED, got ${JSON.stringify(outcome)}`);
-  return { nowMs: outcome.nowMs, firstFence: outcome.firstFence };
+  return { nowMs: outcome.nowMs, firstFence: outcome.firstFence, fences: outcome.fences };
 }
 
 test('a free lock is granted with a fence made from the time', async () => {
@@ -44,28 +44,59 @@ test('a grant leaves the holder once and the last fence, both with their TTL, an
     [INPUT.fence]: `${firstFence}`,
   });
   await database.expectTtl(INPUT.lock, INPUT.leaseMs);
-  await database.expectTtl(INPUT.fence, INPUT.fenceTtlMs);
-});
-
-test('a fence counter without a life of its own is kept for ever', async () => {
-  await database.redis.set(INPUT.fence, '7', 'PX', 1_000);
-  await granted({ fenceTtlMs: 0 });
-  await database.expectNoTtl(INPUT.fence);
+  await database.expectTtl(INPUT.fence, INPUT.leaseMs + INPUT.fenceTtlMs);
 });
 
 test('a block of fences is reserved up to its last', async () => {
-  const { firstFence } = await granted({ fences: 65 });
+  const { firstFence, fences } = await granted({ fences: 65 });
+  expect(fences).toBe(65);
   expect(await database.redis.get(INPUT.fence)).toBe(`${firstFence + 64}`);
 });
 
-test('a repeat by the same hold gets the same fences and a full lease', async () => {
-  const { firstFence } = await granted({ fences: 65 });
-  const contents = await database.contents();
-  await database.redis.pexpire(INPUT.lock, 5_000);
-  expect((await granted({ fences: 65 })).firstFence).toBe(firstFence);
-  expect(await database.contents()).toEqual(contents);
-  await database.expectTtl(INPUT.lock, INPUT.leaseMs);
+test('a block ends at most 1 ms past the server’s time, and its length is told', async () => {
+  const { firstFence, fences } = await granted({ fences: 4_001 });
+  expect(fences).toBe(1_001);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${firstFence + 1_000}`);
 });
+
+test('blocks that follow each other at once do not run ahead of the clock', async () => {
+  let last = 0;
+  for (let i = 0; i < 200; i += 1) {
+    const { firstFence, fences, nowMs } = await granted({ fences: 4_001, holder: `session:${i}` });
+    expect(firstFence).toBeGreaterThan(last);
+    last = firstFence + fences - 1;
+    // The time is told in whole milliseconds.
+    expect(last).toBeLessThanOrEqual((nowMs + 1) * 1_000 + 1_000);
+    await database.redis.del(INPUT.lock);
+  }
+});
+
+test('a block is one fence when the counter is further ahead than that, and still grows', async () => {
+  const ahead = (await database.nowMs()) * 1_000 + 3_600_000_000;
+  await database.redis.set(INPUT.fence, `${ahead}`);
+  expect(await granted({ fences: 65 })).toMatchObject({ firstFence: ahead + 1, fences: 1 });
+  await database.redis.del(INPUT.lock);
+  expect(await granted({ fences: 65 })).toMatchObject({ firstFence: ahead + 2, fences: 1 });
+});
+
+test('a grant with fewer fences than asked for says so, whether or not the time is wanted', async () => {
+  const reply = await database.run(lockAcquire.call({ ...INPUT, fences: 4_001, wantsTime: 0 }));
+  expect(lockAcquire.decode(reply)).toMatchObject({ is: 'GRANTED', fences: 1_001 });
+});
+
+test.each([1, 65, 4_001])(
+  'a repeat by the same hold, which asked for %d fences, gets the last of its own and a full lease',
+  async (asked) => {
+    const { firstFence, fences } = await granted({ fences: asked });
+    const contents = await database.contents();
+    await database.redis.pexpire(INPUT.lock, 5_000);
+    const last = firstFence + fences - 1;
+    expect(await granted({ fences: asked })).toMatchObject({ firstFence: last, fences: 1 });
+    expect(await granted({ fences: asked })).toMatchObject({ firstFence: last, fences: 1 });
+    expect(await database.contents()).toEqual(contents);
+    await database.expectTtl(INPUT.lock, INPUT.leaseMs);
+  },
+);
 
 test('a repeat by a hold that was entered again keeps its count', async () => {
   await granted();
@@ -123,8 +154,8 @@ test('a hold whose lock has no TTL gets one', async () => {
 test('a fence grows by one when the clock is behind the counter', async () => {
   const ahead = (await database.nowMs()) * 1000 + 3_600_000_000;
   await database.redis.set(INPUT.fence, `${ahead}`);
-  expect((await granted({ fences: 3 })).firstFence).toBe(ahead + 1);
-  expect(await database.redis.get(INPUT.fence)).toBe(`${ahead + 3}`);
+  expect((await granted()).firstFence).toBe(ahead + 1);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${ahead + 1}`);
 });
 
 /**
@@ -134,13 +165,14 @@ test('a fence grows by one when the clock is behind the counter', async () => {
 async function grantedNear(
   differsMs: number,
   counter: string | null,
+  fences = 3,
 ): Promise<{ common: number; nowMs: number; firstFence: number }> {
   for (let tries = 1; tries <= 50; tries += 1) {
     await database.redis.flushall();
     if (counter !== null) await database.redis.set(INPUT.fence, counter);
     const askedMs = await database.nowMs();
     const common = (askedMs + differsMs) * 1_000;
-    const grant = await granted({ commonUs: common, fences: 3 });
+    const grant = await granted({ commonUs: common, fences });
     if (grant.nowMs - askedMs <= 3) return { common, ...grant };
   }
   throw new Error('the server never ran a script within 3 ms');
@@ -162,6 +194,11 @@ test.each([-5_000, -25, 110, 5_000])(
     expect(Math.floor(firstFence / 1_000)).toBe(nowMs);
   },
 );
+
+test('a block begins and ends at the same fences on all servers that are told one time', async () => {
+  const { common, firstFence } = await grantedNear(50, '7', 4_001);
+  expect([firstFence, await database.redis.get(INPUT.fence)]).toEqual([common, `${common + 1_000}`]);
+});
 
 test('a time for all servers never makes a fence smaller', async () => {
   const { firstFence } = await granted();

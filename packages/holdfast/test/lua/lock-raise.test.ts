@@ -10,6 +10,7 @@ const INPUT: LockRaiseInput = {
   holder: 'session:1',
   last: 1_700_000_000_000_064,
   fenceTtlMs: 600_000,
+  isGiven: 0,
 };
 
 async function raise(changes: Partial<LockRaiseInput> = {}): Promise<unknown> {
@@ -26,10 +27,10 @@ beforeEach(async () => {
   await database.redis.set(INPUT.fence, `${INPUT.last - 500}`, 'PX', 1_000);
 });
 
-test('a counter is raised to the end of the block, with a life of its own', async () => {
+test('a counter is raised to the end of the block, and outlives the lease', async () => {
   expect(await raise()).toMatchObject({ is: 'RAISED', last: INPUT.last });
   expect(await counter()).toBe(INPUT.last);
-  await database.expectTtl(INPUT.fence, INPUT.fenceTtlMs);
+  await database.expectTtl(INPUT.fence, 30_000 + INPUT.fenceTtlMs);
 });
 
 test('a counter without a life of its own is kept for ever', async () => {
@@ -54,6 +55,21 @@ test('without the vote nothing is raised', async () => {
   expect(await raise()).toEqual({ is: 'GONE' });
   await database.redis.hset(INPUT.lock, 'session:2', '1');
   expect(await raise()).toEqual({ is: 'GONE' });
+  expect(await counter()).toBe(INPUT.last - 500);
+});
+
+test('a fence that was given is raised also where nobody holds the lock, which is not a vote', async () => {
+  await database.redis.del(INPUT.lock);
+  expect(await raise({ isGiven: 1 })).toEqual({ is: 'GONE' });
+  expect(await counter()).toBe(INPUT.last);
+  await database.expectTtl(INPUT.fence, INPUT.fenceTtlMs);
+  expect(await database.redis.exists(INPUT.lock)).toBe(0);
+});
+
+test('a fence that was given is not raised under another owner, whose block ends at the counter', async () => {
+  await database.redis.del(INPUT.lock);
+  await database.redis.hset(INPUT.lock, 'session:2', '1');
+  expect(await raise({ isGiven: 1 })).toEqual({ is: 'GONE' });
   expect(await counter()).toBe(INPUT.last - 500);
 });
 

@@ -4,7 +4,17 @@ import { useDatabase } from './database.ts';
 
 const database = useDatabase();
 
-const INPUT: LockRecountInput = { lock: 'order', holder: 'session:1', count: 2, leaseMs: 10_000, fixed: 0 };
+const INPUT: LockRecountInput = {
+  lock: 'order',
+  fence: 'redisson_lock_token:{order}',
+  holder: 'session:1',
+  count: 2,
+  leaseMs: 10_000,
+  fixed: 0,
+  // What it does to the counter of fences is tested in fence-counter.test.ts; here there is none to state.
+  lastFence: 0,
+  fenceTtlMs: 600_000,
+};
 
 async function recount(changes: Partial<LockRecountInput> = {}): Promise<LockRecountOutcome> {
   return lockRecount.decode(await database.run(lockRecount.call({ ...INPUT, ...changes })));

@@ -4,7 +4,16 @@ import { useDatabase } from './database.ts';
 
 const database = useDatabase();
 
-const ITEM: LockRenewItem = { lock: 'order', holder: 'session:1', leaseMs: 30_000 };
+/** What a renewal does to the counter of fences is tested in fence-counter.test.ts; here there is none to state. */
+const NO_COUNTER = { lastFence: 0, fenceTtlMs: 600_000 };
+
+const ITEM: LockRenewItem = {
+  ...NO_COUNTER,
+  lock: 'order',
+  fence: 'redisson_lock_token:{order}',
+  holder: 'session:1',
+  leaseMs: 30_000,
+};
 
 async function renew(...items: LockRenewItem[]): Promise<LockRenewOutcome[]> {
   return lockRenew.decode(await database.run(lockRenew.call(items)), items.length);
@@ -64,7 +73,9 @@ test('a lock without a TTL gets one', async () => {
 
 test('each hold of a batch gets its own outcome and its own lease', async () => {
   const items = ['a', 'b', 'c', 'd'].map((lock, i) => ({
+    ...NO_COUNTER,
     lock,
+    fence: `redisson_lock_token:{${lock}}`,
     holder: `session:${i}`,
     leaseMs: 10_000 * (i + 1),
   }));

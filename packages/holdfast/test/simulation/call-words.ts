@@ -32,5 +32,5 @@ export function grantOf({ script, keys, args }: ScriptCall, answer: Reply | Call
   if (outcome.is !== 'GRANTED') return null;
   // Every acquire has a name, a holder and a number of fences.
   const [name, holder] = [keys[0] as string, args[0] as string];
-  return { name, holder, first: outcome.firstFence, count: Number(args[2]) };
+  return { name, holder, first: outcome.firstFence, count: outcome.fences ?? Number(args[2]) };
 }

@@ -20,7 +20,7 @@ const protocol = new LockProtocol(NAME, NAME, 0);
 /** Their clocks are a minute apart. */
 const CLOCKS = { a: 1_000_000, b: 1_060_000 };
 
-const granted = (nowMs: number): unknown => [OUTCOMES.GRANTED, nowMs, 7];
+const granted = (nowMs: number): unknown => [OUTCOMES.GRANTED, nowMs, 7, 1];
 const moved = (to: string): Error => new Error(`MOVED ${SLOT} ${to}`);
 const ask = (to: string): Error => new Error(`ASK ${SLOT} ${to}`);
 const again = (): Error => new Error('TRYAGAIN Multiple keys request during rehashing of slot');
@@ -178,7 +178,8 @@ describe('keys on both sides of a slot that moves', () => {
       claim: { isLive: true, lastFence: undefined },
     }));
     scene.cluster.at(A, ({ keys }) => {
-      if (keys.length > 1) return again();
+      // The same key twice is one key.
+      if (new Set(keys).size > 1) return again();
       return keys[0] === '{s}:2' ? ask('b:2') : [OUTCOMES.RENEWED];
     });
     scene.cluster.at(B, () => [OUTCOMES.GONE]);
@@ -302,11 +303,12 @@ test('renewals go out once a slot, and answers come back in the order of the ite
     leaseMs: 1_000,
     claim: { isLive: true, lastFence: undefined },
   }));
+  const isLock = (key: string): boolean => names.includes(key);
   scene.cluster.at(A, ({ keys }) =>
-    keys.map((key) => (key === '{x}:2' || key === 'third' ? OUTCOMES.GONE : OUTCOMES.RENEWED)),
+    keys.filter(isLock).map((key) => (key === '{x}:2' || key === 'third' ? OUTCOMES.GONE : OUTCOMES.RENEWED)),
   );
   const results = await scene.until(scene.topology.renew(items, 500));
   expect(results.map(({ is }) => is)).toEqual(['kept', 'kept', 'gone', 'gone']);
-  const calls = scene.cluster.received.map(({ keys }) => keys.join(' ')).sort();
+  const calls = scene.cluster.received.map(({ keys }) => keys.filter(isLock).join(' ')).sort();
   expect(calls).toEqual(['other', 'third', '{x}:1 {x}:2']);
 });

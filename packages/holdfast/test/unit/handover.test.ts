@@ -63,6 +63,22 @@ describe('a hold that is handed over', () => {
     expect(new Set(fences).size).toBe(9);
   });
 
+  test('is handed over no more often than the server has granted fences for, and each owner has its own', async () => {
+    const stage = new Stage();
+    const process = stage.process({ handovers: 64 });
+    const lock = process.lock('a');
+    const fences: number[] = [];
+    const work = async ({ fence }: FencedLease): Promise<void> => void fences.push(fence);
+    await stage.until(lock.using(work));
+    // The counter is ahead of the clock from here on: the server gives one fence at a time.
+    stage.server.jump(-3_600_000);
+    await stage.until(Promise.all(Array.from({ length: 6 }, () => lock.using(work))));
+    const asked = process.client.sent('lock.acquire').map(({ args }) => args[2]);
+    expect(asked.slice(2)).toEqual(['65', '65', '65', '65', '1']);
+    expect(fences).toEqual(fences.toSorted((a, b) => a - b));
+    expect(new Set(fences).size).toBe(7);
+  });
+
   test('is handed over by a mutex too, as often as it may be', async () => {
     const stage = new Stage();
     const process = stage.process({ handovers: 3 });

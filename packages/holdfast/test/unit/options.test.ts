@@ -53,7 +53,7 @@ describe('the options of Locks', () => {
       callTimeoutMs: 2_000,
       handovers: 64,
       handoverMs: 50,
-      fenceTtlMs: 604_800_000,
+      fenceTtlMs: 3_600_000,
       bundleMax: 128,
       outageMs: 10_000,
       nodeTimeoutMs: null,

@@ -1,7 +1,7 @@
 /** The rounds that a fence takes on servers whose clocks a test sets: one when they give the same, otherwise two. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Client, ScriptCall } from '../../src/clients/client.ts';
-import { Locks } from '../../src/index.ts';
+import { type FencedLease, Locks } from '../../src/index.ts';
 import { EmbeddedNode } from '../../src/testing/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -27,6 +27,8 @@ class Server {
   readonly time: ServerTime;
   readonly node: EmbeddedNode;
   readonly calls: ScriptCall[] = [];
+  /** Those of them that it has run. */
+  readonly served: ScriptCall[] = [];
   /** What is on its way to it for longer: calls of that session of these scripts, until the promise resolves. */
   slow: { session: number; scripts: readonly string[]; until: Promise<void> } | null = null;
 
@@ -43,7 +45,9 @@ class Server {
       this.calls.push(call);
       const { slow } = this;
       if (slow?.session === session && slow.scripts.includes(call.script.name)) await slow.until;
-      return run.call(client, call, timeoutMs);
+      const reply = await run.call(client, call, timeoutMs);
+      this.served.push(call);
+      return reply;
     };
     return client;
   }
@@ -175,5 +179,85 @@ describe('a fence is nobody else’s', () => {
     const first = await passing(clock, acquiring);
     expect(first.fence).toBeGreaterThan(second.fence);
     await first.release();
+  });
+});
+
+/** A promise, and what resolves it. */
+function gate(): [until: Promise<void>, open: () => void] {
+  let open = (): void => {};
+  const until = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [until, open];
+}
+
+describe('after the grant every server that voted has the fence', () => {
+  const counterKey = 'redisson_lock_token:{name}';
+  const counterOf = async ({ node }: Server): Promise<number> =>
+    Number(await node.command('GET', counterKey));
+
+  /** Clocks of 0, +60 and -90 ms, and an owner by the first two: the third server's vote comes behind the decision. */
+  async function firstOwner(scripts: readonly string[]): Promise<{
+    servers: [Server, Server, Server];
+    others: Locks;
+    lease: FencedLease;
+    arrive: () => void;
+  }> {
+    const { servers, locks, others } = await setup(0, 60, -90);
+    const [a, b, c] = servers as [Server, Server, Server];
+    const [until, arrive] = gate();
+    c.slow = { session: 0, scripts, until };
+    const lease = await locks.lock('name').acquire();
+    expect(Math.floor(lease.fence / 1_000)).toBe(b.time.wallMs());
+    return { servers: [a, b, c], others, lease, arrive };
+  }
+
+  test('so that the next owner’s is larger although the server that both decided on lost its data', async () => {
+    const { servers, others, lease, arrive } = await firstOwner(['lock.acquire']);
+    const [a, b, c] = servers;
+    await lease.release();
+    arrive();
+    await waitFor(async () => (await counterOf(c)) >= lease.fence, { what: 'the third server to be raised' });
+    const isVote = ({ script, keys }: ScriptCall): boolean =>
+      script.name === 'lock.acquire' && keys[0] === 'name';
+    await waitFor(() => c.served.some(isVote), { what: 'the vote that comes behind the release' });
+    // It is undone in time; here no time passes.
+    await c.node.command('DEL', 'name');
+    await a.node.command('FLUSHALL');
+    await b.node.close();
+    const next = await others.lock('name').acquire();
+    expect(next.fence).toBeGreaterThan(lease.fence);
+    await next.release();
+  });
+
+  test('and where a majority gave the same, the one that gave less is raised behind its owner’s back', async () => {
+    const { clock, servers, locks } = await setup(0, 0, 0);
+    const [, , c] = servers as [Server, Server, Server];
+    const start = clock.wallMs() * 1_000 + 50_000;
+    for (const { node } of servers) await node.command('SET', counterKey, `${start}`);
+    await c.node.command('SET', counterKey, `${start - 500}`);
+    const [until, arrive] = gate();
+    c.slow = { session: 0, scripts: ['lock.raise'], until };
+    const lease = await locks.lock('name').acquire();
+    expect(lease.fence).toBe(start + 1);
+    await waitFor(() => c.calls.some(({ script }) => script.name === 'lock.raise'), { what: 'the raise' });
+    expect(await counterOf(c)).toBeLessThan(lease.fence);
+    arrive();
+    await waitFor(async () => (await counterOf(c)) === lease.fence, {
+      what: 'the third server to be raised',
+    });
+    await lease.release();
+  });
+
+  test('unless it was not asked: then the loss of the shared server’s counter can lower the next', async () => {
+    const { servers, others, lease } = await firstOwner(['lock.acquire', 'lock.raise']);
+    const [a, b] = servers;
+    await lease.release();
+    // Its vote and its raise are still on their way: as a server that was away at the time.
+    await a.node.command('FLUSHALL');
+    await b.node.close();
+    const next = await others.lock('name').acquire();
+    expect(next.fence).toBeLessThan(lease.fence);
+    await next.release();
   });
 });

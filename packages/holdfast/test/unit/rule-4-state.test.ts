@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LockUnknownError } from '../../src/errors.ts';
 import { useLateReleaseLog } from './support/late-release-log.ts';
-import { losesAnswer, type SentCall } from './support/scripted-client.ts';
+import { answers, losesAnswer, type SentCall } from './support/scripted-client.ts';
 import { failure, Stage, type StageProcess } from './support/stage.ts';
 
 const late = useLateReleaseLog();
@@ -45,6 +45,28 @@ describe('rule 4: a request states the target', () => {
     }
     expect(new Set(fences).size).toBe(3);
     expect(fences.toSorted((a, b) => a - b)).toEqual(fences);
+  });
+
+  test('so that a repeated acquire of a block gets a fence of its own, and nobody else the same', async () => {
+    const { stage, process } = await setup();
+    const lock = process.lock('a');
+    // All wait for a stranger, so that the attempt that succeeds asks for a block.
+    stage.server.occupy('a', 100);
+    process.client.next('lock.acquire', answers(1), answers(1), losesAnswer(5));
+    const acquiring = [lock.acquire(), lock.acquire(), lock.acquire()];
+    const fences: number[] = [];
+    for (const one of acquiring) {
+      const lease = await stage.until(one);
+      fences.push(lease.fence);
+      await lease.release();
+    }
+    const sent = process.client.sent('lock.acquire');
+    expect([sent[2], sent[3]].map((call) => call?.args[2])).toEqual(['65', '65']);
+    expect(holders(sent.slice(2, 4))).toHaveLength(1);
+    const [first] = stage.server.grants;
+    expect(fences[0]).toBe((first?.firstFence ?? 0) + 64);
+    expect(fences).toEqual(fences.toSorted((a, b) => a - b));
+    expect(new Set(fences).size).toBe(3);
   });
 
   test('so that a release whose answer was lost is repeated and finds it gone', async () => {

@@ -16,6 +16,9 @@ interface Entry {
 /** Far from both times of a fake clock, so that code which takes one for the other goes wrong at once. */
 const EPOCH_MS = Date.UTC(2028, 5, 1);
 
+/** How far a block of fences may go beyond the server's time, in µs. */
+const FENCES_AHEAD = 1_000;
+
 export class ScriptedServer {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
@@ -86,6 +89,9 @@ export class ScriptedServer {
       case 'mutex.release':
         return this.#release(key, owner, second);
       case 'lock.renew':
+        return keys
+          .filter((_, i) => i % 2 === 0)
+          .map((each, i) => this.#renew(each, args[4 * i] ?? '', Number(args[4 * i + 1])));
       case 'mutex.renew':
         return keys.map((each, i) => this.#renew(each, args[2 * i] ?? '', Number(args[2 * i + 1])));
       default:
@@ -113,8 +119,9 @@ export class ScriptedServer {
     const [leaseMs, fences, notAfterMs] = [Number(lease), Number(fenceCount), Number(notAfter)];
     const nowMs = Math.floor(this.timeMs);
     if (notAfterMs > 0 && nowMs > notAfterMs) return [OUTCOMES.LATE, nowMs];
-    // Without its time the grant is a bare integer.
-    const granted = (first: number): Reply => (wantsTime === '0' ? first : [OUTCOMES.GRANTED, nowMs, first]);
+    // Without its time, and with all its fences, the grant is a bare integer.
+    const granted = (first: number, given: number): Reply =>
+      wantsTime === '0' && given === fences ? first : [OUTCOMES.GRANTED, nowMs, first, given];
     const found = this.#find(key);
     if (found !== undefined && found.kind !== 'lock') return [OUTCOMES.CONFLICT, nowMs, 'a string'];
     if (found !== undefined && found.owner !== owner) {
@@ -123,13 +130,15 @@ export class ScriptedServer {
     const last = this.#fences.get(fence);
     if (found !== undefined && last !== undefined) {
       found.expiresMs = Math.max(found.expiresMs, this.timeMs + leaseMs);
-      return granted(last - fences + 1);
+      return granted(last, 1);
     }
-    const firstFence = Math.max((last ?? 0) + 1, Math.floor(this.timeMs * 1000));
-    this.#fences.set(fence, firstFence + fences - 1);
+    const nowUs = Math.floor(this.timeMs * 1000);
+    const firstFence = Math.max((last ?? 0) + 1, nowUs);
+    const lastFence = Math.max(firstFence, Math.min(firstFence + fences - 1, nowUs + FENCES_AHEAD));
+    this.#fences.set(fence, lastFence);
     this.#entries.set(key, { kind: 'lock', owner, count: 1, expiresMs: this.timeMs + leaseMs });
     this.grants.push({ key, owner, firstFence });
-    return granted(firstFence);
+    return granted(firstFence, lastFence - firstFence + 1);
   }
 
   #acquireMutex(key: string, owner: string, leaseMs: number, notAfterMs: number): Reply {
