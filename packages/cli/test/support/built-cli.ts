@@ -20,9 +20,16 @@ import { join, resolve } from 'node:path';
 
 export const ROOT: string = resolve(import.meta.dirname, '../../../..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-cli');
+const PACKAGER = join(ROOT, 'scripts/package.mjs');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const SOURCES = ['packages/holdfast/src', 'packages/cli/src', 'packages/cli/schemas', 'examples/inventory'];
-const MANIFESTS = ['packages/holdfast/package.json', 'packages/cli/package.json', 'tsconfig.base.json'];
+const MANIFESTS = [
+  'packages/holdfast/package.json',
+  'packages/cli/package.json',
+  'packages/cli/tsconfig.build.json',
+  'scripts/package/bundle.mjs',
+  'tsconfig.base.json',
+];
 /** A build that nobody has asked for since is of sources that are gone. */
 const OLD_MS = 60 * 60 * 1000;
 
@@ -62,7 +69,8 @@ function build(folder: string): void {
   if (existsSync(join(ROOT, 'packages/cli/schemas'))) {
     cpSync(join(ROOT, 'packages/cli/schemas'), join(cli, 'schemas'), { recursive: true });
   }
-  compile('packages/holdfast/tsconfig.build.json', join(library, 'dist'));
+  const bundled = spawnSync(process.execPath, [PACKAGER, library, '--code'], { encoding: 'utf8' });
+  if (bundled.status !== 0) throw new Error(`the library could not be built:\n${bundled.stderr}`);
   compile('packages/cli/tsconfig.build.json', join(cli, 'dist'));
   if (existsSync(join(ROOT, 'examples/inventory'))) {
     compile('packages/cli/tsconfig.inventory.json', join(cli, 'dist/inventory'));

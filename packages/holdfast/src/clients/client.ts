@@ -40,7 +40,12 @@ export interface ScriptCall {
  */
 export type CallFailureKind = 'reply' | 'unreachable' | 'unknown' | 'closed';
 
-/** Why a call has no reply. A value, not an exception: the caller decides what it means. */
+const FAILURE: symbol = Symbol.for('holdfast.call-failure');
+
+/**
+ * Why a call has no reply. A value, not an exception: the caller decides what it means. `instanceof` tests a registered
+ * symbol: the client may come from another copy of this package, such as the one behind `holdfast/testing`.
+ */
 export class CallFailure {
   readonly kind: CallFailureKind;
   /** The first word of an error reply, upper case; empty for the other kinds. */
@@ -54,6 +59,12 @@ export class CallFailure {
     this.text = text;
     this.word = word;
     this.cause = cause;
+    // Not enumerable: it is for us, not for logs.
+    Object.defineProperty(this, FAILURE, { value: true });
+  }
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && FAILURE in value;
   }
 }
 

@@ -2,6 +2,7 @@
  * Reads the errors of GLIDE. It rewrites what the server says: for the words that it knows it has names of its own
  * behind a sentence, for all others it puts a colon after the word.
  */
+import { isError } from './reason.ts';
 
 const NAMED = /^An error was signalled by the server: - (\w+): (.*)$/s;
 const WORDED = /^([A-Z][A-Z0-9_]+): (.*)$/s;
@@ -24,7 +25,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** The server's error reply as the server said it, or the same error when it is one of the client itself. */
 export function glideReply(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!isError(error)) return error;
   const [, name, named = ''] = NAMED.exec(error.message) ?? [];
   if (name !== undefined) return asReply(WORDS[name] ?? name.toUpperCase(), named, error);
   const [, word, text = ''] = WORDED.exec(error.message) ?? [];

@@ -5,7 +5,7 @@
  */
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { type NodeRedis, type Options, socketOptionsOf } from './node-redis.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf, reasonsIn } from './reason.ts';
 import type { Address } from './sentinels.ts';
 
 /** What we use of a sentinel. */
@@ -153,6 +153,5 @@ export class KindSearch {
 }
 
 function joinReasons(error: unknown): never {
-  const reasons: unknown[] = error instanceof AggregateError ? error.errors : [error];
-  throw new Error(reasons.map(reasonOf).join('; '));
+  throw new Error(reasonsIn(error).map(reasonOf).join('; '));
 }

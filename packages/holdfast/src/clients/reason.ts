@@ -1,5 +1,19 @@
 /** Reads the errors of clients. They are told apart by their text: no client's classes can be imported here. */
+import { types } from 'node:util';
 import { CallFailure } from './client.ts';
+
+/**
+ * Also of another realm. Jest runs tests, and us with them, in a context that has an `Error` of its own, and the errors
+ * of Node come from outside of it.
+ */
+export function isError(error: unknown): error is Error {
+  return error instanceof Error || types.isNativeError(error);
+}
+
+/** Those that an error is made of: itself, or what it gathers. */
+export function reasonsIn(error: unknown): readonly unknown[] {
+  return isError(error) && 'errors' in error && Array.isArray(error.errors) ? error.errors : [error];
+}
 
 /** An error reply begins with a word in capitals: `NOSCRIPT No matching script.` */
 const REPLY_WORD = /^[A-Z][A-Z0-9_]+(?= |$)/;
@@ -11,7 +25,7 @@ const REPLY_WORD = /^[A-Z][A-Z0-9_]+(?= |$)/;
  * and errors of the system and of TLS have a `code`, which no reply has.
  */
 export function replyWord(error: unknown): string | null {
-  if (!(error instanceof Error) || 'code' in error) return null;
+  if (!isError(error) || 'code' in error) return null;
   return REPLY_WORD.exec(error.message)?.[0] ?? null;
 }
 
@@ -21,12 +35,11 @@ export function replyFailure(error: unknown, word: string): CallFailure {
 
 /** What an error says, in one line. */
 export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!isError(error)) return String(error);
   if (error.message !== '') return error.message;
   // A name with several addresses that all refuse: the reasons are inside, the outer message is empty.
-  if (error instanceof AggregateError && error.errors.length > 0)
-    return error.errors.map(reasonOf).join('; ');
-  return error.name;
+  const reasons = reasonsIn(error).filter((reason) => reason !== error);
+  return reasons.length > 0 ? reasons.map(reasonOf).join('; ') : error.name;
 }
 
 /**

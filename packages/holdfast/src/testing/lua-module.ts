@@ -2,6 +2,9 @@
  * Lua 5.1 as WebAssembly, from the optional peer `wasmoon-lua5.1`. We use its bare C API and not its conversions:
  * those are made for JavaScript programs and cost a hundred times what a script of ours does.
  */
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { constants, runInThisContext } from 'node:vm';
 
 /** A Lua state, an address in the module's memory. */
 export type LuaState = number;
@@ -63,6 +66,9 @@ interface Wasmoon {
   readonly LuaApi: { initialize(): Promise<{ readonly module: LuaModule }> };
 }
 
+/** What `import()` says in a context without one. Jest runs CommonJS in such a context. */
+const NO_IMPORT = 'ERR_VM_DYNAMIC_IMPORT_CALLBACK_MISSING_FLAG';
+
 export async function loadLuaModule(): Promise<LuaModule> {
   let wasmoon: Wasmoon;
   try {
@@ -76,6 +82,18 @@ export async function loadLuaModule(): Promise<LuaModule> {
       },
     );
   }
-  const { module } = await wasmoon.LuaApi.initialize();
-  return module;
+  try {
+    return (await wasmoon.LuaApi.initialize()).module;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== NO_IMPORT) throw error;
+    return (await (await importFromOutside()).LuaApi.initialize()).module;
+  }
+}
+
+/** It uses `import()` itself, so it is loaded in the context of the process, where there is one. */
+function importFromOutside(): Promise<Wasmoon> {
+  const file = createRequire(__filename).resolve('wasmoon-lua5.1');
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
+  const load = runInThisContext('(address) => import(address)', { importModuleDynamically });
+  return load(pathToFileURL(file).href);
 }

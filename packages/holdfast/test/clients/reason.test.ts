@@ -1,4 +1,6 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { glideReply } from '../../src/clients/glide-reply.ts';
 import { ignoreRefusal, reasonOf, replyWord } from '../../src/clients/reason.ts';
 
 const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
@@ -42,6 +44,19 @@ describe('the reason of an error', () => {
     );
     expect(reasonOf(new TypeError(''))).toBe('TypeError');
     expect(reasonOf('gone')).toBe('gone');
+  });
+
+  /** As Jest has it: our code runs in one context, and the errors of Node come from another. */
+  test('is found in an error of another context too', () => {
+    const made = (code: string): unknown => runInNewContext(code);
+    expect(reasonOf(made("new Error('read ECONNRESET')"))).toBe('read ECONNRESET');
+    const refused = "new AggregateError([new Error('connect ECONNREFUSED ::1:1')])";
+    expect(reasonOf(made(refused))).toBe('connect ECONNREFUSED ::1:1');
+    expect(replyWord(made("new Error('LOADING Redis is loading')"))).toBe('LOADING');
+    expect(glideReply(made("new Error('OOM: command not allowed')"))).toHaveProperty(
+      'message',
+      'OOM command not allowed',
+    );
   });
 });
 

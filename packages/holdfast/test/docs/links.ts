@@ -23,12 +23,17 @@ function anchorsOf(page: string): string[] {
   return [...readPage(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
 }
 
+/** The package gets a copy of the pages, which its README is read beside. */
+function inRepository(file: string): string {
+  return file.replace(/^packages\/holdfast\/docs\//, 'docs/');
+}
+
 export function listBrokenLinks(): string[] {
   return listPages().flatMap((page) =>
     [...proseOf(page).matchAll(/\]\(([^)]+)\)/g)].flatMap(([, target = '']) => {
       if (/^https?:/.test(target)) return [];
       const [path = '', anchor] = target.split('#');
-      const file = path === '' ? page : normalize(join(dirname(page), path));
+      const file = path === '' ? page : inRepository(normalize(join(dirname(page), path)));
       if (!existsSync(join(ROOT, file))) return [`${page}: ${target} does not exist`];
       if (anchor === undefined || anchorsOf(file).includes(anchor)) return [];
       return [`${page}: ${target} has no such heading`];

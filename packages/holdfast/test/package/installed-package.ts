@@ -1,4 +1,4 @@
-/** The package as users get it: built, made small, packed, and installed into an empty folder. */
+/** The package as users get it: built, packed, and installed into an empty folder. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,6 @@ const run = promisify(execFile);
 /** What npm says of a tarball that it has made. */
 export interface Packed {
   readonly filename: string;
-  readonly unpackedSize: number;
   readonly files: readonly { readonly path: string }[];
 }
 
@@ -33,14 +32,10 @@ export async function printed(command: string, args: readonly string[], cwd: str
 export async function installPackage(folder: string, beside: readonly string[]): Promise<Packed> {
   const draft = join(folder, 'draft');
   await mkdir(draft);
-  for (const file of ['package.json', 'README.md', 'LICENSE']) {
-    await cp(join(PACKAGE, file), join(draft, file));
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua']) {
+    await cp(join(PACKAGE, name), join(draft, name), { recursive: true });
   }
-  const dist = join(draft, 'dist');
-  const build = ['-p', join(PACKAGE, 'tsconfig.build.json'), '--outDir', dist];
-  await printed(process.execPath, [join(MODULES, 'typescript/bin/tsc'), ...build], ROOT);
-  const slim = [join(ROOT, 'scripts/slim.mjs'), dist, 'index', 'testing/index'];
-  await printed(process.execPath, slim, ROOT);
+  await printed(process.execPath, [join(ROOT, 'scripts/package.mjs'), draft], ROOT);
   const said = await printed('npm', ['pack', '--json', '--pack-destination', folder], draft);
   const [packed] = JSON.parse(said) as Packed[];
   if (packed === undefined) throw new Error(`npm packed nothing: ${said}`);
