@@ -15,6 +15,8 @@ const TYPE_PROJECTS = [
   'bench/tsconfig.json',
 ];
 
+const LOCK_FILES = ['package-lock.json', 'packages/holdfast/test/compat/tools/package-lock.json'];
+
 /** @type {ReadonlyArray<readonly [name: string, command: string, args: readonly string[]]>} */
 const STEPS = [
   ['format and lint', 'biome', ['check', '--error-on-warnings', '--max-diagnostics=none']],
@@ -24,7 +26,9 @@ const STEPS = [
   ['unused', 'knip', []],
   ['surface', 'tsx', ['scripts/surface.ts']],
   ['Lua headers', 'tsx', ['scripts/lua/main.ts', '--check']],
-  ['lock file', process.execPath, ['scripts/lock-file.mjs', 'package-lock.json']],
+  ...LOCK_FILES.map(
+    (file) => /** @type {const} */ ([`lock file ${file}`, process.execPath, ['scripts/lock-file.mjs', file]]),
+  ),
 ];
 
 /**

@@ -1,5 +1,5 @@
-// Fetches further runtimes for the matrix: `npm run runtimes`. Their npm packages hold the programs. What cannot be had
-// is said, and is no failure: the matrix uses what is there.
+// Fetches further runtimes for the matrix: `npm run runtimes`, or `npm run runtimes node` for some of them. Their npm
+// packages hold the programs. What cannot be had is said, and is no failure: the matrix uses what is there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,4 +42,6 @@ function fetched(/** @type {typeof WANTED[number]} */ { product, name, version, 
 }
 
 mkdirSync(FOLDER, { recursive: true });
-for (const wanted of WANTED) console.log(`${wanted.name} ${wanted.version}: ${fetched(wanted)}`);
+const names = process.argv.slice(2);
+const asked = WANTED.filter(({ name }) => names.length === 0 || names.includes(name));
+for (const wanted of asked) console.log(`${wanted.name} ${wanted.version}: ${fetched(wanted)}`);

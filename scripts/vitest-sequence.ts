@@ -18,6 +18,8 @@ const LONGEST = [
   'process/quorum-crew',
   'process/exit',
   'package/package',
+  'compat/jest',
+  'compat/typescript',
   'cluster/failover',
   'cli/test/looking',
   'support-tests/sentinel-group',

@@ -1,0 +1,3 @@
+const { defineRules } = require('./rules.cjs');
+
+defineRules(require('holdfast'), require('holdfast/testing'), require('ioredis'));
