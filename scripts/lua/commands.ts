@@ -13,8 +13,10 @@ export interface Command {
 export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['DEL', { keys: 'all', writes: true, reply: 'integer' }],
   ['GET', { keys: 'first', writes: false, reply: 'string' }],
+  ['HDEL', { keys: 'first', writes: true, reply: 'integer' }],
   ['HEXISTS', { keys: 'first', writes: false, reply: 'integer' }],
   ['HGETALL', { keys: 'first', writes: false, reply: 'array' }],
+  ['HKEYS', { keys: 'first', writes: false, reply: 'array' }],
   ['HLEN', { keys: 'first', writes: false, reply: 'integer' }],
   ['HSET', { keys: 'first', writes: true, reply: 'integer' }],
   ['INFO', { keys: 'none', writes: false, reply: 'string' }],
@@ -25,13 +27,14 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['SCAN', { keys: 'none', writes: false, reply: 'array' }],
   ['SET', { keys: 'first', writes: true, reply: 'status' }],
   ['SPUBLISH', { keys: 'none', writes: true, reply: 'integer' }],
+  ['STRLEN', { keys: 'first', writes: false, reply: 'integer' }],
   ['TIME', { keys: 'none', writes: false, reply: 'array' }],
   ['TYPE', { keys: 'first', writes: false, reply: 'status' }],
 ]);
 
-/** Whether this is `redis.call` or `redis.pcall` itself, called or not. */
+/** Whether this is a function that takes a command, called or not: it sends it, or asks whether the user may. */
 export function isRedisFunction(expression: Expression): boolean {
-  return ['redis.call', 'redis.pcall'].includes(dottedName(expression));
+  return ['redis.call', 'redis.pcall', 'redis.acl_check_cmd'].includes(dottedName(expression));
 }
 
 export function isRedisCall(call: Call): boolean {

@@ -51,7 +51,7 @@ export interface Header {
   readonly lines: number;
 }
 
-const FLAGS = ['allow-oom', 'allow-stale', 'no-cluster', 'no-writes'];
+const FLAGS = ['allow-cross-slot-keys', 'allow-oom', 'allow-stale', 'no-cluster', 'no-writes'];
 const NAME = /^[a-z][a-z0-9_]*$/;
 
 /** Reads the comment block on top of a script. Throws at the first line that is not as it must be. */

@@ -9,6 +9,8 @@ export type Kind = 'integer' | 'string' | 'array' | 'status' | 'boolean' | 'nil'
 const LIBRARY: Readonly<Record<string, Kind>> = {
   tonumber: 'integer',
   type: 'string',
+  'redis.acl_check_cmd': 'boolean',
+  'redis.sha1hex': 'string',
   'math.floor': 'integer',
   'math.max': 'integer',
   'math.min': 'integer',

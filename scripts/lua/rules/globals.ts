@@ -8,7 +8,7 @@ import { allExpressions, dottedName } from '../traverse.ts';
 const FUNCTIONS = ['error', 'tonumber', 'type'];
 
 const LIBRARIES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['redis', ['call', 'pcall']],
+  ['redis', ['acl_check_cmd', 'call', 'pcall', 'sha1hex']],
   ['string', ['format', 'match', 'sub']],
   ['math', ['floor', 'max', 'min']],
 ]);

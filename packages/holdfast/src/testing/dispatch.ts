@@ -47,7 +47,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
     ...CONNECTION_COMMANDS,
     ...INFORMATION_COMMANDS,
     ...SERVER_COMMANDS,
-    ...scriptCommands(callFromScript),
+    ...scriptCommands(callFromScript, (name) => findCommand(name) !== undefined),
     ...transactionCommands((context, [name = '', ...args]) => run(context, findCommand(name), name, args)),
     describeCommands,
   ].map((command) => [command.name, command]),

@@ -18,6 +18,8 @@ import { type LoadedScript, sha1 } from './script-text.ts';
 export interface ScriptHost {
   /** Runs a command for the script; a refusal is a reply. */
   call(name: string, args: readonly string[]): NodeReply;
+  /** Whether there is such a command. Every user may run every one: the node has no access lists. */
+  knows(name: string): boolean;
 }
 
 /** More are compiled anew when they come again. */
@@ -62,6 +64,7 @@ export class ScriptEngine {
       ...CONSTANTS,
       call: (state) => this.#call(state, true),
       pcall: (state) => this.#call(state, false),
+      acl_check_cmd: (state) => this.#checkAccess(state),
       error_reply: (state) => this.#oneField(state, 'err'),
       status_reply: (state) => this.#oneField(state, 'ok'),
       sha1hex: (state) => {
@@ -141,7 +144,27 @@ export class ScriptEngine {
     return 1;
   }
 
+  /** `redis.acl_check_cmd`. */
+  #checkAccess(state: LuaState): number {
+    const words = this.#wordsOf(state);
+    if (words instanceof ErrorReply) this.#errors.push(state, words.text);
+    else if (this.#host?.knows(words[0] ?? '')) {
+      this.#module._lua_pushboolean(state, 1);
+      return 1;
+    } else this.#errors.push(state, 'ERR Invalid command passed to redis.acl_check_cmd()');
+    return this.#module._lua_error(state);
+  }
+
   #callHost(state: LuaState): NodeReply {
+    const words = this.#wordsOf(state);
+    if (words instanceof ErrorReply) return words;
+    if (this.#host === null)
+      return new ErrorReply('ERR redis.call can only be called inside a script invocation');
+    return this.#host.call(words[0] ?? '', words.slice(1));
+  }
+
+  /** A command and its arguments, as a script gives them. */
+  #wordsOf(state: LuaState): string[] | ErrorReply {
     const count = this.#module._lua_gettop(state);
     if (count === 0)
       return new ErrorReply('ERR Please specify at least one argument for this redis lib call');
@@ -152,9 +175,7 @@ export class ScriptEngine {
       else if (type === LUA_TYPE.number) args.push(formatFloat(this.#module._lua_tonumber(state, index)));
       else return new ErrorReply('ERR Lua redis lib command arguments must be strings or integers');
     }
-    if (this.#host === null)
-      return new ErrorReply('ERR redis.call can only be called inside a script invocation');
-    return this.#host.call(args.shift() as string, args);
+    return args;
   }
 
   /** Redis to Lua: nil is false, a status or an error is a table with one field. */

@@ -13,7 +13,7 @@ test('a script begins with a shebang', () => {
 
 test('a flag is one that we know', () => {
   expect(complaintsWith('thing/take.lua', '#!lua', '#!lua flags=allow-oom,no-wirtes')).toEqual([
-    'thing/take.lua:1: expected flags among allow-oom, allow-stale, no-cluster, no-writes, found no-wirtes',
+    'thing/take.lua:1: expected flags among allow-cross-slot-keys, allow-oom, allow-stale, no-cluster, no-writes, found no-wirtes',
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { complaintsWith } from './fixture.ts';
+import { complaintsWith, complaintsWithFile } from './fixture.ts';
 
 const HEADER_KEYS = 'a key of the header (thing, journal)';
 
@@ -78,4 +78,25 @@ test('redis.call is not given another name', () => {
 
 test('a command without keys needs none', () => {
   expect(complaintsWith('thing/take.lua', 'note(', "redis.call('PUBLISH', owner, '0')\nnote(")).toEqual([]);
+});
+
+test('a command that the user is only asked for is looked at as one that is sent', () => {
+  const asked = "if redis.acl_check_cmd('DEL', owner) then note(journal, owner) end";
+  expect(complaintsWith('thing/take.lua', 'note(journal, owner)', asked)).toEqual([
+    `thing/take.lua:20: expected ${HEADER_KEYS}, found \`${asked}\``,
+  ]);
+});
+
+const WALK = `#!lua flags=no-writes,allow-cross-slot-keys
+--- Tells the first thing that there is.
+-- @outcome FOUND ttl_ms:integer
+-- @repeat harmless: it reads
+local page = redis.call('SCAN', '0')
+return { FOUND, redis.call('PTTL', page[2][1]) }
+`;
+
+test('a script that walks over keys and only reads finds its keys itself', () => {
+  expect(complaintsWithFile('thing/walk.lua', WALK)).toEqual([]);
+  expect(complaintsWithFile('thing/walk.lua', WALK.replace(',allow-cross-slot-keys', ''))).toHaveLength(1);
+  expect(complaintsWithFile('thing/walk.lua', WALK.replace('no-writes,', ''))).toHaveLength(1);
 });

@@ -19,6 +19,8 @@ export type CallFromScript = (
   mayWrite: boolean,
 ) => NodeReply;
 
+export type KnowsCommand = (name: string) => boolean;
+
 function engineOf({ node }: CommandContext): ScriptEngine {
   const { engine } = node;
   assert(engine !== null, () => 'the script engine is loaded before a command is run');
@@ -54,6 +56,7 @@ function evaluates(
   scriptOf: (context: CommandContext, argument: string) => LoadedScript,
   isReadOnly: boolean,
   call: CallFromScript,
+  knows: KnowsCommand,
 ): Command {
   return manages(name, 2, ANY, (context, args) => {
     const count = keyCount(args);
@@ -62,6 +65,7 @@ function evaluates(
     const inside = { ...context, isScript: true };
     const host = {
       call: (called: string, given: readonly string[]) => call(inside, called, given, mayWrite),
+      knows,
     };
     return engineOf(context).run(script, args.slice(2, 2 + count), args.slice(2 + count), host);
   });
@@ -81,12 +85,12 @@ const SCRIPT: readonly Command[] = [
   }),
 ];
 
-export function scriptCommands(call: CallFromScript): readonly Command[] {
+export function scriptCommands(call: CallFromScript, knows: KnowsCommand): readonly Command[] {
   return [
-    evaluates('eval', load, false, call),
-    evaluates('evalsha', find, false, call),
-    evaluates('eval_ro', load, true, call),
-    evaluates('evalsha_ro', find, true, call),
+    evaluates('eval', load, false, call, knows),
+    evaluates('evalsha', find, false, call, knows),
+    evaluates('eval_ro', load, true, call, knows),
+    evaluates('evalsha_ro', find, true, call, knows),
     subcommands('script', SCRIPT, false),
   ];
 }
