@@ -47,7 +47,7 @@ describe('the doctor', () => {
     expect(report.findings.filter(({ level, check }) => level !== 'ok' && check !== 'latency')).toEqual([]);
     expect(of(report, 'version')).toEqual([expect.stringMatching(/^ok: Redis 7\./)]);
     expect(of(report, 'persistence')).toEqual(['ok: every lock is on disk before it is granted']);
-    expect(of(report, 'scripts')).toEqual(['ok: a lock can be taken, renewed and released']);
+    expect(of(report, 'scripts')).toEqual(['ok: a lock and a mutex can be taken, renewed and released']);
     const keys = [await ask(first.port, ['KEYS', '*'])].flat().map(String);
     expect(keys.filter((key) => !key.startsWith('redisson_lock_token:'))).toEqual([]);
   });
@@ -115,7 +115,16 @@ describe('the doctor', () => {
       expect.stringMatching(/^warning: waiters cannot be woken.*NOPERM/),
     ]);
     const right = await examine([url], ...YOUNG, '--prefix', 'locks:');
-    expect(of(right, 'scripts')).toEqual(['ok: a lock can be taken, renewed and released']);
+    expect(of(right, 'scripts')).toEqual(['ok: a lock and a mutex can be taken, renewed and released']);
+  });
+
+  test('sees that a user may release locks and no mutexes', async () => {
+    const user = ['on', '>pass', '~*', '&*', '+@all', '-del'];
+    await ask(first.port, ['ACL', 'SETUSER', 'keeper', 'reset', ...user]);
+    const report = await examine([first.url.replace('//', '//keeper:pass@')], ...YOUNG);
+    expect(of(report, 'scripts')).toEqual([
+      expect.stringMatching(/^problem: a mutex cannot be taken and released/),
+    ]);
   });
 
   test('sees a quorum with a server twice, with one that is down, and an even number', async () => {

@@ -1,4 +1,4 @@
-/** Takes a lock and lets it go, on one server, as a program would; and listens and speaks on its channel. */
+/** Takes a lock and a mutex and lets them go, on one server, as a program would; and listens and speaks on its channel. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Locks } from 'holdfast';
@@ -46,7 +46,7 @@ async function tryWaking(cluster: Cluster, prefix: string, name: string): Promis
     return warning(
       'messages',
       'a waiter was not woken by a message: it waited for its timer',
-      'give the user the third list of rights on the keys page of the documentation',
+      'give the user the rights for a cluster of docs/operate/acl.md',
     );
   } catch (error) {
     const said = oneLine(error instanceof Error ? error.message : String(error));
@@ -62,15 +62,19 @@ async function tryWaking(cluster: Cluster, prefix: string, name: string): Promis
 
 async function tryScripts(redis: Redis | Cluster, prefix: string, name: string): Promise<Verdict> {
   const locks = new Locks(redis, { prefix, fenceTtlMs: FENCE_TTL_MS });
+  // They need different rights: only a mutex is deleted as a key.
+  let kind: 'lock' | 'mutex' = 'lock';
   try {
-    const lease = await locks.lock(name).acquire({ leaseMs: LEASE_MS, waitMs: 0 });
-    await lease.extend(LEASE_MS);
-    await lease.release();
-    return ok('scripts', 'a lock can be taken, renewed and released');
+    for (kind of ['lock', 'mutex'] as const) {
+      const lease = await locks[kind](name).acquire({ leaseMs: LEASE_MS, waitMs: 0 });
+      await lease.extend(LEASE_MS);
+      await lease.release();
+    }
+    return ok('scripts', 'a lock and a mutex can be taken, renewed and released');
   } catch (error) {
     const said = oneLine(error instanceof Error ? error.message : String(error));
-    const advice = `give the user the rights on the keys page of the documentation, for keys that begin with ${JSON.stringify(prefix)}`;
-    return problem('scripts', `a lock cannot be taken and released: ${said}`, advice);
+    const advice = `give the user the rights of docs/operate/acl.md, for keys that begin with ${JSON.stringify(prefix)}`;
+    return problem('scripts', `a ${kind} cannot be taken and released: ${said}`, advice);
   } finally {
     await locks.close();
   }

@@ -20,6 +20,7 @@
 -- @include fence
 -- @include keep-counter
 -- @include is-lock
+-- @include require-expiry
 local lock = KEYS[1]
 local fence = KEYS[2]
 local holder = ARGV[1]
@@ -49,19 +50,13 @@ if ttl_ms ~= -2 then
   end
 end
 
+if ttl_ms == -2 then require_expiry(lock, lease_ms) end
 -- Fences first: if the counter is not a number this stops before the lock is written.
 if not first_fence then
   first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)
 end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
-if ttl_ms < tonumber(lease_ms) then
-  local expires = redis.pcall('PEXPIRE', lock, lease_ms)
-  if type(expires) == 'table' then
-    -- A user that may not: no lock stays without an expiry.
-    if ttl_ms == -2 then redis.call('DEL', lock) end
-    error(expires)
-  end
-end
+if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
 if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end
 return first_fence

@@ -23,12 +23,13 @@ local last_fence = tonumber(ARGV[5])
 local fence_ttl_ms = tonumber(ARGV[6])
 
 if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end
-redis.call('HSET', lock, holder, count)
 local ttl_ms = redis.call('PTTL', lock)
--- An expiry that somebody took away is put back in any case: no lock stays without one.
+-- The lease first: a user that may not set it leaves the count as it is. An expiry that somebody took away is put back
+-- in any case: no lock stays without one.
 if ttl_ms == -1 or (fixed == 0 and ttl_ms < lease_ms) then
   redis.call('PEXPIRE', lock, lease_ms)
   local now_ms = server_now()
   keep_counter(fence, last_fence, fence_ttl_ms, now_ms, lease_ms)
 end
+redis.call('HSET', lock, holder, count)
 return { COUNTED }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---- Ends a hold, whatever its count, and wakes the waiters.
+--- Ends a hold, whatever its count, and wakes the waiters. Fields that are not ours stay.
 -- @key lock hash: one field, holder -> hold count
 -- @arg holder string: <session>:<hold number>
 -- @arg channel string: where waiters listen
@@ -15,6 +15,6 @@ local holder = ARGV[1]
 local channel = ARGV[2]
 local how = ARGV[3]
 
-if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end
-redis.call('DEL', lock)
+if redis.call('HDEL', lock, holder) == 0 then return { GONE } end
+-- Also where a field of somebody else is left: who waits then hears of the conflict at once.
 return notify(how, channel, '0')

@@ -7,12 +7,14 @@
 -- @arg ttl_ms digits, ms: how long the record outlives the last word of its session
 -- @outcome RENEWED
 -- @repeat harmless: the record is stated whole
+-- @include require-expiry
 local record = KEYS[1]
 local application = ARGV[1]
 local host = ARGV[2]
 local pid = ARGV[3]
 local ttl_ms = ARGV[4]
 
+require_expiry(record, ttl_ms)
 redis.call('HSET', record, 'application', application, 'host', host, 'pid', pid)
 redis.call('PEXPIRE', record, ttl_ms)
 return { RENEWED }

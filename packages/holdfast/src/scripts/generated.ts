@@ -407,6 +407,11 @@ const lockAcquireSource =
   "if not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
   'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
   'local holder = ARGV[1]\n' +
@@ -432,28 +437,23 @@ const lockAcquireSource =
   'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   'end\n' +
   'end\n' +
+  'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
   'if not first_fence then\n' +
   'first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
   'end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
-  'if ttl_ms < tonumber(lease_ms) then\n' +
-  "local expires = redis.pcall('PEXPIRE', lock, lease_ms)\n" +
-  "if type(expires) == 'table' then\n" +
-  "if ttl_ms == -2 then redis.call('DEL', lock) end\n" +
-  'error(expires)\n' +
-  'end\n' +
-  'end\n' +
+  "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
   'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '1784bf99e0bf80db717d421ec86b3f8039741714',
+  sha: 'ec30a66513bbde92414a126db577d1fec0a60d6b',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'd572fb66ebe5dfbf0e5b35a603a97db53e8c6903',
-    source: bundleSource(lockAcquireSource, { headLength: 2380, keys: 2, args: 7, isTimed: true }),
+    sha: 'f3b60dbe916d827fb942aca7432c87ac9d45df0d',
+    source: bundleSource(lockAcquireSource, { headLength: 2600, keys: 2, args: 7, isTimed: true }),
   },
 };
 
@@ -675,18 +675,18 @@ const lockRecountSource =
   'local last_fence = tonumber(ARGV[5])\n' +
   'local fence_ttl_ms = tonumber(ARGV[6])\n' +
   "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-  "redis.call('HSET', lock, holder, count)\n" +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
   'if ttl_ms == -1 or (fixed == 0 and ttl_ms < lease_ms) then\n' +
   "redis.call('PEXPIRE', lock, lease_ms)\n" +
   'local now_ms = server_now()\n' +
   'keep_counter(fence, last_fence, fence_ttl_ms, now_ms, lease_ms)\n' +
   'end\n' +
+  "redis.call('HSET', lock, holder, count)\n" +
   'return { COUNTED }\n';
 
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
-  sha: '0982c0f6ddaf2c6afa25248b4c50c5bcb934f5bd',
+  sha: '17f164a1431749cc41e7d9d277a8ff58708e9cc4',
   source: lockRecountSource,
 };
 
@@ -763,17 +763,16 @@ const lockReleaseSource =
   'local holder = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
   'local how = ARGV[3]\n' +
-  "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
-  "redis.call('DEL', lock)\n" +
+  "if redis.call('HDEL', lock, holder) == 0 then return { GONE } end\n" +
   "return notify(how, channel, '0')\n";
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'ff678cebfe85ba8af64f8d0fdb027f2b926abe49',
+  sha: '21833ea89a366b0c5599b24b99e7c668d11c085b',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'aedd9187a2b9a97c2ebc4338183974b4b88861ab',
+    sha: '1d8ffdabab33b559e772c2c010bed930b917979b',
     source: bundleSource(lockReleaseSource, { headLength: 473, keys: 1, args: 3, isTimed: false }),
   },
 };
@@ -793,7 +792,7 @@ export type LockReleaseOutcome =
   | { readonly is: 'RELEASED'; readonly receivers: number }
   | { readonly is: 'GONE' };
 
-/** Ends a hold, whatever its count, and wakes the waiters. */
+/** Ends a hold, whatever its count, and wakes the waiters. Fields that are not ours stay. */
 export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
   text: lockReleaseText,
   call(input: LockReleaseInput): ScriptCall {
@@ -1207,18 +1206,24 @@ export const sessionForget: Script<SessionForgetInput, SessionForgetOutcome> = {
 const sessionRecordSource =
   '#!lua\n' +
   'local RENEWED = 7\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
   'local record = KEYS[1]\n' +
   'local application = ARGV[1]\n' +
   'local host = ARGV[2]\n' +
   'local pid = ARGV[3]\n' +
   'local ttl_ms = ARGV[4]\n' +
+  'require_expiry(record, ttl_ms)\n' +
   "redis.call('HSET', record, 'application', application, 'host', host, 'pid', pid)\n" +
   "redis.call('PEXPIRE', record, ttl_ms)\n" +
   'return { RENEWED }\n';
 
 const sessionRecordText: ScriptText = {
   name: 'session.record',
-  sha: 'f31329c113e2955811a4992cc284a412bbc52d78',
+  sha: '07181f24121cd060f69b11ca4ba9c6b249ac2fed',
   source: sessionRecordSource,
 };
 

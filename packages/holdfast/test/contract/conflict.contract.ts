@@ -64,6 +64,8 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
       });
     }
 
+    if (kind === LOCK) foreignFieldContract(test);
+
     test('a key that becomes something else is refused to those who wait', async ({ bench }) => {
       const locks = await bench.locks();
       const name = bench.name();
@@ -75,6 +77,30 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
       for (const error of await Promise.all(waiting)) expect(error).toBeInstanceOf(LockConflictError);
       expect(await bench.redis.lrange(key, 0, -1)).toEqual(['data']);
     });
+  });
+}
+
+/** Somebody writes into the hash of a lock that is held. */
+function foreignFieldContract(test: ContractTest): void {
+  test('a field that somebody puts beside the owner outlives the release, and is a conflict', async ({
+    bench,
+  }) => {
+    const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+    const name = bench.name();
+    const key = bench.foreignKey(name);
+    const lease = await locks.lock(name).acquire({ leaseMs: 30_000 });
+    const waiting = failureOf(other.lock(name).acquire());
+    await bench.untilWaiting(LOCK, name);
+    await bench.redis.hset(key, 'mode', 'read');
+    expect(await other.inspect(name)).toMatchObject({ kind: 'other', found: 'hash' });
+    expect(await failureOf(other.forceRelease(name))).toBeInstanceOf(LockConflictError);
+    expect(await lease.release()).toBe(true);
+    expect(await bench.redis.hgetall(key)).toEqual({ mode: 'read' });
+    expect(await bench.redis.pttl(key)).toBeGreaterThan(0);
+    // Who waits is told of it by the release, and not after a timer.
+    expect(await waiting).toBeInstanceOf(LockConflictError);
+    expect(await failureOf(locks.lock(name).tryAcquire())).toBeInstanceOf(LockConflictError);
+    expect(await bench.redis.hgetall(key)).toEqual({ mode: 'read' });
   });
 }
 

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../src/index.ts';
+import { sessionRecord } from '../../src/scripts/generated.ts';
 import {
   aclWords,
   BRACES,
@@ -122,4 +123,23 @@ test('a user with the second list may look around and release by force', async (
   for await (const { name } of locks.list({ prefix: 'locks:' })) expect(name).toBe('locks:b');
   expect(await locks.forceRelease('locks:b')).toBe(`${locks.session}:1`);
   expect(await locks.check()).toEqual([]);
+});
+
+test('a user that may not set an expiry gets no lock, and leaves no key behind', async () => {
+  await addUser('timeless', [...aclWords(LEAST), '-pexpire', '-del', '-hdel']);
+  const client = new Redis({ port: redis.port, username: 'timeless', password: 'pass', lazyConnect: true });
+  const locks = new Locks(client, { application: 'billing' });
+  onTestFinished(() => locks.close());
+  // A mutex and its expiry are one command; with it the session begins its record.
+  await locks.mutex('locks:mutex').acquire({ leaseMs: 60_000, renew: false });
+  const wasTried = ['SCRIPT', 'EXISTS', sessionRecord.text.sha];
+  await waitFor(async () => [await ask(redis.port, wasTried)].flat()[0] === 1, {
+    what: 'a try at the record',
+  });
+  await expect(locks.lock('locks:lock').acquire()).rejects.toMatchObject({
+    code: 'ELOCKUNAVAILABLE',
+    servers: [{ kind: 'reply', text: expect.stringMatching(/^NOPERM .*PEXPIRE/) }],
+  });
+  expect(await ask(redis.port, ['EXISTS', 'locks:lock', `holdfast_session:${locks.session}`])).toBe(0);
+  await ask(redis.port, ['DEL', 'locks:mutex']);
 });

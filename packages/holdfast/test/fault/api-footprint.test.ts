@@ -31,7 +31,9 @@ const OUTSIDE = new Set([
 ]);
 /** What our scripts call. Everything else they do is compute. */
 const INSIDE = new Set(
-  'time pttl hlen hgetall get set hset hexists pexpire del publish type pubsub scan info config'.split(' '),
+  'time pttl hlen hgetall get set hset hexists hkeys hdel strlen pexpire del publish type pubsub scan info config'.split(
+    ' ',
+  ),
 );
 
 /** A life with everything in it: contention, a wait, a renewal, a re-entry, a timeout, a look, a forced end. */

@@ -300,8 +300,11 @@ test('a repeat that arrives behind one that stated more does not shorten the lea
   await database.expectTtl(INPUT.lock, 30_000);
 });
 
-test('a user that may not set an expiry leaves no lock behind', async () => {
-  const client = await database.restricted('-pexpire');
-  await expect(database.run(lockAcquire.call(INPUT), client)).rejects.toThrow("can't run this command");
-  expect(await database.redis.exists(INPUT.lock)).toBe(0);
-});
+test.each([['-pexpire'], ['-pexpire', '-del', '-hdel', '-unlink']])(
+  'a user that may not set an expiry is refused before anything is written (%s %s)',
+  async (...rules) => {
+    const client = await database.restricted(...rules);
+    await expect(database.run(lockAcquire.call(INPUT), client)).rejects.toThrow(/^NOPERM .* PEXPIRE/);
+    expect(await database.contents()).toEqual({});
+  },
+);

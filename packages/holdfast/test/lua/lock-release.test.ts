@@ -36,6 +36,27 @@ test('a release wakes the waiters with one message and counts them', async () =>
   expect(await second.heard()).toEqual(['0']);
 });
 
+test('a field of somebody else stays, with the time it has left, and the waiters hear of it', async () => {
+  const waiter = await database.listen(INPUT.channel);
+  await hold();
+  await database.redis.hset(INPUT.lock, 'mode', 'read');
+  expect(await release()).toEqual({ is: 'RELEASED', receivers: 1 });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { mode: 'read' } });
+  await database.expectTtl(INPUT.lock, 30_000);
+  expect(await waiter.heard()).toEqual(['0']);
+  expect(await release()).toEqual({ is: 'GONE' });
+  expect(await database.contents()).toEqual({ [INPUT.lock]: { mode: 'read' } });
+});
+
+test('a user who may delete no keys still releases', async () => {
+  await hold();
+  const user = await database.restricted('-del', '-unlink');
+  expect(lockRelease.decode(await database.run(lockRelease.call(INPUT), user))).toMatchObject({
+    is: 'RELEASED',
+  });
+  expect(await database.contents()).toEqual({});
+});
+
 test('a second release answers gone and wakes nobody', async () => {
   const waiter = await database.listen(INPUT.channel);
   await hold();

@@ -34,6 +34,12 @@ test('a record that is about to expire lasts its whole time again', async () => 
   await database.expectTtl(INPUT.record, 60_000);
 });
 
+test('a user that may not set an expiry leaves no record behind', async () => {
+  const client = await database.restricted('-pexpire', '-del', '-hdel');
+  await expect(database.run(sessionRecord.call(INPUT), client)).rejects.toThrow(/^NOPERM .* PEXPIRE/);
+  expect(await database.contents()).toEqual({});
+});
+
 test('a session that has ended is forgotten, and stays forgotten', async () => {
   await record();
   expect(await forget()).toEqual({ is: 'GONE' });

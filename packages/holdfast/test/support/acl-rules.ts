@@ -7,7 +7,7 @@
 export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_session:*
 &redisson_lock__channel:{locks:* &holdfast_mutex__channel:{locks:*
 +evalsha +eval +time +get +set +del +pexpire +pttl
-+hset +hlen +hgetall +hexists
++hset +hdel +hlen +hgetall +hexists
 +publish +subscribe +unsubscribe`;
 
 /** For `inspect`, `list`, `forceRelease` and `check`. */

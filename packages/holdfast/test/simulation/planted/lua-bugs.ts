@@ -65,14 +65,14 @@ const LONG_WORK = { kind: 'lock', leasesMs: [200], worksMs: [50, 700], names: ['
 /** Leases that outlive every fault. */
 const LONG_LEASES = { kind: 'lock', leasesMs: [30_000], worksMs: [5, 20] } as const;
 
-const SET_LEASE = /redis\.pcall\('PEXPIRE', lock, lease_ms\)/;
+const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/;
 
 export const LUA_BUGS: readonly PlantedBug[] = [
   luaBug(
     'release without compare',
     ['exclusion', 'counter'],
     [
-      { scripts: ['lock.release'], from: /if redis\.call\('HEXISTS'[^\n]*\n/, to: '' },
+      { scripts: ['lock.release'], from: /if redis\.call\('HDEL'[^\n]*\n/, to: "redis.call('DEL', lock)\n" },
       { scripts: ['mutex.release'], from: /if redis\.call\('GET', mutex\) ~= token[^\n]*\n/, to: '' },
     ],
   ),
@@ -140,7 +140,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
       {
         scripts: ['lock.acquire'],
         from: SET_LEASE,
-        to: "redis.pcall('PEXPIREAT', lock, string.format('%.0f', tonumber(ARGV[#ARGV]) + tonumber(lease_ms)))",
+        to: "redis.call('PEXPIREAT', lock, string.format('%.0f', tonumber(ARGV[#ARGV]) + tonumber(lease_ms)))",
         more: (machine) => [String(Math.floor(machine.wallMs()))],
       },
     ],
@@ -149,7 +149,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     'lock without an expiry',
     ['left', 'served'],
     [
-      { scripts: ['lock.acquire'], from: SET_LEASE, to: '1' },
+      { scripts: ['lock.acquire'], from: SET_LEASE, to: 'local _ = 1' },
       { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/, to: "'NX'" },
     ],
   ),
