@@ -29,7 +29,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   conflict: 'the key holds something that is not a lock',
   unreachable: 'the servers cannot be reached, or not enough of them',
   internal: 'a mistake of holdfast itself',
-  busy: 'somebody else holds the lock (`run`; another code with `--on-busy-exit`)',
+  busy: 'somebody else holds the lock (`run`; another code with `--on-busy-exit`), or another owner than was shown (`release`)',
   protocol: 'something answers at that address, and it is not a Redis server',
   refused: 'the server refuses the login, or the user lacks a right',
   lost: 'the lock was lost, and the command was ended (`run`)',

@@ -76,12 +76,14 @@ function addRun(program: Command): void {
 
 const LIMIT_DEFAULT = 1_000;
 const LIMIT_MAX = 1_000_000;
+const ALL = 'also expiring strings that may be a mutex of another library, or a cached value';
 
 function addLooking(program: Command): void {
   withJson(withServers(program.command('ls')))
     .summary('list the locks that are held')
     .description('Lists the locks and mutexes that are held: by whom, for how long, how long still.')
     .argument('[prefix]', 'only names that begin so', '')
+    .option('--all', ALL)
     .option('--limit <count>', 'list so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: ListFlags) => {
       const { ls } = await import('./commands/ls.ts');
@@ -102,6 +104,7 @@ function addLooking(program: Command): void {
     )
     .argument('[prefix]', 'only names that begin so', '')
     .addOption(new Option('--every <time>', 'look so often').argParser(duration).default(1_000, '1s'))
+    .option('--all', ALL)
     .option('--limit <count>', 'watch so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: WatchFlags) => {
       const { watch } = await import('./commands/watch.ts');
@@ -113,8 +116,9 @@ function addRelease(program: Command): void {
   withJson(withServers(program.command('release')))
     .summary('take a lock away from its owner')
     .description(
-      'Takes a lock away from whoever holds it, wakes the waiters, and says who lost it. The owner hears of it at its next ' +
-        'renewal; until then two may be at work. Asks first on a terminal.',
+      'Takes a lock away from the owner that it shows, wakes the waiters, and says who lost it. The owner hears of it at ' +
+        'its next renewal; until then two may be at work. Asks first on a terminal. Exits with 75 and releases nothing ' +
+        'when another owner has it by then.',
     )
     .argument('<name>', 'the name of the lock')
     .option('--force', 'yes, from an owner that may be at work')

@@ -50,9 +50,12 @@ export class LockError extends Error {
   }
 }
 
-/** Who was in the way when a wait ran out, as far as the server told. */
+/** Who was in the way, as far as the server told. */
 export interface Holder {
-  /** `<session>:<hold number>`, or a Redisson holder. Not told for a mutex: there it is a secret. */
+  /**
+   * `<session>:<hold number>`, or a Redisson holder. Of a mutex a digest, as `inspect` shows it, in a `LockNotHeldError`
+   * and nothing in a `LockTimeoutError`.
+   */
   readonly owner: string | undefined;
   /** How long the server would have kept it at that moment; -1 when it had no expiry. */
   readonly ttlMs: number;
@@ -119,10 +122,16 @@ export class LockLostError extends LockError {
   }
 }
 
-/** Something was asked of a lease that has been released. A bug in the caller. */
+/**
+ * Something was asked of a lease that has been released: a bug in the caller. Or `forceRelease` was told an owner that
+ * does not hold it any more: `holder` is who does, and was left alone.
+ */
 export class LockNotHeldError extends LockError {
-  constructor(message: string, details: LockErrorDetails = {}) {
+  readonly holder: Holder | undefined;
+
+  constructor(message: string, details: LockErrorDetails & { holder?: Holder | undefined } = {}) {
     super('ELOCKNOTHELD', message, details);
+    this.holder = details.holder;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

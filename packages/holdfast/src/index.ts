@@ -45,7 +45,7 @@ export {
   LockUnavailableError,
   LockUnknownError,
 } from './errors.ts';
-export type { CloseOptions, ListOptions } from './locks.ts';
+export type { CloseOptions, ForceReleaseOptions, ListOptions } from './locks.ts';
 export { Locks } from './locks.ts';
 export type { Lock } from './primitives/lock.ts';
 export type { Mutex } from './primitives/mutex.ts';

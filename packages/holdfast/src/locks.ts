@@ -21,6 +21,16 @@ export interface CloseOptions {
 export interface ListOptions {
   /** Only names that begin so. @default '' */
   readonly prefix?: string;
+  /**
+   * Also strings with an expiry that may be a mutex of another library: their value looks random. A cached value
+   * may look so too. @default false
+   */
+  readonly all?: boolean;
+}
+
+export interface ForceReleaseOptions {
+  /** Only from this owner, as `inspect` and `list` show it. @default whoever holds it */
+  readonly owner?: string;
 }
 
 export class Locks {
@@ -67,21 +77,29 @@ export class Locks {
   /** Walks over the locks and mutexes that are held, in no order. What changes meanwhile may be missed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Inspection, void, undefined> {
     this.#session.assertOpen();
-    const prefix = options.prefix ?? '';
+    const { prefix = '', all = false } = options;
     if (typeof prefix !== 'string') {
       throw new LockConfigError(`expected prefix to be a string, got ${describe(prefix)}`);
     }
-    yield* this.#inspector.list(prefix);
+    if (typeof all !== 'boolean') {
+      throw new LockConfigError(`expected all to be a boolean, got ${describe(all)}`);
+    }
+    yield* this.#inspector.list(prefix, all);
   }
 
   /**
-   * Takes a lock or a mutex away from whoever holds it, here or elsewhere, and wakes the waiters. Resolves to the
-   * owner that lost it, or `null`. An owner in another process hears of it at its next renewal.
+   * Takes a lock or a mutex away from `owner`, or from whoever holds it, here or elsewhere, and wakes the waiters.
+   * Resolves to the owner that lost it, or `null` when nobody held it; rejects with `LockNotHeldError` when another
+   * owner than `owner` holds it. An owner in another process hears of it at its next renewal.
    */
-  async forceRelease(name: string): Promise<string | null> {
+  async forceRelease(name: string, options: ForceReleaseOptions = {}): Promise<string | null> {
     this.#session.assertOpen(name);
     this.#keyOf(name);
-    return this.#inspector.forceRelease(name);
+    const { owner } = options;
+    if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
+      throw new LockConfigError(`expected owner to be a non-empty string, got ${describe(owner)}`);
+    }
+    return this.#inspector.forceRelease(name, owner ?? '');
   }
 
   /** Looks for settings of the server that can break a promise of ours. For start-up; an empty list is good. */

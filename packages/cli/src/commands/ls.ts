@@ -5,12 +5,13 @@ import { paintFor, printJson, printLines, renderTable } from '../output.ts';
 
 export interface ListFlags extends ReaderFlags {
   readonly limit: number;
+  readonly all?: boolean;
 }
 
 export async function ls(prefix: string, flags: ListFlags): Promise<number> {
   const reader = await LockReader.open(flags);
   try {
-    const list = await reader.list(prefix, flags.limit);
+    const list = await reader.list(prefix, flags);
     if (flags.json) {
       printJson(list);
     } else {

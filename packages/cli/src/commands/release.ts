@@ -1,10 +1,11 @@
-/** `holdfast release`: takes a lock away from whoever holds it. */
+/** `holdfast release`: takes a lock away from the owner that it shows. */
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import type { LockNotHeldError } from 'holdfast';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
-import { describeHeld, describeOwner, type LockView } from '../locks/lock-view.ts';
+import { describeHeld, describeOwner, type HeldInspection, type LockView } from '../locks/lock-view.ts';
 import { printable, printJson, printLines } from '../output.ts';
 import { checkName } from '../servers/locks.ts';
 import { requireLock } from './inspect.ts';
@@ -21,19 +22,41 @@ export async function release(name: string, flags: ReleaseFlags): Promise<number
   const reader = await LockReader.open(flags);
   try {
     const found = await reader.inspect(name);
-    const view = found === null ? null : await reader.view(requireLock(found));
-    if (view === null) return tellFree(name, reason, flags);
+    if (found === null) return tellFree(name, reason, flags);
+    const shown = requireLock(found);
+    const view = await reader.view(shown);
     if (flags.yes !== true && !(await confirm(view))) throw new Failure('nothing', 'nothing was released');
-    const owner = await reader.locks.forceRelease(name);
-    if (owner === null) return tellFree(name, reason, flags);
-    // It may have changed hands since we looked; then we know who lost it, and no more.
-    const isSame = view.kind === 'mutex' || view.owner === owner;
-    const lost = isSame ? view : { ...view, owner, application: null, host: null, pid: null };
-    tellReleased(lost, reason, flags);
+    if (!(await takeFrom(reader, shown))) return tellFree(name, reason, flags);
+    tellReleased(view, reason, flags);
     return EXIT.ok;
   } finally {
     await reader.close();
   }
+}
+
+/** From the owner that was shown and from nobody else. False when nobody holds it any more. */
+async function takeFrom(reader: LockReader, shown: HeldInspection): Promise<boolean> {
+  const { name, owner } = shown;
+  try {
+    return (await reader.locks.forceRelease(name, { owner })) !== null;
+  } catch (error) {
+    const next = otherOwner(error);
+    if (next === null) throw error;
+    // The owner of a mutex is a digest, which says nothing to a person.
+    const isMutex = shown.kind === 'mutex';
+    const who = isMutex ? 'somebody else' : describeOwner(await reader.view({ ...shown, owner: next }));
+    throw new Failure(
+      'busy',
+      `${printable(name)}: ${printable(who)} holds it by now; nothing was released`,
+      error,
+    );
+  }
+}
+
+/** Who has it, when the library would not take it from another owner than the one that was shown. */
+function otherOwner(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'ELOCKNOTHELD') return null;
+  return (error as LockNotHeldError).holder?.owner ?? null;
 }
 
 function checkIntent({ force, reason, yes }: ReleaseFlags): string {

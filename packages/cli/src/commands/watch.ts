@@ -10,6 +10,7 @@ import { paintFor, printJson, renderTable } from '../output.ts';
 export interface WatchFlags extends ReaderFlags {
   readonly every: number;
   readonly limit: number;
+  readonly all?: boolean;
 }
 
 /** Shows one look after the other. */
@@ -27,7 +28,7 @@ export async function watch(prefix: string, flags: WatchFlags): Promise<number> 
   try {
     while (!show.left.aborted) {
       try {
-        show.tell(await reader.list(prefix, flags.limit));
+        show.tell(await reader.list(prefix, flags));
       } catch (error) {
         // A server that is away for a while is something to see, not a reason to stop looking.
         show.trouble(toFailure(error).message);

@@ -10,6 +10,12 @@ export interface ReaderFlags extends ServerFlags {
   readonly json?: boolean;
 }
 
+export interface ListTerms {
+  readonly limit: number;
+  /** Also what may be a mutex of another library. */
+  readonly all?: boolean;
+}
+
 export interface LockList {
   /** By name. */
   readonly locks: readonly LockView[];
@@ -46,10 +52,10 @@ export class LockReader {
     return view as LockView;
   }
 
-  async list(prefix: string, limit: number): Promise<LockList> {
+  async list(prefix: string, { limit, all = false }: ListTerms): Promise<LockList> {
     const found: HeldInspection[] = [];
     let isComplete = true;
-    for await (const inspection of this.locks.list({ prefix })) {
+    for await (const inspection of this.locks.list({ prefix, all })) {
       if (inspection.kind === 'other') continue;
       if (found.length === limit) {
         isComplete = false;
@@ -88,11 +94,10 @@ export class LockReader {
     // In a cluster it is where its slot is, which may have moved since.
     for (const redis of cluster === null ? up.map((server) => server.redis) : [cluster.client]) {
       // Not everybody who may look at locks may look at records.
-      const record = await redis
-        .hgetall(`holdfast_session:${session}`)
-        .catch(() => ({}) as Record<string, string>);
-      const { application, host, pid } = record;
-      if (application !== undefined && host !== undefined) return { application, host, pid: Number(pid) };
+      const [application, host, pid] = await redis
+        .hmget(`holdfast_session:${session}`, 'application', 'host', 'pid')
+        .catch(() => []);
+      if (application && host) return { application, host, pid: Number(pid) };
     }
     return null;
   }

@@ -45,8 +45,13 @@ and SIGWINCH only go to the command. Ctrl-Z does not stop it: who stands still c
   ls: `\`HELD\` is counted from the fence. \`<5m\` means five minutes at most: the owner has no record, and may be a program that takes the lock
 without raising the fence, as Java's \`RLock\` does. Programs that set the option \`application\` of \`Locks\` have a
 [record](../reference/keys.md#the-record-of-a-session) and are shown by name, host and process. The value of a mutex is a secret of its
-owner, so it is not shown.`,
-  doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. For its trial it takes a lock of its own
+owner, so it is not shown.
+
+Mutexes of holdfast are known by their value. With \`--all\` there are more: every string that expires and [looks
+random](../reference/locks.md#lockslist-prefix-all), because it may be a mutex of another library. It may also be a cached value.`,
+  release: `It takes the lock from the owner that it showed, also with \`--yes\`. When that owner has ended meanwhile and another one has the
+lock, nothing is released, and the exit code is 75.`,
+  doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. For its trial it takes a lock and a mutex of its own
 name under \`--prefix\`, and leaves a counter that expires within a minute.`,
   demo: `On a fresh clone: \`npm run demo\`. The shop that it runs is [examples/inventory](../../examples/inventory).`,
 };

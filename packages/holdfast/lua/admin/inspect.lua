@@ -11,6 +11,7 @@
 -- @outcome OTHER found:string ttl_ms:integer
 -- @repeat harmless: it reads
 -- @include is-lock
+-- @include mutex-owner
 local name = KEYS[1]
 local fence = KEYS[2]
 local lock_channel = ARGV[1]
@@ -32,12 +33,13 @@ local found = redis.call('TYPE', name)['ok']
 if found == 'none' then return { ABSENT } end
 local ttl_ms = redis.call('PTTL', name)
 if found == 'string' and ttl_ms >= 0 then
-  return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }
+  local owner = mutex_owner(name)
+  if owner then return { MUTEX, owner, ttl_ms, listeners(mutex_channel) } end
 end
 if found == 'hash' and redis.call('HLEN', name) == 1 then
   local field = redis.call('HGETALL', name)
   local last = redis.pcall('GET', fence)
-  if type(last) ~= 'string' then last = '' end
+  if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end
   if is_lock(field, ttl_ms) then
     return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }
   end

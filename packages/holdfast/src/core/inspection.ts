@@ -1,12 +1,25 @@
 /** Looking at locks from outside, and taking one away: what operators need at three in the morning. */
 import { CallFailure, type Reply } from '../clients/client.ts';
-import { LockConflictError, LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
-import { adminForceRelease, adminHealth, adminInspect, adminScan } from '../scripts/generated.ts';
+import {
+  LockConflictError,
+  LockNotHeldError,
+  LockUnavailableError,
+  LockUnknownError,
+  type ServerFailure,
+} from '../errors.ts';
+import {
+  type AdminForceReleaseOutcome,
+  adminForceRelease,
+  adminHealth,
+  adminInspect,
+  adminScan,
+} from '../scripts/generated.ts';
 import { read } from '../topologies/reading.ts';
 import type { QueryCall, Walk } from '../topologies/topology.ts';
 import { agree, mostCommon } from './agreement.ts';
+import { describe } from './describe.ts';
 import { describeServers } from './failures.ts';
-import { fenceKey, lockChannel, mutexChannel, sharesSlot } from './name.ts';
+import { fenceKey, lockChannel, mutexChannel, NAME_BYTES_MAX, sharesSlot } from './name.ts';
 import type { Session } from './session.ts';
 
 export type Inspection =
@@ -27,7 +40,7 @@ export type Inspection =
   | {
       readonly name: string;
       readonly kind: 'mutex';
-      /** The owner's token. */
+      /** A digest of the owner's token: it tells owners apart, and gives nobody the right to release. */
       readonly owner: string;
       readonly ttlMs: number;
       readonly waiters: number;
@@ -55,12 +68,9 @@ const INSPECT_MAX = 64;
 /** A lock's owner: a session or a Redisson client, and the number of the hold or thread. */
 const OWNER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+$/;
 
-/** What mutex libraries use as tokens: 16 or more random bytes in hexadecimal or base64, or a UUID. */
-const TOKEN = /^([0-9a-f]{32,64}|[A-Za-z0-9+/_-]{22,43}={0,2}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-
+/** What the walk found by its looks; it may be something else by now. */
 function isLock(inspection: Inspection): boolean {
-  if (inspection.kind === 'lock') return OWNER.test(inspection.owner);
-  return inspection.kind === 'mutex' && inspection.ttlMs >= 0 && TOKEN.test(inspection.owner);
+  return inspection.kind === 'lock' ? OWNER.test(inspection.owner) : inspection.kind === 'mutex';
 }
 
 function escapeGlob(text: string): string {
@@ -114,8 +124,13 @@ export class Inspector {
     );
   }
 
-  async *list(prefix: string): AsyncGenerator<Inspection, void, undefined> {
-    const pattern = `${escapeGlob(this.#keyPrefix + prefix)}*`;
+  async *list(prefix: string, isAll: boolean): AsyncGenerator<Inspection, void, undefined> {
+    const terms = {
+      pattern: `${escapeGlob(this.#keyPrefix + prefix)}*`,
+      count: SCAN_COUNT,
+      keyBytesMax: Buffer.byteLength(this.#keyPrefix) + NAME_BYTES_MAX,
+      wantsAll: isAll ? 1 : 0,
+    };
     // SCAN may tell a key twice while the table is resized, and every server of several tells it.
     const seen = new Set<string>();
     const cursors = new Map<number, string>();
@@ -124,7 +139,7 @@ export class Inspector {
     while (cursors.size > 0) {
       const callFor: QueryCall = (index) => {
         const cursor = cursors.get(index);
-        return cursor === undefined ? null : adminScan.call({ cursor, pattern, count: SCAN_COUNT });
+        return cursor === undefined ? null : adminScan.call({ cursor, ...terms });
       };
       const needed = Math.min(walk.needed, cursors.size);
       const pages = await this.#ask({ ...walk, needed }, callFor, adminScan.decode, prefix);
@@ -154,21 +169,22 @@ export class Inspector {
     }
   }
 
-  /** The owner that lost it, or null when nobody held it. */
-  async forceRelease(name: string): Promise<string | null> {
+  /** The owner that lost it, or null when nobody held it. Only from `owner`, unless that is ''. */
+  async forceRelease(name: string, owner: string): Promise<string | null> {
     const key = this.#keyPrefix + name;
     const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
     const answers = await this.#ask(
       this.#deciding,
-      (_, how) => adminForceRelease.call({ name: key, ...channels, how }),
+      (_, how) => adminForceRelease.call({ name: key, owner, ...channels, how }),
       adminForceRelease.decode,
       name,
     );
-    const owner = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
-    if (owner !== undefined) {
-      const hold = this.#session.findHold(owner);
+    this.#refuseOtherOwner(name, owner, answers);
+    const lost = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
+    if (lost !== undefined) {
+      const hold = this.#session.findHold(key, lost);
       hold?.session.holdLost(hold, 'revoked');
-      return owner;
+      return lost;
     }
     for (const { value } of answers) {
       if (value.is !== 'CONFLICT') continue;
@@ -176,6 +192,22 @@ export class Inspector {
       throw new LockConflictError(message, { lock: name });
     }
     return null;
+  }
+
+  /** Of several servers: what a minority has is a vote that failed or is being cleaned up, and nobody's lock. */
+  #refuseOtherOwner(
+    name: string,
+    expected: string,
+    answers: readonly Answer<AdminForceReleaseOutcome>[],
+  ): void {
+    const refusals = answers.flatMap(({ value }) => (value.is === 'HELD' ? [value] : []));
+    const owner = mostCommon(refusals.map((refusal) => refusal.owner));
+    const theirs = refusals.filter((refusal) => refusal.owner === owner);
+    const [first] = theirs;
+    if (first === undefined || theirs.length < this.#session.topology.majority) return;
+    const whose = `expected ${describe(expected)} to hold it, found ${describe(first.owner)}`;
+    const message = `${JSON.stringify(name)}: ${whose}; it was left untouched`;
+    throw new LockNotHeldError(message, { lock: name, holder: { owner: first.owner, ttlMs: first.ttlMs } });
   }
 
   async check(): Promise<Finding[]> {

@@ -4,7 +4,10 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 export interface Random {
   /** A random version 4 UUID, lower case. */
   uuid(): string;
-  /** A secret of 16 random bytes as 32 lower-case hexadecimal digits. */
+  /**
+   * A secret of 16 random bytes as 32 lower-case hexadecimal digits, and `:holdfast`: the mark by which `list` knows a
+   * mutex of ours.
+   */
   token(): string;
   /** A number in [0, 1), for jitter. */
   fraction(): number;
@@ -13,19 +16,24 @@ export interface Random {
 const FRACTION_STEPS = 2 ** 32;
 const TOKEN_BYTES = 16;
 
+/** Tells a mutex of ours from a cached value: lua/admin/scan.lua looks for it. */
+const TOKEN_MARK = ':holdfast';
+
 /** Drawn and written out for many tokens at once: singly it was a third of an acquire's own work. */
 const POOL_TOKENS = 256;
-const TOKEN_DIGITS = 2 * TOKEN_BYTES;
+const TOKEN_LENGTH = 2 * TOKEN_BYTES + TOKEN_MARK.length;
 let pool = '';
 let poolOffset = 0;
 
 function nextToken(): string {
   if (poolOffset >= pool.length) {
-    pool = randomBytes(POOL_TOKENS * TOKEN_BYTES).toString('hex');
+    pool = randomBytes(POOL_TOKENS * TOKEN_BYTES)
+      .toString('hex')
+      .replace(/.{32}/g, `$&${TOKEN_MARK}`);
     poolOffset = 0;
   }
-  poolOffset += TOKEN_DIGITS;
-  return pool.slice(poolOffset - TOKEN_DIGITS, poolOffset);
+  poolOffset += TOKEN_LENGTH;
+  return pool.slice(poolOffset - TOKEN_LENGTH, poolOffset);
 }
 
 export const systemRandom: Random = {

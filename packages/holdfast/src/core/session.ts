@@ -13,6 +13,7 @@ import type { Owner } from './owner.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
 import { SessionRecord } from './session-record.ts';
+import { shownOwner } from './shown-owner.ts';
 import { Turnstile } from './turnstile.ts';
 
 export class Session {
@@ -110,11 +111,12 @@ export class Session {
     if (hold.isLive) this.turnstile(hold.protocol).holdLost(hold, reason);
   }
 
-  /** The hold of this process with that holder, if it has one. */
-  findHold(holder: string): Hold | null {
-    for (const entrance of this.#allEntrances()) {
+  /** The hold of this session on that key, if it is the one that inspections show as this owner. */
+  findHold(key: string, owner: string): Hold | null {
+    for (const entrances of Object.values(this.#entrances)) {
+      const entrance = entrances.get(key);
       const hold = entrance instanceof Turnstile ? entrance.hold : entrance;
-      if (hold?.holder === holder) return hold;
+      if (hold && shownOwner(hold.protocol.kind, hold.holder) === owner) return hold;
     }
     return null;
   }

@@ -18,11 +18,16 @@ import {
 const adminForceReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
+  'local HELD = 2\n' +
   'local GONE = 6\n' +
   'local CONFLICT = 4\n' +
   'local function is_lock(field, ttl_ms)\n' +
-  "if not string.match(field[2], '^%d+$') then return false end\n" +
+  "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local function mutex_owner(mutex)\n' +
+  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
+  "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
   'local function notify(how, channel, message)\n' +
   'local receivers = 0\n' +
@@ -37,36 +42,41 @@ const adminForceReleaseSource =
   'return receivers\n' +
   'end\n' +
   'local name = KEYS[1]\n' +
-  'local lock_channel = ARGV[1]\n' +
-  'local mutex_channel = ARGV[2]\n' +
-  'local how = ARGV[3]\n' +
+  'local owner = ARGV[1]\n' +
+  'local lock_channel = ARGV[2]\n' +
+  'local mutex_channel = ARGV[3]\n' +
+  'local how = ARGV[4]\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
   "if found == 'none' then return { GONE } end\n" +
-  'local owner\n' +
+  'local has_it\n' +
   'local channel\n' +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' then\n" +
   "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
-  "owner, channel = redis.call('GET', name), mutex_channel\n" +
+  'has_it, channel = mutex_owner(name), mutex_channel\n' +
+  "if not has_it then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
-  'owner, channel = field[1], lock_channel\n' +
+  'has_it, channel = field[1], lock_channel\n' +
   'else\n' +
   'return { CONFLICT, found }\n' +
   'end\n' +
+  "if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end\n" +
   "redis.call('DEL', name)\n" +
-  "return { RELEASED, owner, notify(how, channel, '0') }\n";
+  "return { RELEASED, has_it, notify(how, channel, '0') }\n";
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: '8d8395b82cb49f76a4ef69b383ab6c6d2a510bfd',
+  sha: '7a79452e571144d507a261b6b894cd53040ddb6d',
   source: adminForceReleaseSource,
 };
 
 export interface AdminForceReleaseInput {
   /** any type: what stands under the name */
   readonly name: string;
+  /** from whom, as inspect shows it; empty: from whoever has it */
+  readonly owner: string;
   /** where waiters of a lock listen */
   readonly lockChannel: string;
   /** where waiters of a mutex listen */
@@ -77,17 +87,18 @@ export interface AdminForceReleaseInput {
 
 export type AdminForceReleaseOutcome =
   | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
+  | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
   | { readonly is: 'GONE' }
   | { readonly is: 'CONFLICT'; readonly found: string };
 
-/** Takes a lock or a mutex away from whoever has it, and wakes the waiters. */
+/** Takes a lock or a mutex away from one owner or from whoever has it, and wakes the waiters. */
 export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceReleaseOutcome> = {
   text: adminForceReleaseText,
   call(input: AdminForceReleaseInput): ScriptCall {
     return {
       script: adminForceReleaseText,
       keys: [input.name],
-      args: [input.lockChannel, input.mutexChannel, input.how],
+      args: [input.owner, input.lockChannel, input.mutexChannel, input.how],
     };
   },
   decode(reply: Reply): AdminForceReleaseOutcome {
@@ -99,6 +110,13 @@ export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceRelease
           is: 'RELEASED',
           owner: stringAt(adminForceReleaseText, items, 1),
           receivers: integerAt(adminForceReleaseText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(adminForceReleaseText, items, 3);
+        return {
+          is: 'HELD',
+          owner: stringAt(adminForceReleaseText, items, 1),
+          ttlMs: integerAt(adminForceReleaseText, items, 2),
         };
       case OUTCOMES.GONE:
         requireItems(adminForceReleaseText, items, 1);
@@ -186,8 +204,12 @@ const adminInspectSource =
   'local MUTEX = 12\n' +
   'local OTHER = 13\n' +
   'local function is_lock(field, ttl_ms)\n' +
-  "if not string.match(field[2], '^%d+$') then return false end\n" +
+  "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local function mutex_owner(mutex)\n' +
+  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
+  "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
   'local name = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -207,12 +229,13 @@ const adminInspectSource =
   "if found == 'none' then return { ABSENT } end\n" +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
-  "return { MUTEX, redis.call('GET', name), ttl_ms, listeners(mutex_channel) }\n" +
+  'local owner = mutex_owner(name)\n' +
+  'if owner then return { MUTEX, owner, ttl_ms, listeners(mutex_channel) } end\n' +
   'end\n' +
   "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "local last = redis.pcall('GET', fence)\n" +
-  "if type(last) ~= 'string' then last = '' end\n" +
+  "if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end\n" +
   'if is_lock(field, ttl_ms) then\n' +
   'return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
   'end\n' +
@@ -221,7 +244,7 @@ const adminInspectSource =
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: 'f27fd1005f6e59c4af65027e3d306af7d49707ef',
+  sha: '47dd5d351a6826a6da7d1b9644698b56df1edbe4',
   source: adminInspectSource,
 };
 
@@ -299,19 +322,43 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
 };
 
 const adminScanSource =
-  '#!lua flags=no-writes\n' +
+  '#!lua flags=no-writes,allow-cross-slot-keys\n' +
   'local FOUND = 14\n' +
   'local cursor = ARGV[1]\n' +
   'local pattern = ARGV[2]\n' +
   'local count = tonumber(ARGV[3])\n' +
+  'local key_bytes_max = tonumber(ARGV[4])\n' +
+  'local wants_all = tonumber(ARGV[5])\n' +
+  'local function is_mutex(key)\n' +
+  "local bytes = redis.call('STRLEN', key)\n" +
+  'local is_foreign = wants_all == 1 and bytes >= 22 and bytes <= 64\n' +
+  'if bytes ~= 41 and not is_foreign then return false end\n' +
+  "if redis.call('PTTL', key) == -1 then return false end\n" +
+  "local value = redis.call('GET', key)\n" +
+  "if bytes == 41 and string.match(value, '^[0-9a-f]+:holdfast$') then return true end\n" +
+  "return is_foreign and string.match(value, '^[%w+/_-]+=?=?$') ~= nil\n" +
+  'end\n' +
+  'local function is_lock(key)\n' +
+  "if redis.call('HLEN', key) ~= 1 then return false end\n" +
+  "return string.match(redis.call('HKEYS', key)[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
   "local page = redis.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', count)\n" +
   'local reply = { FOUND, page[1] }\n' +
-  'for i = 1, #page[2] do reply[i + 2] = page[2][i] end\n' +
+  'for i = 1, #page[2] do\n' +
+  'local key = page[2][i]\n' +
+  'if #key <= key_bytes_max then\n' +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "local is_told = found['err'] ~= nil\n" +
+  "if found['ok'] == 'string' then is_told = is_mutex(key) end\n" +
+  "if found['ok'] == 'hash' then is_told = is_lock(key) end\n" +
+  'if is_told then reply[#reply + 1] = key end\n' +
+  'end\n' +
+  'end\n' +
   'return reply\n';
 
 const adminScanText: ScriptText = {
   name: 'admin.scan',
-  sha: '38d72c62c23a663db03909f8ac9e2af4ec553380',
+  sha: 'a6da2516dd183b0c102befbd98f159b983bc52d2',
   source: adminScanSource,
 };
 
@@ -322,6 +369,10 @@ export interface AdminScanInput {
   readonly pattern: string;
   /** how many keys to look at */
   readonly count: number;
+  /** no lock has a longer key */
+  readonly keyBytesMax: number;
+  /** 1 for strings too that other libraries may use as a mutex */
+  readonly wantsAll: number;
 }
 
 export type AdminScanOutcome = {
@@ -330,11 +381,21 @@ export type AdminScanOutcome = {
   readonly keys: readonly string[];
 };
 
-/** One step of a walk over the key space. */
+/** One step of a walk over the key space: the keys that look like a lock or a mutex, by little of what they hold. */
 export const adminScan: Script<AdminScanInput, AdminScanOutcome> = {
   text: adminScanText,
   call(input: AdminScanInput): ScriptCall {
-    return { script: adminScanText, keys: [], args: [input.cursor, input.pattern, String(input.count)] };
+    return {
+      script: adminScanText,
+      keys: [],
+      args: [
+        input.cursor,
+        input.pattern,
+        String(input.count),
+        String(input.keyBytesMax),
+        String(input.wantsAll),
+      ],
+    };
   },
   decode(reply: Reply): AdminScanOutcome {
     const items = openReply(adminScanText, reply);
@@ -404,7 +465,7 @@ const lockAcquireSource =
   'end\n' +
   'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
-  "if not string.match(field[2], '^%d+$') then return false end\n" +
+  "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
   'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
@@ -448,12 +509,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'ec30a66513bbde92414a126db577d1fec0a60d6b',
+  sha: 'd98ffa632d771b1505a0ce5b96e87fcbdf011436',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'f3b60dbe916d827fb942aca7432c87ac9d45df0d',
-    source: bundleSource(lockAcquireSource, { headLength: 2600, keys: 2, args: 7, isTimed: true }),
+    sha: '4db8da15e62a9003fd94647763417adcce316ce7',
+    source: bundleSource(lockAcquireSource, { headLength: 2638, keys: 2, args: 7, isTimed: true }),
   },
 };
 

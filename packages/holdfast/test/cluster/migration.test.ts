@@ -55,7 +55,7 @@ test.each(SOME_CLUSTER_FLAVOURS)(
 );
 
 test.each(SOME_CLUSTER_FLAVOURS)(
-  'a lock in a slot that is half-way is renewed, entered again and released by asking, with $name',
+  'a lock in a slot that is half-way is renewed, entered again, listed and released by asking, with $name',
   STEADY,
   async (flavour) => {
     const locks = await ground.locks({}, flavour);
@@ -77,6 +77,9 @@ test.each(SOME_CLUSTER_FLAVOURS)(
     const [first, , third] = leases as [FencedLease, FencedLease, FencedLease];
     const again = await locks.lock(moved).acquire({ within: first });
     expect(await locks.inspect(moved)).toMatchObject({ holdCount: 2 });
+    const listed: string[] = [];
+    for await (const found of locks.list({ prefix: `{${name}}` })) listed.push(found.name);
+    expect(listed.sort()).toEqual([moved, stayed]);
     expect(await again.release()).toBe(true);
     const inner = await locks.lock(torn).acquire({ within: third });
     expect(await inner.release()).toBe(true);

@@ -1,7 +1,15 @@
 /** Looking at locks from outside, and taking one away. */
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
-import { type Inspection, LockConflictError, type Locks } from '../../src/index.ts';
+import {
+  type Inspection,
+  type ListOptions,
+  LockConfigError,
+  LockConflictError,
+  LockNotHeldError,
+  type Locks,
+} from '../../src/index.ts';
 import type { ContractTest } from './harness.ts';
 import { KINDS, type Kind, LOCK, MUTEX } from './kinds.ts';
 import { aborted, contentOf, failureOf } from './observe.ts';
@@ -23,9 +31,9 @@ const DATA: Readonly<Record<string, Datum>> = {
   several: { found: 'hash', plant: (redis, key) => redis.hset(key, { one: '1', two: '2' }) },
 };
 
-async function listed(locks: Locks, prefix: string): Promise<Inspection[]> {
+async function listed(locks: Locks, prefix: string, options: ListOptions = {}): Promise<Inspection[]> {
   const found: Inspection[] = [];
-  for await (const inspection of locks.list({ prefix })) found.push(inspection);
+  for await (const inspection of locks.list({ prefix, ...options })) found.push(inspection);
   return found;
 }
 
@@ -64,13 +72,13 @@ export function adminContract(test: ContractTest): void {
       expect(await locks.inspect(name)).toMatchObject({ waiters: 0 });
     });
 
-    test('a mutex is told with its owner, time and waiters', async ({ bench }) => {
+    test('a mutex is told with a digest of its owner, time and waiters', async ({ bench }) => {
       const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
       const name = bench.name();
       await locks.mutex(name).acquire({ leaseMs: LONG_MS });
       const waiting = failureOf(other.mutex(name).acquire({ waitMs: LONG_MS }));
       await bench.untilWaiting(MUTEX, name);
-      const owner = await MUTEX.owner(bench.redis, bench.key(name));
+      const owner = MUTEX.shown(await MUTEX.owner(bench.redis, bench.key(name)));
       const found = await locks.inspect(name);
       expect(found).toMatchObject({ name, kind: 'mutex', owner, waiters: 1 });
       expect(found?.ttlMs).toBeGreaterThan(LONG_MS / 2);
@@ -121,6 +129,21 @@ export function adminContract(test: ContractTest): void {
       expect(namesOf(await listed(locks, ''))).toEqual(expect.arrayContaining([...held, bench.name('b:1')]));
     });
 
+    test('what may be a mutex of another library, or a cached value, is listed when all is asked for', async ({
+      bench,
+    }) => {
+      const locks = await bench.locks();
+      const [ours, theirs, cached] = [bench.name('m:1'), bench.name('m:2'), bench.name('m:3')];
+      await locks.mutex(ours).acquire();
+      await MUTEX.seize(bench.redis, bench.foreignKey(theirs), LONG_MS);
+      await bench.redis.set(bench.foreignKey(cached), randomUUID(), 'PX', LONG_MS);
+      await bench.redis.set(bench.foreignKey(bench.name('m:4')), 'hello', 'PX', LONG_MS);
+      expect(namesOf(await listed(locks, bench.name('m:')))).toEqual([ours]);
+      expect(namesOf(await listed(locks, bench.name('m:'), { all: true }))).toEqual([ours, theirs, cached]);
+      const wrong = listed(locks, '', { all: 'yes' } as unknown as ListOptions);
+      expect(await failureOf(wrong)).toBeInstanceOf(LockConfigError);
+    });
+
     test('glob characters in a prefix mean themselves', async ({ bench }) => {
       const locks = await bench.locks();
       const labels = ['*', '?', '[a]', '[^a]', '[a-c]', '\\', '\\*', '-', '^', 'a', 'b', 'ab'];
@@ -151,7 +174,7 @@ function forceContract(test: ContractTest, kind: Kind): void {
       const name = bench.name();
       const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
       const { signal } = lease;
-      const owner = await kind.owner(bench.redis, bench.key(name));
+      const owner = kind.shown(await kind.owner(bench.redis, bench.key(name)));
       expect(await locks.forceRelease(name)).toBe(owner);
       expect(signal.reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'revoked' });
       expect(lease.isHeld).toBe(false);
@@ -177,6 +200,31 @@ function forceContract(test: ContractTest, kind: Kind): void {
       expect((await waiting).isHeld).toBe(true);
     });
 
+    test('an owner that is named loses it, and an owner after it does not', async ({ bench }) => {
+      const [locks, next, admin] = await Promise.all([bench.locks(), bench.locks(), bench.locks()]);
+      const name = bench.name();
+      const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
+      const shown = await admin.inspect(name);
+      if (shown === null || shown.kind === 'other') throw new Error('nobody holds it');
+      const { owner } = shown;
+      await lease.release();
+      // Nobody has it: nobody loses it.
+      expect(await admin.forceRelease(name, { owner })).toBeNull();
+      const after = await kind.of(next, name).acquire({ leaseMs: LONG_MS });
+      const holder = kind.shown(await kind.owner(bench.redis, bench.key(name)));
+      const error = await failureOf(admin.forceRelease(name, { owner }));
+      expect(error).toBeInstanceOf(LockNotHeldError);
+      expect(error).toMatchObject({ code: 'ELOCKNOTHELD', lock: name, holder: { owner: holder } });
+      expect(after.isHeld).toBe(true);
+      expect(kind.shown(await kind.owner(bench.redis, bench.key(name)))).toBe(holder);
+      expect(await admin.forceRelease(name, { owner: holder })).toBe(holder);
+      expect(await after.release()).toBe(false);
+      for (const wrong of ['', 7]) {
+        const refused = admin.forceRelease(name, { owner: wrong as string });
+        expect(await failureOf(refused)).toBeInstanceOf(LockConfigError);
+      }
+    });
+
     test('callers behind the owner in its own session go on', async ({ bench }) => {
       const locks = await bench.locks();
       const name = bench.name();
@@ -194,7 +242,7 @@ function forceContract(test: ContractTest, kind: Kind): void {
       const key = bench.foreignKey(name);
       const ear = await bench.hear(kind.channel(key));
       const owner = await kind.seize(bench.redis, key, LONG_MS);
-      expect(await locks.forceRelease(name)).toBe(owner);
+      expect(await locks.forceRelease(name)).toBe(kind.shown(owner));
       expect(await ear.heard()).toEqual(['0']);
       expect(await bench.redis.exists(key)).toBe(0);
     });

@@ -67,13 +67,13 @@ export function bytesContract(test: ContractTest): void {
   });
 
   describe('the bytes of a mutex', () => {
-    test('a mutex is a string of 32 hexadecimal digits, with the lease as its time to live', async ({
+    test('a mutex is a string of 32 hexadecimal digits and our mark, with the lease as its time to live', async ({
       bench,
     }) => {
       const locks = await bench.locks();
       const name = bench.name();
       const lease = await locks.mutex(name).acquire({ leaseMs: LEASE_MS });
-      expect(await bench.redis.get(bench.key(name))).toMatch(/^[0-9a-f]{32}$/);
+      expect(await bench.redis.get(bench.key(name))).toMatch(/^[0-9a-f]{32}:holdfast$/);
       await expectTtl(bench, bench.key(name), LEASE_MS);
       expect(await bench.keys()).toEqual([bench.key(name)]);
       await lease.release();

@@ -1,5 +1,5 @@
 /** What `lock` and `mutex` share, and how each looks from outside: to Redis, and to another library. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { AcquireOptions, FencedLease, Lease, Locks, TryAcquireOptions } from '../../src/index.ts';
 
@@ -23,6 +23,8 @@ export interface Kind {
   seize(redis: Redis, key: string, ttlMs: number): Promise<string>;
   /** Who owns the key now, or null. */
   owner(redis: Redis, key: string): Promise<string | null>;
+  /** That owner as `inspect` shows it: the value of a mutex is a secret. */
+  shown(owner: string | null): string;
 }
 
 /** Redisson's rule, written down once more: what is under test must not check itself. */
@@ -64,6 +66,7 @@ export const LOCK: Kind = {
     return owner;
   },
   owner: async (redis, key) => (await redis.hkeys(key))[0] ?? null,
+  shown: (owner) => owner ?? '',
 };
 
 export const MUTEX: Kind = {
@@ -77,6 +80,10 @@ export const MUTEX: Kind = {
     return token;
   },
   owner: (redis, key) => redis.get(key),
+  shown: (owner) =>
+    createHash('sha1')
+      .update(owner ?? '')
+      .digest('hex'),
 };
 
 export const KINDS: readonly Kind[] = [LOCK, MUTEX];

@@ -6,11 +6,12 @@ import * as options from '../../src/core/options.ts';
 import { BATCH_MAX } from '../../src/core/renewal.ts';
 import { WAITERS_MAX } from '../../src/core/waiter-queue.ts';
 import * as holdfast from '../../src/index.ts';
+import * as generated from '../../src/scripts/generated.ts';
 import { LATE_RELEASES_MAX } from '../../src/topologies/late-releases.ts';
 import { CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
 import { listBrokenLinks } from './links.ts';
-import { listFiles, ROOT, readPage } from './pages.ts';
-import { listScripts, readScript, scriptsPage } from './scripts-page.ts';
+import { ROOT, readPage } from './pages.ts';
+import { scriptsPage } from './scripts-page.ts';
 
 test('the page of the scripts is what their headers say', async () => {
   await expect(scriptsPage()).toMatchFileSnapshot(resolve(ROOT, 'docs/reference/scripts.md'));
@@ -79,23 +80,23 @@ describe('the lists of the ACL', () => {
     [...text.matchAll(/redis\.p?call\('(\w+)'(?:, '(NUMSUB|SHARDNUMSUB)')?/g)].map(([, command = '', verb]) =>
       [command, verb].filter(Boolean).join('|').toLowerCase(),
     );
-  const include = listFiles('packages/holdfast/lua/include', '.lua').map(readPage).join('\n');
-  const scripts = listScripts();
+  const scripts = Object.values(generated).map(({ text }) => text);
+  const commandsIn = (isAdmin: boolean): string[] =>
+    scripts
+      .filter(({ name }) => name.startsWith('admin.') === isAdmin)
+      .flatMap(({ source }) => commandsOf(source));
   const granted = [LEAST, LOOKING, CLUSTER].map((list) =>
     [...list.matchAll(/\+(\S+)/g)].map(([, command = '']) => command).sort(),
   );
 
   test('have the commands of the scripts, and no others', () => {
-    const own = scripts.filter((file) => !file.startsWith('admin/')).map(readScript);
     // Those that only a cluster is sent have a list of their own.
     const ofShards = ['spublish', 'pubsub|shardnumsub'];
-    const inScripts = commandsOf([include, ...own].join('\n')).filter(
-      (command) => !ofShards.includes(command),
-    );
+    const inScripts = commandsIn(false).filter((command) => !ofShards.includes(command));
     const inClient = ['eval', 'evalsha', 'subscribe', 'unsubscribe'];
     const least = [...new Set([...inScripts, ...inClient])].sort();
-    const admin = scripts.filter((file) => file.startsWith('admin/')).map(readScript);
-    const more = [...new Set(commandsOf(admin.join('\n')))].filter(
+    // The command line reads the records of sessions by itself.
+    const more = [...new Set([...commandsIn(true), 'hmget'])].filter(
       (command) => ![...least, ...ofShards].includes(command),
     );
     const inCluster = [...ofShards, 'asking', 'cluster|slots', 'ssubscribe', 'sunsubscribe'];

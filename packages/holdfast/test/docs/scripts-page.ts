@@ -22,12 +22,12 @@ Calls that are made at the same moment may travel as one: see [bundles](../desig
 `;
 
 /** The files of the scripts, as \`lock/acquire.lua\`, without those that others include. */
-export function listScripts(): string[] {
+function listScripts(): string[] {
   const files = listFiles(LUA, '.lua').map((path) => path.slice(LUA.length + 1));
   return files.filter((path) => !path.startsWith('include/'));
 }
 
-export function readScript(file: string): string {
+function readScript(file: string): string {
   return readPage(`${LUA}/${file}`);
 }
 

@@ -1,4 +1,5 @@
 /** What the fault tests of acquiring, waiting, servers and the API share: clients, sessions, proxies, a look at keys. */
+import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -32,6 +33,8 @@ export interface Subject {
   channel(key: string): string;
   /** Takes the key for an owner that is not of this process and never shows a sign of life. */
   take(port: number, key: string, ttlMs: number): Promise<void>;
+  /** That owner, as looks at the lock and its release by force show it. */
+  readonly foreignOwner: string;
 }
 
 /** Where a test is not about it: longer than a busy machine takes for a first connection. */
@@ -52,6 +55,7 @@ export const LOCK: Subject = {
       ['PEXPIRE', key, `${ttlMs}`],
     ]);
   },
+  foreignOwner: FOREIGN_OWNER,
 };
 
 export const MUTEX: Subject = {
@@ -64,6 +68,7 @@ export const MUTEX: Subject = {
   take: async (port, key, ttlMs) => {
     await ask(port, ['SET', key, FOREIGN_OWNER, 'PX', `${ttlMs}`]);
   },
+  foreignOwner: createHash('sha1').update(FOREIGN_OWNER).digest('hex'),
 };
 
 export const SUBJECTS: readonly Subject[] = [LOCK, MUTEX];

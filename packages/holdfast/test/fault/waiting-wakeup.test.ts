@@ -6,7 +6,7 @@ import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { asleep, FOREIGN_OWNER, listeners, MATRIX, useBench, warmUp } from './acquire-support.ts';
+import { asleep, listeners, MATRIX, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -187,7 +187,7 @@ test('a waiter whose subscription was cut before the server saw it does not slee
       limitMs: 3_000,
       what: 'the waiter to listen',
     });
-    expect(await other.forceRelease(name)).toBe(FOREIGN_OWNER);
+    expect(await other.forceRelease(name)).toBe(subject.foreignOwner);
     expect(await (await waiting).release()).toBe(true);
   });
   await Promise.all(runs);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   type AdminInspectInput,
@@ -57,12 +58,26 @@ test('a fence counter of another type does not hide the lock', async () => {
   expect(await inspect()).toMatchObject({ is: 'LOCK', fence: '' });
 });
 
-test('a mutex is told with owner, time left and waiters', async () => {
+test('a mutex is told with a digest of its token, time left and waiters', async () => {
   await database.listen(INPUT.mutexChannel);
   await database.redis.set(INPUT.name, 'token-1', 'PX', 30_000);
   const outcome = await inspect();
-  expect(outcome).toMatchObject({ is: 'MUTEX', owner: 'token-1', waiters: 1 });
+  const owner = createHash('sha1').update('token-1').digest('hex');
+  expect(outcome).toMatchObject({ is: 'MUTEX', owner, waiters: 1 });
   if (outcome.is === 'MUTEX') expect(outcome.ttlMs).toBeGreaterThan(28_000);
+});
+
+test('a string that is too long for a token is told by its type', async () => {
+  await database.redis.set(INPUT.name, 'x'.repeat(1_024), 'PX', 30_000);
+  expect(await inspect()).toMatchObject({ is: 'MUTEX' });
+  await database.redis.set(INPUT.name, 'x'.repeat(1_025), 'PX', 30_000);
+  expect(await inspect()).toMatchObject({ is: 'OTHER', found: 'string' });
+});
+
+test.each(['x', '1'.repeat(17)])('a fence counter that holds %j is not told', async (garbage) => {
+  await holdLock();
+  await database.redis.set(INPUT.fence, garbage);
+  expect(await inspect()).toMatchObject({ is: 'LOCK', fence: '' });
 });
 
 test('a hash of another kind is told by its type', async () => {

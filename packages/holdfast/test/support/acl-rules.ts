@@ -11,7 +11,7 @@ export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_session:*
 +publish +subscribe +unsubscribe`;
 
 /** For `inspect`, `list`, `forceRelease` and `check`. */
-export const LOOKING = '+type +scan +info +pubsub|numsub';
+export const LOOKING = '+type +scan +strlen +hkeys +hmget +info +pubsub|numsub';
 
 /** For names that bring a brace of their own, `locks:{order}:1`: no brace is put around them. */
 export const BRACES = `~redisson_lock_token:locks:*

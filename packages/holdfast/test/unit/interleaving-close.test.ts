@@ -28,7 +28,7 @@ test('a turnstile in use stays in the map when an older one ends', async () => {
   const two = await stage.until(p.lock('a').acquire());
   await stage.until(released);
   await stage.clock.advance(100);
-  expect(p.session.findHold(stage.server.owner('a') as string)).not.toBe(null);
+  expect(p.session.findHold('a', stage.server.owner('a') as string)).not.toBe(null);
   void two;
 });
 

@@ -48,7 +48,7 @@ test('forceRelease/close inside a body does not lend its scope to listeners', as
   let endedAt = 0;
   await stage.until(
     p.lock('y').using(async () => {
-      const hold = p.session.findHold(stage.server.owner('x') as string);
+      const hold = p.session.findHold('x', stage.server.owner('x') as string);
       hold?.session.holdLost(hold, 'revoked'); // what forceRelease does
       await new Promise<void>((resolve) => {
         stage.clock.startTimer(500, resolve);

@@ -137,9 +137,9 @@ function isAlike(real: RespValue, embedded: RespValue, unitMs: number | null): b
   );
 }
 
-/** A fence is a time, and something may have been appended to it. */
+/** A fence is a time, and something may have been appended to it; a digest may be one of a fence. */
 function withoutTimes(value: RespValue): RespValue {
-  return typeof value === 'string' ? value.replaceAll(/(?:17|18)\d{14}/g, 'time') : value;
+  return typeof value === 'string' ? value.replaceAll(/(?:17|18)\d{14}|^[0-9a-f]{40}$/g, 'time') : value;
 }
 
 function isNumeric(value: RespValue): boolean {

@@ -1,0 +1,63 @@
+/** What `ls` takes for a lock, and how little it reads to know. */
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { Locks } from '../../holdfast/src/index.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import type { LockList } from '../src/locks/lock-reader.ts';
+import type { LockView } from '../src/locks/lock-view.ts';
+import { holdfast } from './support/holdfast.ts';
+import { readAs } from './support/schema.ts';
+
+const redis = useRedis();
+
+function openLocks(): Locks {
+  const locks = new Locks(new Redis(redis.port, { lazyConnect: true }), { application: 'billing' });
+  onTestFinished(() => locks.close());
+  return locks;
+}
+
+async function listed(...args: readonly string[]): Promise<readonly LockView[]> {
+  const { stdout } = await holdfast(['ls', ...args, '--json', '--redis', redis.url]);
+  return readAs<LockList>('ls', stdout).locks;
+}
+
+/** What the server has sent, and how many scripts it was asked for. */
+async function traffic(): Promise<{ bytes: number; scripts: number }> {
+  const info = String(await ask(redis.port, ['INFO', 'everything']));
+  const calls = [...info.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].map(([, count]) => Number(count));
+  return {
+    bytes: Number(/total_net_output_bytes:(\d+)/.exec(info)?.[1]),
+    scripts: calls.reduce((sum, count) => sum + count, 0),
+  };
+}
+
+test('what may be a mutex of another library, or a cached value, is shown only with --all', async () => {
+  await openLocks().mutex('m:1').acquire();
+  await ask(redis.port, ['SET', 'm:2', randomUUID(), 'PX', '60000']);
+  expect((await listed('m:')).map(({ name }) => name)).toEqual(['m:1']);
+  expect((await listed('m:', '--all')).map(({ name }) => name)).toEqual(['m:1', 'm:2']);
+});
+
+test('neither large values are read, nor more of a record than is shown', async () => {
+  const locks = openLocks();
+  await locks.lock('big:lock').acquire();
+  const record = `holdfast_session:${locks.session}`;
+  await waitFor(async () => (await ask(redis.port, ['EXISTS', record])) === 1, { what: 'the record' });
+  const fields = Array.from({ length: 30_000 }, (_, i) => [`field-${i}`, 'x'.repeat(40)]).flat();
+  await ask(redis.port, ['HSET', record, ...fields]);
+  for (let i = 0; i < 20; i += 1) {
+    await ask(redis.port, ['SET', `big:string:${i}`, 'a'.repeat(1_000_000), 'PX', '60000']);
+    await ask(redis.port, ['HSET', `big:hash:${i}`, 'page', 'a'.repeat(1_000_000)]);
+    await ask(redis.port, ['SET', `big:uuid:${i}`, randomUUID(), 'PX', '60000']);
+  }
+  const before = await traffic();
+  const found = await listed('big:');
+  const after = await traffic();
+  expect(found.map(({ name, application }) => [name, application])).toEqual([['big:lock', 'billing']]);
+  // One lock, one record, the time, and the first words of a connection: nothing for each key.
+  expect(after.bytes - before.bytes).toBeLessThan(100_000);
+  expect(after.scripts - before.scripts).toBeLessThan(10);
+});
