@@ -1,0 +1,46 @@
+/**
+ * Text from outside (names, holders, replies of a server) made safe to show in a message. Whoever can write to Redis
+ * chooses that text: raw, it could steer a terminal, forge lines of a log, or hide in them.
+ */
+
+/** A name fits whole (`NAME_BYTES_MAX`); a reply that is longer is a document, and its beginning says enough. */
+const LENGTH_MAX = 1024;
+
+/**
+ * Controls (C0, DEL, C1), everything without a shape of its own (bidirectional overrides, zero-width characters, tags,
+ * fillers), the two line separators, halves of surrogate pairs, and what Unicode gives no meaning. U+FE0F stays: it
+ * chooses the look of the emoji before it.
+ */
+const UNPRINTABLE = /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{DI}]/u;
+
+function escapeOf(character: string): string {
+  if (!UNPRINTABLE.test(character)) return character;
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** Character by character, so that a megabyte is not escaped to show its beginning. */
+function bounded(text: string, maxLength: number, show: (character: string) => string): string {
+  let shown = '';
+  let beforeEllipsis = '';
+  for (const character of text) {
+    shown += show(character);
+    if (shown.length > maxLength) return `${beforeEllipsis}…`;
+    if (shown.length < maxLength) beforeEllipsis = shown;
+  }
+  return shown;
+}
+
+/**
+ * The text on one line, with `\u{…}` for each character that a terminal or a log must not get, and at most `maxLength`
+ * long: a longer one ends with `…`. Never cut within an escape or a surrogate pair.
+ */
+export function printable(text: string, maxLength: number = LENGTH_MAX): string {
+  return bounded(text, maxLength, escapeOf);
+}
+
+/** The same in quotes, which the text cannot close. For names in messages. */
+export function quote(text: string, maxLength: number = LENGTH_MAX): string {
+  const show = (character: string): string =>
+    /["\\]/.test(character) ? `\\${character}` : escapeOf(character);
+  return `"${bounded(text, maxLength, show)}"`;
+}
