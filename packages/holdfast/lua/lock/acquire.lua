@@ -21,6 +21,7 @@
 -- @include keep-counter
 -- @include is-lock
 -- @include require-expiry
+-- @include conflict
 local lock = KEYS[1]
 local fence = KEYS[2]
 local holder = ARGV[1]
@@ -37,7 +38,9 @@ if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 local first_fence, given
 local ttl_ms = redis.call('PTTL', lock)
 if ttl_ms ~= -2 then
-  if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end
+  local fields = redis.pcall('HLEN', lock)
+  if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end
+  if fields ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end
   local field = redis.call('HGETALL', lock)
   local is_ours = field[1] == holder
   if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end

@@ -473,6 +473,12 @@ const lockAcquireSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
   'local holder = ARGV[1]\n' +
@@ -487,7 +493,9 @@ const lockAcquireSource =
   'local first_fence, given\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
   'if ttl_ms ~= -2 then\n' +
-  "if redis.call('HLEN', lock) ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
+  "local fields = redis.pcall('HLEN', lock)\n" +
+  "if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end\n" +
+  "if fields ~= 1 then return { CONFLICT, now_ms, 'a hash of another kind' } end\n" +
   "local field = redis.call('HGETALL', lock)\n" +
   'local is_ours = field[1] == holder\n' +
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
@@ -509,12 +517,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'd98ffa632d771b1505a0ce5b96e87fcbdf011436',
+  sha: '2bd9c9d1282d94aa7e26d264d65568b8168fc48a',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '4db8da15e62a9003fd94647763417adcce316ce7',
-    source: bundleSource(lockAcquireSource, { headLength: 2638, keys: 2, args: 7, isTimed: true }),
+    sha: '1ffa30e399d7dab8ce0727ef9abe09e23007bbe1',
+    source: bundleSource(lockAcquireSource, { headLength: 2883, keys: 2, args: 7, isTimed: true }),
   },
 };
 
@@ -999,10 +1007,17 @@ const mutexAcquireSource =
   'local GRANTED = 1\n' +
   'local HELD = 2\n' +
   'local LATE = 3\n' +
+  'local CONFLICT = 4\n' +
   'local function server_now()\n' +
   "local time = redis.call('TIME')\n" +
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local token = ARGV[1]\n' +
@@ -1011,19 +1026,20 @@ const mutexAcquireSource =
   'local now_ms = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
-  "local owner = redis.call('GET', mutex)\n" +
+  "local owner = redis.pcall('GET', mutex)\n" +
+  "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
   "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
   "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
   'return now_ms\n';
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'a00269a71455c65bafb697257bc2770035d1cad8',
+  sha: 'e755ba121e915f8a68112dd9129c9e6ad875c17b',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'ff54495a75b505fc883c3f3dd8c7f5a403404fe4',
-    source: bundleSource(mutexAcquireSource, { headLength: 257, keys: 1, args: 3, isTimed: true }),
+    sha: 'e102109c4af178402fd9b892b9f9ad9488189d49',
+    source: bundleSource(mutexAcquireSource, { headLength: 521, keys: 1, args: 3, isTimed: true }),
   },
 };
 
@@ -1041,7 +1057,8 @@ export interface MutexAcquireInput {
 export type MutexAcquireOutcome =
   | { readonly is: 'GRANTED'; readonly nowMs: number }
   | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
-  | { readonly is: 'LATE'; readonly nowMs: number };
+  | { readonly is: 'LATE'; readonly nowMs: number }
+  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
 
 /** Grants the mutex to one token, or says for how long it is taken. */
 export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
@@ -1071,6 +1088,13 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
       case OUTCOMES.LATE:
         requireItems(mutexAcquireText, items, 2);
         return { is: 'LATE', nowMs: integerAt(mutexAcquireText, items, 1) };
+      case OUTCOMES.CONFLICT:
+        requireItems(mutexAcquireText, items, 3);
+        return {
+          is: 'CONFLICT',
+          nowMs: integerAt(mutexAcquireText, items, 1),
+          found: stringAt(mutexAcquireText, items, 2),
+        };
       default:
         return refuseReply(mutexAcquireText, reply);
     }

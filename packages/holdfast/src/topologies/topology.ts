@@ -116,7 +116,13 @@ export type AcquireResult =
       /** The votes were split and nobody has it: it helps to try again after a short, random while. */
       readonly isSplit: boolean;
     }
-  | { readonly is: 'conflict'; readonly found: string }
+  | {
+      readonly is: 'conflict';
+      /** What stands there, in words. */
+      readonly found: string;
+      /** Not the lock's own key is in the way, but the counter of its fences. */
+      readonly isCounter?: boolean;
+    }
   /** It was not granted; `isCertain` when no earlier copy of the request can have been either. */
   | {
       readonly is: 'refused';

@@ -281,10 +281,27 @@ test.each<[what: string, found: string, fields: Record<string, string>]>([
   await database.expectNoTtl(INPUT.lock);
 });
 
-test('a key of another type is an error and is not touched', async () => {
+test('a key of another type is a conflict and is not touched', async () => {
   await database.redis.set(INPUT.lock, 'mine');
-  await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT', found: 'a string' });
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT', found: 'a string' });
   expect(await database.contents()).toEqual({ [INPUT.lock]: 'mine' });
+});
+
+test('a key of another type is a conflict also for a user that may not ask for types', async () => {
+  await database.redis.set(INPUT.lock, 'mine');
+  const reply = await database.run(lockAcquire.call(INPUT), await database.restricted('-type'));
+  expect(lockAcquire.decode(reply)).toMatchObject({ is: 'CONFLICT', found: 'a value of another type' });
+});
+
+test('a user that may not read the lock is refused, and not told of a conflict', async () => {
+  await granted({ holder: 'session:2' });
+  const before = await database.contents();
+  const restricted = await database.restricted('-hlen');
+  await expect(database.run(lockAcquire.call(INPUT), restricted)).rejects.toThrow(
+    /can't run this command|ACL failure|NOPERM/,
+  );
+  expect(await database.contents()).toEqual(before);
 });
 
 test('a server out of memory refuses before anything is written', async () => {

@@ -79,11 +79,21 @@ test('a late repeat does not renew', async () => {
   await database.expectTtl(INPUT.mutex, 5_000);
 });
 
-test('a key of another type is an error and is not touched', async () => {
+test('a key of another type is a conflict and is not touched', async () => {
   await database.redis.hset(INPUT.mutex, 'session:1', '1');
-  await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT', found: 'a hash' });
+  expect(await acquire()).toMatchObject({ is: 'CONFLICT', found: 'a hash' });
   expect(await database.contents()).toEqual({ [INPUT.mutex]: { 'session:1': '1' } });
   await database.expectNoTtl(INPUT.mutex);
+});
+
+test('a user that may not read the mutex is refused, and not told of a conflict', async () => {
+  await acquire({ token: 'token-2' });
+  const restricted = await database.restricted('-get');
+  await expect(database.run(mutexAcquire.call(INPUT), restricted)).rejects.toThrow(
+    /can't run this command|ACL failure|NOPERM/,
+  );
+  expect(await database.contents()).toEqual({ [INPUT.mutex]: 'token-2' });
 });
 
 test('a server out of memory refuses before anything is written', async () => {

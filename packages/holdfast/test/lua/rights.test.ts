@@ -20,20 +20,31 @@ const database = useDatabase();
 const [LOCK, MUTEX, FENCE, RECORD] = ['lock', 'mutex', 'redisson_lock_token:{lock}', 'holdfast_session:a'];
 const [HOLDER, TOKEN, LEASE_MS] = ['session:1', 'token-1', 30_000];
 
+/** A hold that goes on: its lease grows, and its counter with it. */
+const HELD = {
+  lock: LOCK,
+  fence: FENCE,
+  holder: HOLDER,
+  leaseMs: 2 * LEASE_MS,
+  lastFence: 1_999_999_999_999_999,
+  fenceTtlMs: 600_000,
+};
+
 /** Every script that writes a lock, a mutex, a counter or a record. */
 const CALLS: readonly ScriptCall[] = [
   lockAcquire.call({
     ...{ lock: LOCK, fence: FENCE, holder: HOLDER, leaseMs: LEASE_MS, fences: 1, fenceTtlMs: 600_000 },
     ...{ notAfterMs: 0, wantsTime: 1, commonUs: 0 },
   }),
-  lockRecount.call({ lock: LOCK, holder: HOLDER, count: 2, leaseMs: 2 * LEASE_MS }),
-  lockRenew.call([{ lock: LOCK, holder: HOLDER, leaseMs: 2 * LEASE_MS }]),
+  lockRecount.call({ ...HELD, count: 2, fixed: 0 }),
+  lockRenew.call([HELD]),
   lockRaise.call({
     lock: LOCK,
     fence: FENCE,
     holder: HOLDER,
     last: 2_000_000_000_000_000,
     fenceTtlMs: 600_000,
+    isGiven: 0,
   }),
   lockRelease.call({ lock: LOCK, holder: HOLDER, channel: 'channel', how: 'plain' }),
   mutexAcquire.call({ mutex: MUTEX, token: TOKEN, leaseMs: LEASE_MS, notAfterMs: 0 }),
