@@ -2,6 +2,7 @@
  * The whole family. Match on `code`: it is stable, and two copies of this package in one process agree on it
  * (and on `instanceof`, which tests a registered symbol rather than the prototype).
  */
+import { printable } from './core/printable.ts';
 
 export type LockErrorCode =
   | 'ELOCKTIMEOUT'
@@ -14,6 +15,19 @@ export type LockErrorCode =
   | 'ELOCKCONFIG'
   | 'ELOCKCLOSED';
 
+/** Not by `new.target.name`: bundlers rename classes. */
+const NAMES: Readonly<Record<LockErrorCode, string>> = {
+  ELOCKTIMEOUT: 'LockTimeoutError',
+  ELOCKABORTED: 'LockAbortedError',
+  ELOCKLOST: 'LockLostError',
+  ELOCKNOTHELD: 'LockNotHeldError',
+  ELOCKUNKNOWN: 'LockUnknownError',
+  ELOCKUNAVAILABLE: 'LockUnavailableError',
+  ELOCKCONFLICT: 'LockConflictError',
+  ELOCKCONFIG: 'LockConfigError',
+  ELOCKCLOSED: 'LockClosedError',
+};
+
 const CODE: symbol = Symbol.for('holdfast.error.code');
 
 function hasCode(value: unknown, code: LockErrorCode | null): boolean {
@@ -24,7 +38,7 @@ function hasCode(value: unknown, code: LockErrorCode | null): boolean {
 export interface LockErrorDetails {
   /** The name of the lock as the caller gave it; absent when the error is not about one lock. */
   readonly lock?: string | undefined;
-  /** How long the failed operation took. */
+  /** How long the failed operation took; told in whole milliseconds. */
   readonly elapsedMs?: number | undefined;
   readonly cause?: unknown;
 }
@@ -32,17 +46,24 @@ export interface LockErrorDetails {
 /** The base of every error that holdfast throws. */
 export class LockError extends Error {
   readonly code: LockErrorCode;
-  readonly lock: string | undefined;
-  readonly elapsedMs: number | undefined;
+  // Declared only: what is not known is absent, rather than a line that says `undefined` in every log.
+  declare readonly lock: string | undefined;
+  declare readonly elapsedMs: number | undefined;
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.name = new.target.name;
+    // Whatever a server said is shown and not obeyed, also where the writer of a message forgot that.
+    super(
+      printable(message, Number.POSITIVE_INFINITY),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
+    this.name = NAMES[code];
     this.code = code;
     // Not enumerable: it is for us, not for logs.
     Object.defineProperty(this, CODE, { value: code });
-    this.lock = details.lock;
-    this.elapsedMs = details.elapsedMs;
+    if (details.lock !== undefined) this.lock = details.lock;
+    if (details.elapsedMs !== undefined) this.elapsedMs = Math.round(details.elapsedMs);
+    // Once more, because a stack begins with the name as it was when it was taken.
+    Error.captureStackTrace(this, new.target);
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -63,11 +84,11 @@ export interface Holder {
 
 /** Waited and did not get it: somebody else holds it. Try again later. */
 export class LockTimeoutError extends LockError {
-  readonly holder: Holder | undefined;
+  declare readonly holder: Holder | undefined;
 
   constructor(message: string, details: LockErrorDetails & { holder?: Holder | undefined } = {}) {
     super('ELOCKTIMEOUT', message, details);
-    this.holder = details.holder;
+    if (details.holder !== undefined) this.holder = details.holder;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -99,9 +120,9 @@ export type LossReason = 'expired' | 'gone' | 'revoked' | 'closed' | 'abandoned'
 export class LockLostError extends LockError {
   readonly reason: LossReason;
   /** The fence that the lost lease had, so that a resource can refuse it. */
-  readonly fence: number | undefined;
+  declare readonly fence: number | undefined;
   /** What the body of `using` did although the lease was lost under it. */
-  readonly outcome: PromiseSettledResult<unknown> | undefined;
+  declare readonly outcome: PromiseSettledResult<unknown> | undefined;
 
   constructor(
     message: string,
@@ -113,8 +134,8 @@ export class LockLostError extends LockError {
   ) {
     super('ELOCKLOST', message, details);
     this.reason = details.reason;
-    this.fence = details.fence;
-    this.outcome = details.outcome;
+    if (details.fence !== undefined) this.fence = details.fence;
+    if (details.outcome !== undefined) this.outcome = details.outcome;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

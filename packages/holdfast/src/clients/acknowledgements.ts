@@ -8,6 +8,8 @@
  * counts for all of them. What comes meanwhile makes up the next round.
  */
 import { type Agenda, Alarm } from '../core/agenda.ts';
+import { describeReply } from '../core/describe.ts';
+import { inMs } from '../core/printable.ts';
 import { refusal } from './call.ts';
 import {
   type Acknowledged,
@@ -59,7 +61,7 @@ class Write {
       this.#endCopies = resolve;
     });
     // It holds the process, as every call in flight does.
-    this.#alarm = new Alarm(() => this.fail(`no answer within ${Math.round(timeoutMs)} ms`), true);
+    this.#alarm = new Alarm(() => this.fail(`no answer within ${inMs(timeoutMs)}`), true);
     agenda.setAt(this.#alarm, this.untilMs);
   }
 
@@ -239,5 +241,5 @@ function copiesOf(reply: unknown): Copies | CallFailure {
     // Both are integers by now, which the compiler does not see.
     return { local: local as number, replicas: replicas as number };
   }
-  return new CallFailure('unknown', `a count we cannot read: ${JSON.stringify(reply)}`);
+  return new CallFailure('unknown', `a count we cannot read: ${describeReply(reply)}`);
 }

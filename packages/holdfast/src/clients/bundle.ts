@@ -1,5 +1,6 @@
 /** Several calls of one script as one request, and its one reply as an answer to each. */
 import { assert } from '../core/assert.ts';
+import { describeReply } from '../core/describe.ts';
 import { BUNDLE_FAILED } from '../scripts/outcome.ts';
 import type { Call, CallResult } from './call.ts';
 import { CallFailure, type Reply, type ScriptCall } from './client.ts';
@@ -35,7 +36,7 @@ export function answersOf(calls: readonly Call[], reply: unknown): readonly Call
   // The scripts are ours, and answer in these shapes only.
   if (calls.length === 1) return [reply as Reply];
   if (Array.isArray(reply) && reply.length === calls.length) return reply.map(answerOf);
-  const failure = new CallFailure('unknown', `a reply we cannot read: ${JSON.stringify(reply)}`);
+  const failure = new CallFailure('unknown', `a reply we cannot read: ${describeReply(reply)}`);
   return calls.map(() => failure);
 }
 

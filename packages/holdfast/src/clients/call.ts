@@ -1,5 +1,6 @@
 /** One run of a script on its way: its deadline, and the one place where it ends. */
 import type { Agenda, Alarm } from '../core/agenda.ts';
+import { inMs } from '../core/printable.ts';
 import { CallFailure, type Reply, type ScriptCall } from './client.ts';
 
 export type CallResult = Reply | CallFailure;
@@ -66,9 +67,9 @@ export class Call implements Alarm {
   /** The deadline has come. */
   ring(): void {
     if (this.#isWritten) {
-      this.end(new CallFailure('unknown', `no answer within ${this.#timeoutMs} ms`));
+      this.end(new CallFailure('unknown', `no answer within ${inMs(this.#timeoutMs)}`));
     } else {
-      this.end(new CallFailure('unreachable', `no connection within ${this.#timeoutMs} ms`));
+      this.end(new CallFailure('unreachable', `no connection within ${inMs(this.#timeoutMs)}`));
       this.onExpired?.();
     }
   }
@@ -78,5 +79,5 @@ export class Call implements Alarm {
 export function refusal(isClosed: boolean, timeoutMs: number): CallFailure | null {
   if (isClosed) return new CallFailure('closed', 'the client is closed');
   if (timeoutMs > 0) return null;
-  return new CallFailure('unreachable', `no time to send it: the limit is ${timeoutMs} ms`);
+  return new CallFailure('unreachable', `no time to send it: the limit is ${inMs(timeoutMs)}`);
 }

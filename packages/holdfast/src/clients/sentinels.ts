@@ -1,5 +1,6 @@
 /** Asks sentinels which server is the primary. */
 import { type Agenda, Alarm } from '../core/agenda.ts';
+import { describeReply } from '../core/describe.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
 import { reasonOf } from './reason.ts';
 import type { Wire, WireEvents } from './wire.ts';
@@ -197,5 +198,5 @@ function answerOf(state: Map<string, unknown>, reply: unknown): Answer {
     const from = { host: String(state.get('ip')), port: Number(state.get('port')) };
     return { ...address, epoch, from };
   }
-  throw new Error(`an answer we cannot read: ${JSON.stringify(reply)}`);
+  throw new Error(`an answer we cannot read: ${describeReply(reply)}`);
 }

@@ -7,6 +7,7 @@
  * not a handshake, and there is no idle timer to get wrong.
  */
 import { type Agenda, Alarm } from '../core/agenda.ts';
+import { inMs } from '../core/printable.ts';
 import type { Random } from '../core/random.ts';
 import { refusal } from './call.ts';
 import { Channel, type Listener, type ListenResult } from './channel.ts';
@@ -116,7 +117,7 @@ export class Subscriptions {
     const { confirm } = listener;
     const isWritten = channel.state === 'subscribing';
     this.#remove(channel, listener);
-    const text = `no confirmation of the subscription within ${timeoutMs} ms`;
+    const text = `no confirmation of the subscription within ${inMs(timeoutMs)}`;
     confirm?.(new CallFailure(isWritten ? 'unknown' : 'unreachable', text));
   }
 

@@ -7,14 +7,14 @@
  * again under the same holder, because the first may have happened. Unreachable: back off, as long as the outage
  * may last. Whatever may have been granted and is not wanted any more goes to the late releases.
  */
-import type { LockError } from '../errors.ts';
+import { LockConfigError, type LockError } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { AcquireResult, HoldTerms, Protocol, Strays } from '../topologies/topology.ts';
 import { assert } from './assert.ts';
 import { Backoff } from './backoff.ts';
 import { Bid } from './bid.ts';
 import { detached } from './detached.ts';
-import { acquireError } from './failures.ts';
+import { acquireError, configErrorAgain } from './failures.ts';
 import type { LeaseHandle } from './lease.ts';
 import type { Session } from './session.ts';
 import type { Waiter } from './waiter.ts';
@@ -273,7 +273,10 @@ export class Contender {
   /** Something that cannot happen did: every caller hears it rather than waiting for ever. */
   #fail(error: unknown): void {
     this.#isAttempting = false;
-    for (const waiter of this.queue.takeAll()) waiter.reject(error);
+    for (const waiter of this.queue.takeAll()) {
+      if (error instanceof LockConfigError) waiter.reject(configErrorAgain(this.#protocol, error));
+      else waiter.fail(error);
+    }
     this.#bid.noteUnanswered(false);
     this.#giveUp();
   }

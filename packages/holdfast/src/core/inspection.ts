@@ -20,6 +20,7 @@ import { agree, mostCommon } from './agreement.ts';
 import { describe } from './describe.ts';
 import { describeServers } from './failures.ts';
 import { fenceKey, lockChannel, mutexChannel, NAME_BYTES_MAX, sharesSlot } from './name.ts';
+import { printable, quote } from './printable.ts';
 import type { Session } from './session.ts';
 
 export type Inspection =
@@ -188,7 +189,7 @@ export class Inspector {
     }
     for (const { value } of answers) {
       if (value.is !== 'CONFLICT') continue;
-      const message = `${JSON.stringify(name)}: the key holds something else (${value.found}); it was left untouched`;
+      const message = `${quote(name)}: the key holds something else (${printable(value.found)}); it was left untouched`;
       throw new LockConflictError(message, { lock: name });
     }
     return null;
@@ -220,15 +221,18 @@ export class Inspector {
       if (value.maxmemory !== '0' && value.policy !== 'noeviction') {
         // Every policy but noeviction may pick a lock: it is a key like any other, and it has an expiry.
         const whose = isOne ? 'maxmemory-policy' : `the maxmemory-policy of ${server}`;
-        const message = `${whose} is ${value.policy}: under memory pressure the server may evict a lock that is held; expected noeviction`;
+        const message = `${whose} is ${printable(value.policy)}: under memory pressure the server may evict a lock that is held; expected noeviction`;
         findings.push({ code: 'EVICTION', message });
       }
       if (value.role !== 'master') {
-        const message = `${who} is a ${value.role}: locks are taken on a primary`;
+        const message = `${who} is a ${printable(value.role)}: locks are taken on a primary`;
         findings.push({ code: 'REPLICA', message });
       }
       if (Number.parseInt(value.version, 10) < 7) {
-        findings.push({ code: 'VERSION', message: `${who} is ${value.version}; holdfast needs Redis 7.0` });
+        findings.push({
+          code: 'VERSION',
+          message: `${who} is ${printable(value.version)}; holdfast needs Redis 7.0`,
+        });
       }
     }
     return findings;

@@ -1,9 +1,10 @@
 /** The proof that you hold a lock, until a time. What `acquire` returns and `using` hands to its body. */
 import { LockLostError, LockNotHeldError, LockUnavailableError, LockUnknownError } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import { describeServers, quoted } from './failures.ts';
+import { describeServers, lossAgain, quoted } from './failures.ts';
 import { checkLeaseMs } from './options.ts';
 import type { Owner } from './owner.ts';
+import { inMs } from './printable.ts';
 import type { Session } from './session.ts';
 
 export interface Lease {
@@ -43,13 +44,13 @@ export interface FencedLease extends Lease {
 }
 
 function assertHeld({ name, isHeld }: Lease, { hold, state, loss, fence }: Owner): void {
-  if (loss !== null) throw loss;
+  if (loss !== null) throw lossAgain(loss);
   if (state === 'released') {
     throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, { lock: name });
   }
   if (isHeld) return;
   // Its time is over by our clock, and the timer that says so has not had its turn yet.
-  const message = `${quoted(hold.protocol)}: its lease of ${hold.leaseMs} ms has run out`;
+  const message = `${quoted(hold.protocol)}: its lease of ${inMs(hold.leaseMs)} has run out`;
   throw new LockLostError(message, { lock: name, reason: 'expired', fence });
 }
 
@@ -98,7 +99,7 @@ export class LeaseHandle implements Lease {
     if (result?.is === 'kept' && this.isHeld) return;
     assertHeld(this, this.#owner);
     const servers = result?.is === 'failed' ? result.servers : [];
-    const message = `${quoted(hold.protocol)}: could not be extended; it is still held for ${Math.floor(this.remainingMs)} ms (${describeServers(servers)})`;
+    const message = `${quoted(hold.protocol)}: could not be extended; it is still held for ${inMs(Math.floor(this.remainingMs))} (${describeServers(servers)})`;
     if (servers.some(({ kind }) => kind === 'unknown'))
       throw new LockUnknownError(message, { lock: this.name });
     throw new LockUnavailableError(message, { lock: this.name, servers });
@@ -115,7 +116,7 @@ export class LeaseHandle implements Lease {
     await this.release().catch(() => false);
   }
 
-  /** For logs and the inspector: no secrets. */
+  /** For logs: no secrets. */
   toJSON(): { name: string; fence: number | undefined; isHeld: boolean; remainingMs: number } {
     const { name, fence, isHeld, remainingMs } = this;
     return { name, fence, isHeld, remainingMs };

@@ -1,6 +1,6 @@
 /**
- * Text from outside (names, holders, replies of a server) made safe to show in a message. Whoever can write to Redis
- * chooses that text: raw, it could steer a terminal, forge lines of a log, or hide in them.
+ * How messages show what they are given. Text from outside (names, holders, replies of a server) is made safe first:
+ * whoever can write to Redis chooses it, and raw it could steer a terminal, forge lines of a log, or hide in them.
  */
 
 /** A name fits whole (`NAME_BYTES_MAX`); a reply that is longer is a document, and its beginning says enough. */
@@ -43,4 +43,9 @@ export function quote(text: string, maxLength: number = LENGTH_MAX): string {
   const show = (character: string): string =>
     /["\\]/.test(character) ? `\\${character}` : escapeOf(character);
   return `"${bounded(text, maxLength, show)}"`;
+}
+
+/** A time in a message, in whole milliseconds: nobody can use the rest of them. */
+export function inMs(ms: number): string {
+  return `${Math.round(ms)} ms`;
 }

@@ -6,7 +6,7 @@
 import { type LockError, LockNotHeldError } from '../errors.ts';
 import type { KeepResult } from '../topologies/topology.ts';
 import { Backoff } from './backoff.ts';
-import { abortError, acquireError, crowdError, quoted } from './failures.ts';
+import { abortError, acquireError, crowdError, lossAgain, quoted } from './failures.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
@@ -52,10 +52,10 @@ export class Reentry {
     options: ResolvedAcquireOptions,
     startedMs: number,
   ): Promise<Owner | null | typeof ENDED> {
-    if (parent.loss !== null) throw parent.loss;
+    if (parent.loss !== null) throw lossAgain(parent.loss);
     if (parent.child !== null && options.isTry) return null;
     const child = parent.child === null ? addChild(parent) : await this.#queue(parent, options, startedMs);
-    if (child === ENDED) return parent.loss === null ? ENDED : Promise.reject(parent.loss);
+    if (child === ENDED) return parent.loss === null ? ENDED : Promise.reject(lossAgain(parent.loss));
     await this.#count(child, options, startedMs);
     return child;
   }
@@ -89,7 +89,7 @@ export class Reentry {
     const backoff = new Backoff(this.#session.options.random);
     for (;;) {
       const result = await renewal.recount(child.hold);
-      if (child.loss !== null) throw child.loss;
+      if (child.loss !== null) throw lossAgain(child.loss);
       if (result?.is === 'kept') return;
       const elapsedMs = agenda.clock.monotonicMs() - startedMs;
       const error = this.#reasonToStop(child, result, options, elapsedMs);

@@ -2,12 +2,28 @@
  * A caller that wants in: its options, its promise, and what ends its wait (its turn, its time, its signal).
  * The caller awaits the promise in its own async context; settling it from elsewhere does not carry ours over.
  */
+import type { LockError } from '../errors.ts';
 import type { Protocol } from '../topologies/topology.ts';
 import { type Agenda, Alarm } from './agenda.ts';
 import { abortError } from './failures.ts';
 import { onAbort } from './on-abort.ts';
 import type { ResolvedAcquireOptions } from './options.ts';
 import type { WaiterQueue } from './waiter-queue.ts';
+
+/**
+ * A promise that rejects with the error after its stack was taken again, now with the functions that await it.
+ *
+ * The error was made in a timer, or where a reply came in: the caller is not on that stack. V8 finds the functions that
+ * await a promise while a reaction of that promise runs. So the error is thrown in a reaction, and one turn late: by
+ * then the waiter's promise, which the caller awaits, follows this one. Waits that succeed pay nothing.
+ */
+function rejectionFor(error: LockError): Promise<never> {
+  const aTurnLate = Promise.resolve().then(() => {});
+  return aTurnLate.then(() => {
+    Error.captureStackTrace(error);
+    throw error;
+  });
+}
 
 export class Waiter<Result> {
   readonly options: ResolvedAcquireOptions;
@@ -23,17 +39,16 @@ export class Waiter<Result> {
   readonly #protocol: Protocol;
   #alarm: Alarm | null = null;
   readonly #stopHearing: (() => void) | null;
-  #resolve!: (result: Result) => void;
-  #reject!: (error: unknown) => void;
+  /** Null once it is settled. */
+  #resolve: ((result: Result | Promise<never>) => void) | null = null;
 
   constructor(agenda: Agenda, protocol: Protocol, options: ResolvedAcquireOptions, startedMs: number) {
     this.#agenda = agenda;
     this.#protocol = protocol;
     this.options = options;
     this.startedMs = startedMs;
-    this.promise = new Promise((resolve, reject) => {
+    this.promise = new Promise((resolve) => {
       this.#resolve = resolve;
-      this.#reject = reject;
     });
     this.#stopHearing = options.signal === undefined ? null : onAbort(options.signal, () => this.#abort());
   }
@@ -54,19 +69,29 @@ export class Waiter<Result> {
   }
 
   resolve(result: Result): void {
-    this.#settle();
-    this.#resolve(result);
+    this.#settle()?.(result);
   }
 
-  reject(error: unknown): void {
-    this.#settle();
-    this.#reject(error);
+  /** With an error of this caller's own: its stack is made to show the caller. */
+  reject(error: LockError): void {
+    const resolve = this.#settle();
+    // Nobody would follow a second rejection, and Node would end the process over it.
+    if (resolve !== null) resolve(rejectionFor(error));
   }
 
-  #settle(): void {
+  /** With an error that others get too, as it is. */
+  fail(error: unknown): void {
+    const resolve = this.#settle();
+    if (resolve !== null) resolve(Promise.reject(error));
+  }
+
+  #settle(): ((result: Result | Promise<never>) => void) | null {
+    const resolve = this.#resolve;
+    this.#resolve = null;
     this.queue?.remove(this);
     if (this.#alarm !== null) this.#agenda.cancel(this.#alarm);
     this.#stopHearing?.();
+    return resolve;
   }
 
   #abort(): void {

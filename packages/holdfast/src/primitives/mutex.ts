@@ -1,4 +1,4 @@
-import { quoted } from '../core/failures.ts';
+import { lossAgain, quoted } from '../core/failures.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Owner } from '../core/owner.ts';
 import type { Session } from '../core/session.ts';
@@ -14,7 +14,7 @@ import { Exclusive } from './exclusive.ts';
  */
 export class Mutex extends Exclusive<Lease> {
   protected override enterAgain(_session: Session, above: Owner): Promise<never> {
-    if (above.loss !== null) return Promise.reject(above.loss);
+    if (above.loss !== null) return Promise.reject(lossAgain(above.loss));
     // Waiting here would be waiting for oneself.
     const message = `${quoted(above.hold.protocol)}: this call chain holds it already, and a mutex cannot be entered twice; use lock() for that`;
     return Promise.reject(new LockConfigError(message, { lock: above.hold.protocol.name }));

@@ -1,5 +1,6 @@
 import type { Reply, Scalar, ScriptCall, ScriptText } from '../clients/client.ts';
 import { assert } from '../core/assert.ts';
+import { describeReply } from '../core/describe.ts';
 
 /** A Lua script seen from TypeScript: typed arguments in, a named outcome out. */
 export interface Script<Input, Outcome> {
@@ -59,6 +60,6 @@ export function stringsFrom(script: ScriptText, items: readonly Scalar[], index:
 export function refuseReply(script: ScriptText, reply: Reply): never {
   assert(
     false,
-    () => `the script ${script.name} answered ${JSON.stringify(reply)}, which its header does not allow`,
+    () => `the script ${script.name} answered ${describeReply(reply)}, which its header does not allow`,
   );
 }

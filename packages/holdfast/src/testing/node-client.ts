@@ -11,6 +11,7 @@ import {
 } from '../clients/client.ts';
 import { CONNECTION_NAME } from '../clients/wire.ts';
 import { TIMER_MS_MAX } from '../core/clock.ts';
+import { inMs } from '../core/printable.ts';
 import { toBytes, toText } from './bytes.ts';
 import type { NodeConnection } from './connection.ts';
 import { execute } from './dispatch.ts';
@@ -110,7 +111,7 @@ class NodeClient implements Client {
         resolve(answer);
       };
       const timer = clock.startTimer(Math.min(timeoutMs, TIMER_MS_MAX), () =>
-        end(new CallFailure('unknown', `no answer within ${timeoutMs} ms`)),
+        end(new CallFailure('unknown', `no answer within ${inMs(timeoutMs)}`)),
       );
       this.#waiting.add(end);
       this.#host.state.admit(() => {
@@ -124,7 +125,7 @@ class NodeClient implements Client {
     if (this.#isClosed) return new CallFailure('closed', 'the client is closed');
     if (this.#host.isClosed) return new CallFailure('unreachable', 'the embedded node is closed');
     if (timeoutMs > 0) return null;
-    return new CallFailure('unreachable', `no time to send it: the limit is ${timeoutMs} ms`);
+    return new CallFailure('unreachable', `no time to send it: the limit is ${inMs(timeoutMs)}`);
   }
 
   #execute(request: readonly string[]): NodeReply {

@@ -17,6 +17,7 @@ import {
 } from '../clients/client.ts';
 import type { Clock } from '../core/clock.ts';
 import { instantNow, remainingAt } from '../core/instant.ts';
+import { inMs } from '../core/printable.ts';
 import { LockConfigError, type ServerFailure } from '../errors.ts';
 import { read } from './reading.ts';
 import { isConflictWord, isPassingWord } from './reply-words.ts';
@@ -114,7 +115,7 @@ export class AcknowledgedTopology implements Topology {
     }
     if (confirmation !== 'confirmed') return this.#refused(confirmation, true);
     if (remainingAt(result.deadline, heardAt) <= 0) {
-      return this.#refused(this.#shortage(`replicas had it after its lease of ${leaseMs} ms`), true);
+      return this.#refused(this.#shortage(`replicas had it after its lease of ${inMs(leaseMs)}`), true);
     }
     return { ...result, heardAt };
   }
@@ -176,10 +177,10 @@ export class AcknowledgedTopology implements Topology {
   }
 
   #tooFew({ replicas, local }: Copies, startedMs: number): Shortage {
-    const tookMs = Math.round(this.#clock.monotonicMs() - startedMs);
+    const took = inMs(this.#clock.monotonicMs() - startedMs);
     const { min, aof } = this.#terms;
     const where = aof ? ` on disk${local > 0 ? '' : ', nor had the server itself'}` : '';
-    const text = `wanted ${min} ${min === 1 ? 'replica' : 'replicas'} to have it, ${replicas} had it${where} after ${tookMs} ms`;
+    const text = `wanted ${min} ${min === 1 ? 'replica' : 'replicas'} to have it, ${replicas} had it${where} after ${took}`;
     return this.#shortage(text);
   }
 

@@ -3,6 +3,7 @@ import { adaptClient, adaptCluster } from '../clients/adapt.ts';
 import type { RedisClient } from '../clients/redis-client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { ResolvedLocksOptions } from '../core/options.ts';
+import { quote } from '../core/printable.ts';
 import { LockConfigError } from '../errors.ts';
 import { AcknowledgedTopology } from './acknowledged.ts';
 import { ClusterTopology } from './cluster.ts';
@@ -37,7 +38,7 @@ export function topologyOf(
       `expected clients that tell a lost connection, got ${silent.description}: a restart of a server shows as a new connection, and this client does not tell`,
     );
   }
-  const prefixes = [...new Set(adapted.map(({ keyPrefix }) => JSON.stringify(keyPrefix)))];
+  const prefixes = [...new Set(adapted.map(({ keyPrefix }) => quote(keyPrefix)))];
   if (prefixes.length > 1) {
     throw new LockConfigError(`expected clients with one keyPrefix, got ${prefixes.join(' and ')}`);
   }

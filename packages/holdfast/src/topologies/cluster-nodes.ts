@@ -6,6 +6,7 @@ import { addressKey, type NodeAddress } from '../clients/node-address.ts';
 import { nodeClient } from '../clients/node-client.ts';
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { detached } from '../core/detached.ts';
+import { inMs } from '../core/printable.ts';
 import type { Random } from '../core/random.ts';
 import { ChannelChoice } from './channel-choice.ts';
 import { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
@@ -175,7 +176,7 @@ export class ClusterNodes {
 
   #within(work: Promise<CallFailure | null>, timeoutMs: number): Promise<CallFailure | null> {
     return new Promise((resolve) => {
-      const text = `the nodes of the cluster were not found within ${timeoutMs} ms`;
+      const text = `the nodes of the cluster were not found within ${inMs(timeoutMs)}`;
       const alarm = new Alarm(() => resolve(new CallFailure('unreachable', text)), true);
       this.#agenda.setIn(alarm, timeoutMs);
       const end = (result: CallFailure | null): void => {

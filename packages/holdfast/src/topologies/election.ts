@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../core/clock.ts';
 import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
+import { inMs } from '../core/printable.ts';
 import type { ServerFailure } from '../errors.ts';
 import { count, countPending, decide } from './ballot.ts';
 import type { QuorumNode } from './quorum-node.ts';
@@ -146,7 +147,10 @@ export class Election {
     return this.#nodes.flatMap((node, i): readonly ServerFailure[] => {
       const vote = votes[i];
       if (vote?.is === 'refused' || vote?.is === 'unknown') return vote.servers;
-      if (vote?.is === 'conflict') return [{ server: node.description, kind: 'reply', text: vote.found }];
+      if (vote?.is === 'conflict') {
+        const what = vote.isCounter ? 'the counter of its fences' : 'the key';
+        return [{ server: node.description, kind: 'reply', text: `${what} holds ${vote.found}` }];
+      }
       return [];
     });
   }
@@ -203,7 +207,7 @@ export class Election {
 
   #tooLate(sentAt: Instant, heardAt: Instant): ServerFailure {
     const tookMs = Math.ceil(heardAt.monotonicMs - sentAt.monotonicMs);
-    const text = `granted too late: a majority took ${tookMs} ms of a lease of ${this.#terms.leaseMs} ms`;
+    const text = `granted too late: a majority took ${inMs(tookMs)} of a lease of ${inMs(this.#terms.leaseMs)}`;
     return { server: `${this.#nodes.length} servers`, kind: 'late', text };
   }
 

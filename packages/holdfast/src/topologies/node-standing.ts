@@ -12,6 +12,7 @@ import type { Client } from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import { Backoff } from '../core/backoff.ts';
 import { driftMs } from '../core/instant.ts';
+import { inMs } from '../core/printable.ts';
 import type { Random } from '../core/random.ts';
 import type { ServerFailure } from '../errors.ts';
 import type { NodePace } from './node-pace.ts';
@@ -88,7 +89,7 @@ export class NodeStanding {
     const upMs = nowMs - this.#state.startedMs;
     const waitMs = guardMs + driftMs(guardMs) - upMs;
     if (waitMs <= 0) return null;
-    const text = `may have started ${Math.max(0, Math.round(upMs))} ms ago and forgotten a lease: it votes in ${Math.ceil(waitMs)} ms`;
+    const text = `may have started ${inMs(Math.max(0, upMs))} ago and forgotten a lease: it votes in ${inMs(Math.ceil(waitMs))}`;
     return this.#failure('guard', text);
   }
 

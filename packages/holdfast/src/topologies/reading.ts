@@ -1,10 +1,7 @@
 /** The reading of replies. One that makes no sense (a proxy, a client that maps replies) is no answer. */
-import { inspect } from 'node:util';
 import { CallFailure, type Reply } from '../clients/client.ts';
+import { describeReply } from '../core/describe.ts';
 import type { AcquireAnswer, Protocol, ReleaseAnswer } from './topology.ts';
-
-/** A reply in an error's message. */
-const ONE_LINE = { breakLength: Number.POSITIVE_INFINITY, maxArrayLength: 8, maxStringLength: 200 };
 
 /** What the reply says, or `unknown`: it may have happened. */
 export function read<Answer>(reply: Reply, decode: () => Answer): Answer | CallFailure {
@@ -34,6 +31,5 @@ export function decodeRelease(protocol: Protocol, reply: Reply): ReleaseAnswer |
 }
 
 function unreadable(reply: Reply, cause: unknown): CallFailure {
-  // Not by JSON: a client of the caller's own making may give something that JSON cannot write.
-  return new CallFailure('unknown', `a reply we cannot read: ${inspect(reply, ONE_LINE)}`, '', cause);
+  return new CallFailure('unknown', `a reply we cannot read: ${describeReply(reply)}`, '', cause);
 }

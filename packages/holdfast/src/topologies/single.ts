@@ -10,6 +10,7 @@ import {
 import type { Agenda } from '../core/agenda.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
+import { inMs } from '../core/printable.ts';
 import type { ServerFailure } from '../errors.ts';
 import { adminHealth } from '../scripts/generated.ts';
 import { LateReleases, type LateReleasesOptions } from './late-releases.ts';
@@ -118,10 +119,10 @@ export class SingleTopology implements Topology {
     const stated = protocol.acquire(terms, notAfterMs, wantsTime);
     const call = isWanted === ALWAYS ? stated : wantedCall(stated, isWanted);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
-    if (reply instanceof CallFailure) return this.#failedAcquire(reply, notAfterMs === 0);
+    if (reply instanceof CallFailure) return this.#failedAcquire(protocol, reply, notAfterMs === 0);
 
     const answer = decodeAcquire(protocol, reply);
-    if (answer instanceof CallFailure) return this.#failedAcquire(answer, notAfterMs === 0);
+    if (answer instanceof CallFailure) return this.#failedAcquire(protocol, answer, notAfterMs === 0);
     const heardAt = instantNow(this.#clock);
     const heardAtMs = heardAt.monotonicMs;
     if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
@@ -133,14 +134,14 @@ export class SingleTopology implements Topology {
       // We had its clock wrong (it jumped, or this machine slept), and this answer has put that right.
       if (heardAtMs < giveUpMs && mayAskAgain && isWanted())
         return this.#acquire(protocol, terms, giveUpMs - heardAtMs, isWanted, heardAt, false);
-      const text = `refused: it reached the server later than ${timeoutMs} ms after it was sent, or the server's clock jumped`;
+      const text = `refused: it reached the server later than ${inMs(timeoutMs)} after it was sent, or the server's clock jumped`;
       // A client that sends again after a reconnect may have had an earlier copy granted.
       return { is: 'refused', servers: [this.#failure('late', text)], isPassing: true, isCertain: false };
     }
     const deadline = leaseDeadline(sentAt, terms.leaseMs);
     if (remainingAt(deadline, heardAt) <= 0) {
       const tookMs = Math.ceil(heardAtMs - sentAt.monotonicMs);
-      const text = `granted too late: the answer took ${tookMs} ms of a lease of ${terms.leaseMs} ms`;
+      const text = `granted too late: the answer took ${inMs(tookMs)} of a lease of ${inMs(terms.leaseMs)}`;
       return { is: 'unknown', servers: [this.#failure('late', text)] };
     }
     const { firstFence, fences = terms.fences } = answer;
@@ -227,8 +228,8 @@ export class SingleTopology implements Topology {
     return reply;
   }
 
-  #failedAcquire(failure: CallFailure, isUnbounded: boolean): AcquireResult {
-    if (isConflictWord(failure.word)) return { is: 'conflict', found: failure.text };
+  #failedAcquire(protocol: Protocol, failure: CallFailure, isUnbounded: boolean): AcquireResult {
+    if (isConflictWord(failure.word)) return wrongType(protocol);
     const servers = [this.#failureOf(failure)];
     if (failure.kind === 'unknown') return { is: 'unknown', servers, isUnbounded };
     const isPassing = failure.kind === 'unreachable' || isPassingWord(failure.word);
@@ -255,6 +256,12 @@ export class SingleTopology implements Topology {
   #failure(kind: ServerFailure['kind'], text: string): ServerFailure {
     return { server: this.#client.description, kind, text };
   }
+}
+
+/** The scripts say themselves what stands under a lock's or a mutex's own key. What is left is a lock's second key. */
+function wrongType({ isFenced }: Protocol): AcquireResult {
+  if (!isFenced) return { is: 'conflict', found: 'a value of another type' };
+  return { is: 'conflict', found: 'no number that can grow', isCounter: true };
 }
 
 /** Not by `...`: of the 4 µs that a vote costs us, it would be one. */

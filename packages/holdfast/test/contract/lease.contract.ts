@@ -103,8 +103,14 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
       await bench.redis.del(bench.key(name));
       const loss = await failureOf(deleted.extend(1_000));
       expect(loss).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
-      expect(deleted).toMatchObject({ isHeld: false, signal: { aborted: true, reason: loss } });
-      expect(await failureOf(deleted.extend(1_000))).toBe(loss);
+      expect(deleted).toMatchObject({ isHeld: false, signal: { aborted: true } });
+      // Each caller gets an error of its own, over the one that the signal tells.
+      const { reason } = deleted.signal;
+      expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
+      for (const told of [loss, await failureOf(deleted.extend(1_000))]) {
+        expect(told).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
+        expect((told as Error).cause).toBe(reason);
+      }
       expect(await bench.redis.exists(bench.key(name))).toBe(0);
     });
   });

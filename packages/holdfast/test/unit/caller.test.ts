@@ -132,7 +132,9 @@ describe('a caller', () => {
     await process.mutex('a').acquire();
     const error = (await failure(process.lock('a').acquire())) as Error;
     expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: 'a' });
-    expect(error.message).toBe('lock "a": the key holds something else (a string); it was left untouched');
+    expect(error.message).toBe(
+      'lock "a": the key holds something else (expected a hash with one holder, got a string); it was left untouched',
+    );
   });
 
   test('that waited through an outage and a holder gets it in the end', async () => {

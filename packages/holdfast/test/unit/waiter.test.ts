@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Agenda } from '../../src/core/agenda.ts';
 import { type AcquireOptions, resolveAcquireOptions, resolveLocksOptions } from '../../src/core/options.ts';
 import { Waiter } from '../../src/core/waiter.ts';
-import { LockAbortedError } from '../../src/errors.ts';
+import { LockAbortedError, LockTimeoutError } from '../../src/errors.ts';
 import { LockProtocol } from '../../src/primitives/lock-protocol.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failure } from './support/stage.ts';
@@ -43,7 +43,7 @@ describe('a waiter', () => {
       waiter.armTimeout(() => {});
       expect([getEventListeners(controller.signal, 'abort').length, agenda.size]).toEqual([1, 1]);
       if (ending === 'resolve') waiter.resolve('in');
-      else if (ending === 'reject') waiter.reject(new Error('no'));
+      else if (ending === 'reject') waiter.reject(new LockTimeoutError('no'));
       else controller.abort();
       await settled;
       expect([getEventListeners(controller.signal, 'abort').length, agenda.size]).toEqual([0, 0]);
@@ -79,7 +79,7 @@ describe('a waiter', () => {
     const { waiter } = setup({ signal: controller.signal });
     waiter.resolve('in');
     controller.abort();
-    waiter.reject(new Error('no'));
+    waiter.reject(new LockTimeoutError('no'));
     expect(await waiter.promise).toBe('in');
   });
 
