@@ -2,6 +2,7 @@
 import type { RedisClient } from './clients/redis-client.ts';
 import { Agenda } from './core/agenda.ts';
 import { describe } from './core/describe.ts';
+import { type Facts, inspectable } from './core/inspectable.ts';
 import { type Finding, type Inspection, Inspector } from './core/inspection.ts';
 import { checkName, checkSlots } from './core/name.ts';
 import { type LocksOptions, resolveLocksOptions } from './core/options.ts';
@@ -34,6 +35,10 @@ export interface ForceReleaseOptions {
 }
 
 export class Locks {
+  static {
+    inspectable(Locks, 'Locks', (locks) => (#session in locks ? locks.#facts : null));
+  }
+
   readonly #session: Session;
   readonly #inspector: Inspector;
   readonly #keyPrefix: string;
@@ -130,6 +135,13 @@ export class Locks {
     const key = this.#keyPrefix + checkName(name);
     if (this.#hasShards) checkSlots(name, key);
     return key;
+  }
+
+  /** For `console.log`. Without the settings of the client, which have secrets. */
+  get #facts(): Facts {
+    const { id, state, holds, topology } = this.#session;
+    const prefix = this.#keyPrefix === '' ? undefined : this.#keyPrefix;
+    return { session: id, state, held: holds, servers: topology.description, prefix };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@
 import { LockLostError, LockNotHeldError, LockUnavailableError, LockUnknownError } from '../errors.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import { describeServers, lossAgain, quoted } from './failures.ts';
+import { type Facts, inspectable } from './inspectable.ts';
 import { checkLeaseMs } from './options.ts';
 import type { Owner } from './owner.ts';
 import { inMs } from './printable.ts';
@@ -56,6 +57,10 @@ function assertHeld({ name, isHeld }: Lease, { hold, state, loss, fence }: Owner
 
 /** What the caller holds in its hands. Thousands may be held at once, so it has one field. */
 export class LeaseHandle implements Lease {
+  static {
+    inspectable(LeaseHandle, 'Lease', (lease) => (#owner in lease ? lease.#facts : null));
+  }
+
   readonly #owner: Owner;
 
   constructor(owner: Owner) {
@@ -114,6 +119,15 @@ export class LeaseHandle implements Lease {
   async [Symbol.asyncDispose](): Promise<void> {
     // Nothing is hidden: what failed is repeated in the background and told on `holdfast:lease:late-release`.
     await this.release().catch(() => false);
+  }
+
+  /** For `console.log`. Without the holder, which of a mutex is a secret. */
+  get #facts(): Facts {
+    const { hold, state, fence, loss } = this.#owner;
+    // Its time may be over before the timer that says so has had its turn.
+    const now = state === 'held' && !this.isHeld ? 'expired' : state;
+    const remainingMs = Math.floor(this.remainingMs);
+    return { [hold.protocol.kind]: this.name, state: now, reason: loss?.reason, fence, remainingMs };
   }
 
   /** For logs: no secrets. */

@@ -10,6 +10,7 @@ import type { Hold } from './hold.ts';
 import type { Instant } from './instant.ts';
 import { type ResolvedAcquireOptions, type ResolvedLocksOptions, resolveAcquireOptions } from './options.ts';
 import type { Owner } from './owner.ts';
+import { quote } from './printable.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
 import { SessionRecord } from './session-record.ts';
@@ -54,6 +55,10 @@ export class Session {
         : new SessionRecord(agenda, topology, { session: this.id, application, callTimeoutMs });
   }
 
+  get state(): 'open' | 'closing' | 'closed' {
+    return this.#state;
+  }
+
   get isOpen(): boolean {
     return this.#state === 'open';
   }
@@ -64,7 +69,7 @@ export class Session {
 
   assertOpen(name?: string): void {
     if (this.#state === 'open') return;
-    const what = name === undefined ? '' : `lock ${JSON.stringify(name)}: `;
+    const what = name === undefined ? '' : `lock ${quote(name)}: `;
     throw new LockClosedError(`${what}this Locks has been closed`, { lock: name });
   }
 
@@ -109,6 +114,12 @@ export class Session {
   /** A hold has ended by itself or was taken away: everybody under it is told. */
   holdLost(hold: Hold, reason: LossReason): void {
     if (hold.isLive) this.turnstile(hold.protocol).holdLost(hold, reason);
+  }
+
+  /** What this process holds of that lock, if it does. */
+  holdOf({ kind, key }: Protocol): Hold | null {
+    const entrance = this.#entrances[kind].get(key) ?? null;
+    return entrance instanceof Turnstile ? entrance.hold : entrance;
   }
 
   /** The hold of this session on that key, if it is the one that inspections show as this owner. */

@@ -1,6 +1,7 @@
 /** What `lock` and `mutex` have in common: three strengths of acquiring, one owner at a time. */
 import { describe } from '../core/describe.ts';
 import { abortError, quoted } from '../core/failures.ts';
+import { type Facts, inspectable } from '../core/inspectable.ts';
 import { type FencedLease, type Lease, LeaseHandle } from '../core/lease.ts';
 import {
   type AcquireOptions,
@@ -17,6 +18,11 @@ import { telemetry } from '../telemetry/channels.ts';
 import type { Protocol } from '../topologies/topology.ts';
 
 export abstract class Exclusive<Proof extends Lease | FencedLease> {
+  /** For `console.log`, which shows an instance of that class under that name. */
+  protected static showAs(ofClass: { readonly prototype: Exclusive<Lease> }, name: string): void {
+    inspectable(ofClass, name, (lock) => (#session in lock ? lock.#facts : null));
+  }
+
   readonly #session: Session;
   readonly #protocol: Protocol;
 
@@ -28,6 +34,15 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   /** The name, as given. */
   get name(): string {
     return this.#protocol.name;
+  }
+
+  /** For `console.log`: what this process knows without asking a server. */
+  get #facts(): Facts {
+    const { name } = this;
+    const hold = this.#session.holdOf(this.#protocol);
+    const remainingMs = hold?.isLive ? Math.floor(hold.remainingMs(this.#session.agenda.clock)) : 0;
+    if (hold === null || remainingMs <= 0) return { name, state: 'not held here' };
+    return { name, state: 'held here', fence: hold.owner?.fence, remainingMs };
   }
 
   /** One attempt: the lease, or `null` when somebody else holds it. */

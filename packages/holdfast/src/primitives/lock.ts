@@ -13,6 +13,10 @@ import { Exclusive } from './exclusive.ts';
  * `lease.signal` on, and give `lease.fence` to what you protect.
  */
 export class Lock extends Exclusive<FencedLease> {
+  static {
+    Exclusive.showAs(Lock, 'Lock');
+  }
+
   protected override enterAgain(
     session: Session,
     above: Owner,

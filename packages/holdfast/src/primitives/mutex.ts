@@ -13,6 +13,10 @@ import { Exclusive } from './exclusive.ts';
  * `lease.signal` on.
  */
 export class Mutex extends Exclusive<Lease> {
+  static {
+    Exclusive.showAs(Mutex, 'Mutex');
+  }
+
   protected override enterAgain(_session: Session, above: Owner): Promise<never> {
     if (above.loss !== null) return Promise.reject(lossAgain(above.loss));
     // Waiting here would be waiting for oneself.
