@@ -13,6 +13,12 @@ import { encodeReply } from './resp-writer.ts';
 /** Others on the same machine can reach it, nobody else: it has no password. */
 const HOST = '127.0.0.1';
 
+/**
+ * How a browser's request begins. Without the check, a web page could send commands to this port in the body of a form: a
+ * line of HTTP is an unknown command, and the lines after it would be run. Redis hangs up on the same two words.
+ */
+const HTTP = /^(post$|host:)/i;
+
 export interface NodeAddress {
   readonly host: string;
   readonly port: number;
@@ -24,6 +30,7 @@ export class Listener {
   readonly #node: NodeState;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #hasWarned = false;
 
   constructor(node: NodeState) {
     this.#node = node;
@@ -69,6 +76,10 @@ export class Listener {
     try {
       for (const request of reader.push(chunk)) {
         if (connection.isLeaving) break;
+        if (HTTP.test(request[0] ?? '')) {
+          this.#hangUp(socket, connection);
+          break;
+        }
         answer(execute(this.#node, connection, request));
       }
     } catch (error) {
@@ -78,5 +89,18 @@ export class Listener {
     }
     socket.uncork();
     if (connection.isLeaving) socket.end();
+  }
+
+  /** Drops the connection with everything that it still has to read and to write. */
+  #hangUp(socket: Socket, connection: NodeConnection): void {
+    connection.isLeaving = true;
+    const port = socket.localPort;
+    socket.destroy();
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    process.emitWarning(
+      `an HTTP request came to the Redis port ${port}, perhaps from a web page in a browser on this machine: the connection was closed, and what followed was not run`,
+      { type: 'HoldfastWarning', code: 'HOLDFAST_HTTP_REQUEST' },
+    );
   }
 }
