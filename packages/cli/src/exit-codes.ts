@@ -23,14 +23,15 @@ export type ExitName = keyof typeof EXIT;
 export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   ok: 'done; of `run`: the command ended with 0',
   nothing:
-    'nobody holds it (`inspect`, `release`), there is a warning (`doctor`), a promise was broken (`demo`)',
+    'nobody holds it (`inspect`, `release`), there is a warning (`doctor`, unless `--fail-on problem`), a promise was broken (`demo`)',
   problem: 'there is a problem (`doctor`)',
   usage: 'the command line is wrong',
   conflict: 'the key holds something that is not a lock',
   unreachable: 'the servers cannot be reached, or not enough of them',
   internal: 'a mistake of holdfast itself',
   busy: 'somebody else holds the lock (`run`; another code with `--on-busy-exit`), or another owner than was shown (`release`)',
-  protocol: 'something answers at that address, and it is not a Redis server',
+  protocol:
+    'something answers at that address, and it is not a Redis server, or only one of both sides speaks TLS',
   refused: 'the server refuses the login, or the user lacks a right',
   lost: 'the lock was lost, and the command was ended (`run`)',
   notExecutable: 'the command cannot be executed (`run`)',

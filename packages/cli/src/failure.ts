@@ -3,12 +3,19 @@ import { EXIT, type ExitName } from './exit-codes.ts';
 
 export class Failure extends Error {
   readonly exitCode: number;
+  /** Where a mistake of holdfast itself came up; empty for what is no such mistake. */
+  readonly frames: readonly string[];
 
   constructor(exit: ExitName | number, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'Failure';
     this.exitCode = typeof exit === 'number' ? exit : EXIT[exit];
+    this.frames = exit === 'internal' && cause instanceof Error ? framesOf(cause) : [];
   }
+}
+
+function framesOf({ stack = '' }: Error): string[] {
+  return stack.split('\n').filter((line) => /^\s+at /.test(line));
 }
 
 /** The errors of the library by their stable codes: importing its classes would slow every start. */
@@ -28,7 +35,7 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (!(error instanceof Error)) return new Failure('internal', String(error));
   const name = 'code' in error && typeof error.code === 'string' ? BY_CODE[error.code] : undefined;
-  if (name === undefined) return new Failure('internal', error.stack ?? error.message, error);
+  if (name === undefined) return new Failure('internal', oneLine(`${error.name}: ${error.message}`), error);
   const isRefused = name === 'unreachable' && REFUSAL.test(error.message);
   return new Failure(isRefused ? 'refused' : name, oneLine(error.message), error);
 }

@@ -1,4 +1,6 @@
 /** The whole terminal, for as long as a live view lasts; afterwards it is as it was. */
+import { type Line, render } from './output.ts';
+import { cutLine } from './table.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
@@ -33,9 +35,11 @@ export class LiveScreen {
     return process.stdout.rows ?? 24;
   }
 
-  /** Line by line over what was there: no flicker. */
-  draw(lines: readonly string[]): void {
-    const text = lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n');
+  /** Line by line over what was there: no flicker. Each is cut to the width: one that wrapped would move the rest. */
+  draw(lines: readonly Line[]): void {
+    const { columns, rows } = this;
+    const fitting = lines.slice(0, rows).map((line) => render(cutLine(line, columns), process.stdout));
+    const text = fitting.map((line) => `${line}${CLEAR_LINE}`).join('\r\n');
     process.stdout.write(`${HOME}${text}${CLEAR_BELOW}`);
   }
 

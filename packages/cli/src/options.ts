@@ -42,6 +42,10 @@ export function withServers(command: Command): Command {
       '--cluster',
       'the servers are nodes of a Redis Cluster; one is enough (default: $HOLDFAST_REDIS_CLUSTER)',
     )
+    .option('--ca <file>', 'trust the authorities in this file (PEM), for rediss://')
+    .option('--cert <file>', 'show this certificate to the server (PEM), with --key')
+    .option('--key <file>', 'the private key of --cert (PEM)')
+    .option('--insecure', 'do not check the certificate of the server')
     .option('--prefix <text>', 'put before every name to make its key');
 }
 

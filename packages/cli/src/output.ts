@@ -1,65 +1,53 @@
-/** How things look: colours on a terminal only, tables that line up, nothing from Redis that could steer a terminal. */
+/**
+ * Everything that is printed passes through here. What a line is made of is data until `render`: it escapes what could
+ * steer a terminal, and adds the colours of the command line itself afterwards, on terminals only.
+ */
+import { styleText } from 'node:util';
+import { printable, printableJson, withoutLogins } from './printable.ts';
 
-/** What a stream can show. https://no-color.org: any value that is not empty turns colours off. */
-function hasColours(stream: { readonly isTTY?: boolean }, environment = process.env): boolean {
-  return stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+export { printable } from './printable.ts';
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+export interface Span {
+  readonly style: Style;
+  readonly text: string;
 }
 
-type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+/** One line as its pieces. A line end within a piece is shown as an escape. */
+export type Line = string | readonly (string | Span)[];
 
-const CODES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
-
-export type Paint = (style: Style, text: string) => string;
-
-export function paintFor(stream: { readonly isTTY?: boolean }): Paint {
-  if (!hasColours(stream)) return (_style, text) => text;
-  return (style, text) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
+export function styled(style: Style, text: string): Span {
+  return { style, text };
 }
 
-/** Names are any bytes that somebody chose. Those that are no text are shown as escapes. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, (character) => {
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
+/** As it is written to that stream. Colours are off where there is no terminal, and with NO_COLOR. */
+export function render(line: Line, stream: NodeJS.WriteStream): string {
+  const spans = typeof line === 'string' ? [line] : line;
+  return spans
+    .map((span) =>
+      typeof span === 'string'
+        ? printable(span)
+        : styleText(span.style, printable(span.text), { stream, validateStream: true }),
+    )
+    .join('');
 }
 
-export interface Column<Row> {
-  readonly title: string;
-  readonly cell: (row: Row) => string;
-  /** @default false */
-  readonly isNumber?: boolean;
-}
-
-/** Lines without a trailing blank; each cut to `width` columns when given. */
-export function renderTable<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  paint: Paint,
-  width = Number.POSITIVE_INFINITY,
-): string[] {
-  const cells = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
-  const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...cells.map((line) => line[at]?.length ?? 0)),
-  );
-  const lineOf = (line: readonly string[]): string =>
-    line
-      .map((text, at) =>
-        columns[at]?.isNumber ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
-  const titles = lineOf(columns.map(({ title }) => title));
-  return [paint('dim', cut(titles, width)), ...cells.map((line) => cut(lineOf(line), width))];
-}
-
-export function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-}
-
-export function printLines(lines: readonly string[]): void {
-  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+export function printLines(lines: readonly Line[]): void {
+  if (lines.length === 0) return;
+  process.stdout.write(`${lines.map((line) => render(line, process.stdout)).join('\n')}\n`);
 }
 
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  process.stdout.write(`${printableJson(value)}\n`);
+}
+
+/** One line on standard error. A password that stands in it by mistake is left out. */
+export function tell(message: string): void {
+  process.stderr.write(`holdfast: ${printable(withoutLogins(message))}\n`);
+}
+
+/** Lines below one that was told: the frames of a stack, a suggestion. */
+export function tellMore(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`${printable(withoutLogins(line))}\n`);
 }

@@ -64,14 +64,35 @@ function addRun(program: Command): void {
       duration,
     )
     .option('--on-busy-exit <code>', 'the exit code when somebody else holds it', integer(0, 255), EXIT.busy)
-    .option('--shared', 'hold it together with other sharers: comes with the read-write lock')
-    .option('--slots <count>', 'let so many run at once: comes with the semaphore')
+    .option('--quiet', 'do not say who holds it while waiting')
     .passThroughOptions()
-    .action(async (name: string, words: string[], flags: RunFlags) => {
+    .action(async (name: string, words: string[], _flags: RunFlags, command: Command) => {
       const { run } = await import('./commands/run.ts');
-      // The dashes end our options; they are not the command.
-      await exitWith(run(name, words[0] === '--' ? words.slice(1) : words, flags));
+      const rest = readOptionsAfterName(command, words);
+      await exitWith(run(name, rest, command.opts<RunFlags>()));
     });
+}
+
+/**
+ * Options of `run` may stand behind the name too. The command begins at the first word that is none, or behind the two
+ * dashes; everything from there on is its own.
+ */
+function readOptionsAfterName(command: Command, words: readonly string[]): string[] {
+  const { operands, unknown } = command.parseOptions([...words]);
+  const [wrong] = unknown;
+  if (wrong === '--help' || wrong === '-h') command.help();
+  if (wrong !== undefined)
+    command.error(`error: unknown option '${wrong}'; the command goes after --`, {
+      code: 'commander.unknownOption',
+    });
+  return operands;
+}
+
+/** An option before the command is a common slip. */
+export function hintFor(program: Command, command: Command, message: string): string[] {
+  const [, flag] = /^unknown option '(--[a-z-]+)/.exec(message) ?? [];
+  const isKnown = program.commands.some(({ options }) => options.some(({ long }) => long === flag));
+  return command === program && isKnown ? [`(${flag} goes after the command: holdfast ls ${flag} …)`] : [];
 }
 
 const LIMIT_DEFAULT = 1_000;
@@ -136,7 +157,12 @@ function addDoctor(program: Command): void {
     .description(
       'Connects to the servers and looks for what can break locks on them: version, role, persistence, eviction, replicas, ' +
         'clocks, rights, latency, members of a quorum that are one server. Takes and releases a lock of its own. Exits with ' +
-        '0 when all is well, 1 with a warning, 2 with a problem.',
+        '0 when all is well, 1 with a warning, 2 with a problem; see --fail-on.',
+    )
+    .addOption(
+      new Option('--fail-on <level>', 'exit with 0 unless something is as bad as this')
+        .choices(['warning', 'problem'])
+        .default('warning'),
     )
     .addOption(
       new Option('--lease <time>', 'the lease that your programs use')

@@ -69,7 +69,9 @@ test('a job and a watch outlive a failover of their primary', async () => {
   const traces = makeTraces();
   const terms = ['--lease', '9s', '--grace', '50ms'];
   const script = 'echo on; until [ -e go ]; do sleep 0.05; done; echo done';
-  const job = start(['run', ...servers(), ...terms, 'a', '--', 'sh', '-c', script], { cwd: traces.folder });
+  const job = start(['run', '--quiet', ...servers(), ...terms, 'a', '--', 'sh', '-c', script], {
+    cwd: traces.folder,
+  });
   const watch = start(['watch', ...servers(), '--json', '--every', '200ms']);
   await job.says('on');
   await watch.says('"a"');

@@ -63,9 +63,13 @@ describe('the doctor', () => {
     expect(young.stdout).toMatch(/^ {2}warning {2}uptime {7}up for .* only: owners from before/m);
     expect(young.stdout).toMatch(/^ +→ wait until it has been up for 1h$/m);
     expect(young.stdout).toMatch(/\nno problems, \d warnings?\n$/);
+    const lenient = await holdfast(['doctor', '--redis', first.url, ...long, '--fail-on', 'problem']);
+    expect(lenient.code).toBe(0);
+    expect(lenient.stdout).toMatch(/^ {2}warning {2}uptime/m);
     await ask(second.port, ['CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru']);
     const sick = await examine([second.url]);
     expect(sick).toMatchObject({ code: 2, worst: 'problem' });
+    expect(await examine([second.url], '--fail-on', 'problem')).toMatchObject({ code: 2, worst: 'problem' });
     expect(of(sick, 'eviction')).toEqual([
       expect.stringContaining('problem: maxmemory-policy is allkeys-lru'),
     ]);

@@ -1,7 +1,7 @@
 /** Several servers are a quorum: commands work while a majority answers. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import { holdfast, start } from './support/holdfast.ts';
@@ -21,7 +21,7 @@ async function grown(): Promise<void> {
 const urls = (): string[] => servers.flatMap(({ url }) => ['--redis', url]);
 /** A short grace leaves a renewal time to come late on a busy machine. */
 const TERMS = ['--lease', '3s', '--grace', '50ms'];
-const run = (...job: readonly string[]) => ['run', ...urls(), ...TERMS, 'job', '--', ...job];
+const run = (...job: readonly string[]) => ['run', '--quiet', ...urls(), ...TERMS, 'job', '--', ...job];
 
 test('run, ls and release work on a quorum, also with one server down, and not with two', async () => {
   await grown();
@@ -50,4 +50,35 @@ test('run, ls and release work on a quorum, also with one server down, and not w
   expect(down.stderr).toMatch(
     /^holdfast: 2 of 3 servers: redis:\S+: nothing listens there.*; redis:\S+: .*\n$/,
   );
+});
+
+test('of two servers that have just been started, run says what it waits for, and that two are few', async () => {
+  const young = await Promise.all([startRedis(), startRedis()]);
+  onTestFinished(async () => void (await Promise.all(young.map((server) => server.stop()))));
+  const args = young.flatMap(({ url }) => ['--redis', url]);
+  // Longer than a lock that nobody can grant is asked for: it ends with the outage.
+  const { code, stdout, stderr } = await holdfast([
+    'run',
+    ...args,
+    '--lease',
+    '5m',
+    'job',
+    '--',
+    'echo',
+    'on',
+  ]);
+  expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
+  const [warning, ...notices] = stderr.trimEnd().split('\n');
+  expect(warning).toBe(
+    'holdfast: warning: of 2 servers 2 must answer, so none may fail, no more than with 1: use an odd number',
+  );
+  const rule = 'a server of a quorum does not vote before it has been up for the lease of 5m';
+  expect(notices).toEqual([
+    expect.stringMatching(
+      new RegExp(
+        `^holdfast: waiting for lock "job": nobody holds it, but ${rule}: redis:\\S+, redis:\\S+ in about \\d`,
+      ),
+    ),
+    expect.stringMatching(/^holdfast: lock "job": .*it votes in/),
+  ]);
 });

@@ -21,7 +21,7 @@ test('20 processes at once run one after the other, with fences that grow', {
 }, async () => {
   const traces = makeTraces();
   const crowd = Array.from({ length: PROCESSES }, () =>
-    start(['run', '--redis', redis.url, 'job', '--', 'sh', '-c', ALONE], { cwd: traces.folder }),
+    start(['run', '--quiet', '--redis', redis.url, 'job', '--', 'sh', '-c', ALONE], { cwd: traces.folder }),
   );
   for (const { ended } of crowd) expect(await ended).toMatchObject({ code: 0, stderr: '' });
   expect(traces.lines('overlaps')).toEqual([]);

@@ -1,4 +1,5 @@
 /** `holdfast run`: the command, what it gets, and what comes back. */
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
@@ -39,6 +40,17 @@ describe.concurrent('the command', () => {
   test('keeps its own options, with and without the two dashes', async () => {
     expect((await onServer(['dashes', '--', 'printf', '%s,', '--wait', '-x'])).stdout).toBe('--wait,-x,');
     expect((await onServer(['dashes', 'printf', '%s,', '--json', '-h'])).stdout).toBe('--json,-h,');
+  });
+
+  test('begins behind the options of run, which may stand behind the name too', async () => {
+    const behind = ['after', '--lease', '10s', '--prefix', 'p:'];
+    const script = 'echo $HOLDFAST_LOCK "$@"';
+    const dashed = await onServer([...behind, '--', 'sh', '-c', script, 'sh', '--wait', '--', '-x']);
+    expect(dashed).toMatchObject({ code: 0, stdout: 'after --wait -- -x\n', stderr: '' });
+    const bare = await onServer([...behind, 'sh', '-c', script, 'sh', '--prefix', '--', '-x']);
+    expect(bare).toMatchObject({ code: 0, stdout: 'after --prefix -- -x\n', stderr: '' });
+    const help = await onServer(['after', '--help', '--', 'true']);
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: holdfast run') });
   });
 
   test('runs under the lock with the prefix, and the record says who holds it', async () => {
@@ -85,6 +97,16 @@ describe.concurrent('the command', () => {
   });
 });
 
+/** The program, its host and process, and for how long: what `ls` knows of it. */
+const HOLDER: string = `holdfast run sh on ${hostname()}, process \\d+ \\(for [^)]+\\)`;
+
+/** The record of an owner is written beside the lock, and may come a moment later. */
+async function recorded(name: string): Promise<void> {
+  const [owner = ''] = [await ask(redis.port, ['HKEYS', name])].flat().map(String);
+  const key = `holdfast_session:${owner.split(':')[0]}`;
+  await waitFor(async () => (await ask(redis.port, ['EXISTS', key])) === 1, { what: 'the record' });
+}
+
 describe.concurrent('while somebody else holds the lock', () => {
   let holder: Running;
   const listeners = async (name: string) =>
@@ -93,6 +115,7 @@ describe.concurrent('while somebody else holds the lock', () => {
   beforeAll(async () => {
     holder = start(['run', '--redis', redis.url, 'held', '--', 'sh', '-c', 'echo on; sleep 60']);
     await holder.says('on');
+    await recorded('held');
   });
 
   afterAll(async () => {
@@ -103,22 +126,53 @@ describe.concurrent('while somebody else holds the lock', () => {
   test('--no-wait exits with 75 at once and says who holds it', async () => {
     const ran = await onServer(['--no-wait', 'held', '--', 'echo', 'never']);
     expect(ran).toMatchObject({ code: 75, stdout: '' });
-    expect(ran.stderr).toMatch(/^holdfast: lock "held": [0-9a-f-]{36}:1 holds it\n$/);
+    expect(ran.stderr).toMatch(new RegExp(`^holdfast: lock "held": ${HOLDER} holds it\\n$`));
   });
 
   test('--wait gives up after its time, with the code that was asked for', async () => {
     // Long enough for an answer of the server: without one it would be an outage.
     const ran = await onServer(['--wait', '2s', '--on-busy-exit', '0', 'held', '--', 'echo', 'never']);
     expect(ran).toMatchObject({ code: 0, stdout: '' });
-    expect(ran.stderr).toMatch(/^holdfast: lock "held": waited \d+ ms and did not get it; .*\n$/);
+    const waiting = `(holdfast: waiting for lock "held": ${HOLDER} holds it\\n)?`;
+    expect(ran.stderr).toMatch(
+      new RegExp(`^${waiting}holdfast: lock "held": waited [\\d.]+s; ${HOLDER} holds it\\n$`),
+    );
     expect(ran.tookMs).toBeGreaterThan(2_000);
+  });
+
+  test('a wait says after a second who holds it, and when another does, unless it is to be quiet', async () => {
+    const hold = (): Running =>
+      start(['run', '--redis', redis.url, 'told', '--', 'sh', '-c', 'echo on; sleep 60']);
+    const first = hold();
+    await first.says('on');
+    await recorded('told');
+    const job = ['--redis', redis.url, 'told', '--', 'echo', 'mine'];
+    const [waiter, quiet] = [start(['run', ...job]), start(['run', '--quiet', ...job])];
+    const told = (pid: number): RegExp =>
+      new RegExp(
+        `^holdfast: waiting for lock "told": ${HOLDER.replace('\\\\d+', String(pid))} holds it$`,
+        'm',
+      );
+    await waitFor(() => told(first.pid).test(waiter.stderr), { what: 'who holds it', limitMs: 30_000 });
+    // Another program takes it away: Java, which has no record.
+    const take = `redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], ARGV[1], 1) redis.call('PEXPIRE', KEYS[1], 90000)`;
+    await ask(redis.port, ['EVAL', take, '1', 'told', '00000000-0000-4000-8000-000000000000:7']);
+    await waitFor(() => /"told": 00000000-0000-4000-8000-000000000000:7.* holds it\n/.test(waiter.stderr), {
+      what: 'the other one',
+      limitMs: 60_000,
+    });
+    await ask(redis.port, ['DEL', 'told']);
+    await ask(redis.port, ['PUBLISH', 'redisson_lock__channel:{told}', '0']);
+    for (const { ended } of [waiter, quiet]) expect(await ended).toMatchObject({ code: 0, stdout: 'mine\n' });
+    expect((await quiet.ended).stderr).toBe('');
+    expect(await first.ended).toMatchObject({ code: 79 });
   });
 
   test('a wait without an end begins when the other lets go', async () => {
     const other = start(['run', '--redis', redis.url, 'turn', '--', 'sh', '-c', 'echo on; sleep 60']);
     await other.says('on');
-    const waiter = start(['run', '--redis', redis.url, 'turn', '--', 'echo', 'mine']);
-    await waitFor(async () => (await listeners('turn')) === 1, { what: 'a waiter', limitMs: 20_000 });
+    const waiter = start(['run', '--quiet', '--redis', redis.url, 'turn', '--', 'echo', 'mine']);
+    await waitFor(async () => (await listeners('turn')) === 1, { what: 'a waiter', limitMs: 90_000 });
     other.kill('SIGTERM');
     expect(await waiter.ended).toMatchObject({ code: 0, stdout: 'mine\n', stderr: '' });
     expect((await other.ended).code).toBe(143);
@@ -131,8 +185,8 @@ describe.concurrent('while somebody else holds the lock', () => {
     const name = `signal:${signal}`;
     await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-000000000000:1', '1']);
     await ask(redis.port, ['PEXPIRE', name, '60000']);
-    const waiter = start(['run', '--redis', redis.url, name, '--', 'echo', 'never']);
-    await waitFor(async () => (await listeners(name)) === 1, { what: 'a waiter', limitMs: 20_000 });
+    const waiter = start(['run', '--quiet', '--redis', redis.url, name, '--', 'echo', 'never']);
+    await waitFor(async () => (await listeners(name)) === 1, { what: 'a waiter', limitMs: 90_000 });
     waiter.kill(signal);
     expect(await waiter.ended).toMatchObject({ code, stdout: '', stderr: '' });
     await waitFor(async () => (await listeners(name)) === 0, { what: 'no waiter' });

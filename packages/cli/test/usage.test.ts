@@ -39,7 +39,29 @@ describe.concurrent('a command line', () => {
       ['run', '--cluster', 'a{b', '--', 'true'],
       /expected a lock name for a cluster without braces/,
     ],
-    ['with a URL that is none', ['ls', '--redis', 'localhost'], /expected a URL such as .*, got "localhost"/],
+    [
+      'with a URL that is none',
+      ['ls', '--redis', 'localhost'],
+      /--redis: expected a URL such as .*, got something without redis:/,
+    ],
+    [
+      'with an option before the command',
+      ['--redis', 'redis://localhost', 'ls'],
+      /unknown option '--redis'\n\(--redis goes after the command: holdfast ls --redis …\)\n$/,
+    ],
+    [
+      'with an unknown option after the name',
+      ['run', 'job', '--lese', '30s', '--', 'true'],
+      /unknown option '--lese'; the command goes after --\n$/,
+    ],
+    ['with options and no command', ['run', 'job', '--wait', '5s'], /expected a command after --, got none/],
+    ['with --shared, which there is not', ['run', '--shared', ...JOB], /unknown option '--shared'/],
+    ['with --slots, which there is not', ['run', '--slots', '2', ...JOB], /unknown option '--slots'/],
+    [
+      'with another level than there is',
+      ['doctor', '--fail-on', 'ok'],
+      /--fail-on <level>' argument 'ok' is invalid. Allowed choices are warning, problem/,
+    ],
     ['with one shop and chaos', ['demo', '--instances', '1'], /expected at least 2, so that one may fail/],
   ])('%s exits with 64 and says what was expected', async (_what, args, said) => {
     const ran = await holdfast(args);

@@ -1,8 +1,10 @@
 /** `watch`: a live table for people, a line for each change for programs. */
 import { Redis } from 'ioredis';
+import stringWidth from 'string-width';
 import { expect, onTestFinished, test } from 'vitest';
 import { Locks } from '../../holdfast/src/index.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { start } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
@@ -59,7 +61,7 @@ test('draws a table on a terminal that follows, fits, and gives the terminal bac
   const lease = await locks.lock('w:1').acquire();
   const terminal = openTerminal(['watch', 'w:', '--every', '50ms', '--redis', redis.url], { columns: 60 });
   await terminal.shows('1 held of w:*');
-  await terminal.shows(/NAME +KIND +OWNER/);
+  await terminal.shows(/NAME +KIND +OWNER +HELD +LEFT/);
   await terminal.shows('billing on');
   expect(terminal.written.startsWith('\u001b[?1049h')).toBe(true);
   for (const line of terminal.text.split('\r\n')) expect(line.length).toBeLessThanOrEqual(120);
@@ -68,4 +70,70 @@ test('draws a table on a terminal that follows, fits, and gives the terminal bac
   terminal.type('q');
   expect(await terminal.ended).toBe(0);
   expect(terminal.written.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+});
+
+test('goes on while a server is frozen, from the start too, says so, and recovers', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.stop());
+  await ask(server.port, ['HSET', 'w:1', '00000000-0000-4000-8000-000000000000:1', '1']);
+  await ask(server.port, ['PEXPIRE', 'w:1', '600000']);
+  server.freeze();
+  const args = ['watch', 'w:', '--every', '50ms', '--redis', server.url];
+  const lines = start(args);
+  const table = openTerminal(args);
+  await lines.says('"event":"trouble"');
+  expect(lines.stdout).toContain('no answer within 2 s');
+  await table.shows('no answer within 2 s');
+  server.resume();
+  await lines.says('"event":"held"', 30_000);
+  await table.shows('1 held of w:*', 30_000);
+  server.freeze();
+  await waitFor(() => lines.stdout.indexOf('"trouble"', lines.stdout.indexOf('"held"')) > 0, {
+    what: 'that it is frozen again',
+    limitMs: 30_000,
+  });
+  // What was seen before stays, with its time.
+  await table.shows(/as it was at \d\d:\d\d:\d\d:/, 30_000);
+  // Whoever wants to leave is not kept by a server that is frozen.
+  table.type('\u0003');
+  expect(await table.ended).toBe(0);
+  lines.kill('SIGINT');
+  expect(await lines.ended).toMatchObject({ code: 0, stderr: '' });
+  server.resume();
+});
+
+test('does not begin where waiting mends nothing', async () => {
+  const url = redis.url.replace('//', '//:wrong@');
+  await ask(redis.port, ['CONFIG', 'SET', 'requirepass', 'right']);
+  try {
+    expect(await start(['watch', '--redis', url]).ended).toMatchObject({ code: 77, stdout: '' });
+  } finally {
+    const client = new Redis(redis.port, { password: 'right' });
+    await client.config('SET', 'requirepass', '');
+    client.disconnect();
+  }
+});
+
+test('draws no line wider than the terminal, whatever the names are', async () => {
+  const names = [`w:${'a'.repeat(133)}`, `w:${'注文'.repeat(60)}`, `w:${'👍🏽'.repeat(40)}`];
+  for (const name of names) {
+    await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-000000000000:1', '1']);
+    await ask(redis.port, ['PEXPIRE', name, '600000']);
+  }
+  onTestFinished(async () => void (await ask(redis.port, ['DEL', ...names])));
+  for (const columns of [50, 80]) {
+    const args = ['--redis', redis.url];
+    const [live, list] = [
+      openTerminal(['watch', 'w:', ...args], { columns }),
+      openTerminal(['ls', 'w:', ...args], { columns }),
+    ];
+    await live.shows('3 held of w:*');
+    await live.shows(/w:aaa+…a+ /);
+    live.type('q');
+    expect(await live.ended).toBe(0);
+    expect(await list.ended).toBe(0);
+    const drawn = [...live.text.split('\r\n'), ...list.text.split('\r\n')];
+    for (const line of drawn) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+    expect(list.text.trim().split('\r\n')).toHaveLength(4);
+  }
 });

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { run } from '../src/commands/run.ts';
 import { formatDuration, parseDurationMs } from '../src/duration.ts';
 import { toFailure } from '../src/failure.ts';
-import { printable, renderTable } from '../src/output.ts';
 import { resolveAddresses, type ServerFlags } from '../src/servers/address.ts';
 
 describe('a duration', () => {
@@ -60,6 +59,11 @@ describe('an address', () => {
     ['redis://[::1]:7000', { host: '::1', port: 7000 }],
     ['valkey://:pass@host', { host: 'host', password: 'pass' }],
     ['unix:///run/redis.sock', { path: '/run/redis.sock' }],
+    ['unix:///run/user@1000/redis.sock', { path: '/run/user@1000/redis.sock' }],
+    ['unix://me:p:ss@/run/redis.sock', { path: '/run/redis.sock', username: 'me', password: 'p:ss' }],
+    ['redis://bob@host', { host: 'host', username: 'bob', password: '' }],
+    ['redis://bob:p:ss,x/y@z#?@host:1/2', { host: 'host', port: 1, db: 2, password: 'p:ss,x/y@z#?' }],
+    ['redis://MY_host.Example:1', { host: 'my_host.example' }],
   ])('%s is read with all its parts, and shown without a password', (url, options) => {
     const [address] = resolve({ redis: [url] });
     expect(address?.options).toMatchObject(options);
@@ -77,6 +81,17 @@ describe('an address', () => {
     });
   });
 
+  test.each([
+    [
+      { HOLDFAST_REDIS_URL: 'redis://me:hunter2,x@a,redis://b  redis://:y,@c:1,' },
+      ['hunter2,x', undefined, 'y,'],
+    ],
+    [{ HOLDFAST_REDIS_URL: ' redis://bob@a\n', HOLDFAST_REDIS_PASSWORD: 'p' }, ['p']],
+    [{ REDIS_URL: 'redis://a', HOLDFAST_REDIS_USERNAME: 'u' }, ['']],
+  ])('of %j is parted where another URL begins, and nowhere else', (environment, passwords) => {
+    expect(resolve({}, environment).map(({ options }) => options.password)).toEqual(passwords);
+  });
+
   test('of sentinels has their own login and that of the primary', () => {
     const flags = { sentinel: ['redis://:s@a:1', 'b'], sentinelName: 'shop' };
     expect(resolve(flags, { HOLDFAST_REDIS_PASSWORD: 'p' })[0]?.options).toEqual({
@@ -92,8 +107,26 @@ describe('an address', () => {
 
   test.each([
     [{ redis: ['redis://a', 'redis://a:6379'] }, /expected servers that differ, got redis:\/\/a:6379 twice/],
-    [{ redis: ['redis://a/b'] }, /expected the number of a database after the port, got "b"/],
-    [{ redis: ['http://user:secret@a'] }, /expected a URL such as .*, got "http:\/\/…@a"/],
+    [{ redis: ['redis://a/b'] }, /^--redis: expected the number of a database after the port/],
+    [
+      { redis: ['redis://a', 'a:b'] },
+      /^--redis \(2 of 2\): expected a URL such as .*, got something without/,
+    ],
+    [{ redis: ['http://user:secret@a'] }, /expected a URL such as .*, got another scheme/],
+    [{ redis: ['redis://a:0'] }, /expected a port from 1 to 65535/],
+    [{ redis: ['redis://::1'] }, /expected a host|expected a port|IPv6 in brackets/],
+    [{ redis: ['redis://a b'] }, /expected the name or the IP address of a host/],
+    [{ redis: ['redis://a?db=1'] }, /expected nothing after the number of the database, got a \? or a #/],
+    [{ sentinel: ['rediss://a'], sentinelName: 'a' }, /a sentinel without TLS, got another kind/],
+    [{ redis: ['redis://a'], ca: '/ca.pem' }, /^--ca: expected a server with TLS, as rediss:/],
+    [{ redis: ['redis://a'], insecure: true }, /^--insecure: expected a server with TLS/],
+    [{ redis: ['rediss://a'], cert: '/cert.pem' }, /^--cert: expected --key with it/],
+    [{ redis: ['rediss://a'], key: '/key.pem' }, /^--key: expected --cert with it/],
+    [{ redis: ['rediss://a'], ca: '/nowhere.pem' }, /^--ca: "\/nowhere\.pem": there is no such file/],
+    [
+      { redis: ['rediss://a'], ca: '/etc/hostname' },
+      /^--ca: "\/etc\/hostname": expected certificates in PEM form/,
+    ],
     [{ sentinel: ['a'] }, /expected --sentinel-name/],
     [{ sentinelName: 'a' }, /expected --sentinel with it/],
     [
@@ -113,10 +146,9 @@ describe('an address', () => {
 
 test.each([
   [{ lease: 10 }, /--lease: expected at least 1\.0s, got 10ms/],
-  [{ shared: true }, /--shared: comes with the read-write lock/],
-  [{ slots: '3' }, /--slots: comes with the semaphore/],
+  [{ lease: 2_000, grace: 1_500 }, /--grace: expected at most 750ms with a lease of 2\.0s/],
 ])('run refuses %j with the code for usage', async (flags, said) => {
-  const error = await run('job', ['true'], { lease: 30_000, onBusyExit: 75, ...flags }).catch(toFailure);
+  const error = await run('job', ['true'], { onBusyExit: 75, ...flags }).catch(toFailure);
   expect(error).toMatchObject({ exitCode: 64, message: expect.stringMatching(said) });
 });
 
@@ -133,18 +165,4 @@ describe('a failure', () => {
   ])('with the code %s (%s) exits with %i', (code, message, exitCode) => {
     expect(toFailure(Object.assign(new Error(message), { code })).exitCode).toBe(exitCode);
   });
-});
-
-test('a table lines up, is cut to its width, and shows no control characters', () => {
-  const columns = [
-    { title: 'NAME', cell: ({ name }: { name: string }) => name },
-    { title: 'N', cell: () => '12', isNumber: true },
-  ];
-  const rows = [{ name: 'a\u001b[31m' }, { name: 'longer name' }];
-  expect(renderTable(rows, columns, (_style, text) => text, 12)).toEqual([
-    'NAME       …',
-    'a\\u{1b}[31m…',
-    'longer name…',
-  ]);
-  expect(printable('π ✓ \u202e')).toBe('π ✓ \\u{202e}');
 });

@@ -7,9 +7,11 @@ import { openStage, type Stage } from '../demo/stage.ts';
 import { summarize } from '../demo/summary.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
-import { paintFor, printJson, printLines } from '../output.ts';
+import { printJson, printLines } from '../output.ts';
+import { resolveUrls } from '../servers/address.ts';
 import { openServers, type Servers } from '../servers/connection.ts';
 import { openLocks } from '../servers/locks.ts';
+import { writeServerUrl } from '../servers/url.ts';
 
 export interface DemoFlags {
   readonly redis?: readonly string[];
@@ -33,9 +35,10 @@ export async function demo(flags: DemoFlags): Promise<number> {
   }
   const stage = flags.redis === undefined ? await openStage() : null;
   try {
-    // The shops know the older name only.
-    const urls = (flags.redis ?? [stage?.url ?? '']).map((url) => url.replace(/^valkey/, 'redis'));
-    const servers = await openServers({ redis: urls });
+    const redis = flags.redis ?? [stage?.url ?? ''];
+    // The shops read URLs in their own way.
+    const urls = resolveUrls({ redis }, {}).map(writeServerUrl);
+    const servers = await openServers({ redis });
     try {
       return await play(flags, urls, servers, stage);
     } finally {
@@ -57,11 +60,9 @@ async function play(
   if (first === undefined) throw new Failure('internal', 'the demo has no server');
   const locks = openLocks(servers, {});
   const item = `holdfast-demo-${randomUUID().slice(0, 8)}`;
-  const paint = paintFor(process.stdout);
-  const audience = json ? SILENT : new Progress(locks, item, paint, process.stdout.isTTY === true);
+  const audience = json ? SILENT : new Progress(locks, item, process.stdout.isTTY === true);
   if (!json) {
-    const where =
-      stage === null ? urls.map((url) => url.replace(/\/\/.*@/, '//')).join(', ') : 'a Redis of its own';
+    const where = stage === null ? servers.labels.join(', ') : 'a Redis of its own';
     printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}`, '']);
   }
   const sale = new Sale(
@@ -74,7 +75,7 @@ async function play(
   try {
     const results = await sale.run(chaos);
     if (json) printJson({ leaseMs: LEASE_MS, rounds: results });
-    else printLines(summarize(results, LEASE_MS, paint));
+    else printLines(summarize(results, LEASE_MS));
     return results.every(isAsPromised) ? EXIT.ok : EXIT.nothing;
   } finally {
     stop();

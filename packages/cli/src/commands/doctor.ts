@@ -5,12 +5,13 @@ import { checkServer, type Plan } from '../doctor/server-checks.ts';
 import { collectFacts, readServedSlots } from '../doctor/server-facts.ts';
 import { tryCluster, tryLocking } from '../doctor/trial.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type Paint, paintFor, printable, printJson, printLines } from '../output.ts';
+import { type Line, printJson, printLines, styled } from '../output.ts';
 import type { ServerFlags } from '../servers/address.ts';
 import { type Refusal, reachServers, refuseAll } from '../servers/connection.ts';
 
 export interface DoctorFlags extends ServerFlags {
   readonly lease: number;
+  readonly failOn: 'warning' | 'problem';
   readonly prefix?: string;
   readonly json?: boolean;
 }
@@ -45,8 +46,8 @@ export async function doctor(flags: DoctorFlags): Promise<number> {
     const findings = [...perServer, ...servers.down.map(unreached), ...assign(null, whole)];
     const worst = worstOf(findings);
     if (flags.json) printJson({ worst, findings });
-    else printLines(describe(findings, paintFor(process.stdout)));
-    return EXITS[worst];
+    else printLines(describe(findings));
+    return worst === 'warning' && flags.failOn === 'problem' ? EXIT.ok : EXITS[worst];
   } finally {
     servers.close();
   }
@@ -65,16 +66,16 @@ const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 const CHECK_WIDTH = 'persistence'.length + 2;
 const LEVEL_WIDTH = 'warning'.length + 2;
 
-function describe(findings: readonly Finding[], paint: Paint): string[] {
+function describe(findings: readonly Finding[]): Line[] {
   const owners = [...new Set(findings.map(({ server }) => server))];
   const indent = ' '.repeat(2 + LEVEL_WIDTH + CHECK_WIDTH);
-  const sections = owners.flatMap((owner) => [
-    paint('bold', printable(owner ?? 'all of them')),
+  const sections = owners.flatMap((owner): Line[] => [
+    [styled('bold', owner ?? 'all of them')],
     ...findings
       .filter(({ server }) => server === owner)
-      .flatMap(({ check, level, message, advice }) => [
-        `  ${paint(STYLES[level], level.padEnd(LEVEL_WIDTH))}${check.padEnd(CHECK_WIDTH)}${printable(message)}`,
-        ...(advice === null ? [] : [`${indent}${paint('cyan', `→ ${printable(advice)}`)}`]),
+      .flatMap(({ check, level, message, advice }): Line[] => [
+        ['  ', styled(STYLES[level], level.padEnd(LEVEL_WIDTH)), check.padEnd(CHECK_WIDTH), message],
+        ...(advice === null ? [] : [[indent, styled('cyan', `→ ${advice}`)]]),
       ]),
     '',
   ]);

@@ -10,7 +10,8 @@ import {
   type HeldInspection,
   type LockView,
 } from '../locks/lock-view.ts';
-import { paintFor, printable, printJson, printLines } from '../output.ts';
+import { type Line, printJson, printLines, styled } from '../output.ts';
+import { quote } from '../printable.ts';
 import { checkName } from '../servers/locks.ts';
 
 export async function inspect(name: string, flags: ReaderFlags): Promise<number> {
@@ -20,7 +21,7 @@ export async function inspect(name: string, flags: ReaderFlags): Promise<number>
     const found = await reader.inspect(name);
     const view = found === null ? null : await reader.view(requireLock(found));
     if (flags.json) printJson({ name, lock: view });
-    else printLines(view === null ? [`${printable(name)}: nobody holds it`] : describe(view));
+    else printLines(view === null ? [`${name}: nobody holds it`] : describe(view));
     return view === null ? EXIT.nothing : EXIT.ok;
   } finally {
     await reader.close();
@@ -30,14 +31,10 @@ export async function inspect(name: string, flags: ReaderFlags): Promise<number>
 /** Something else under that name is neither held nor free. */
 export function requireLock(found: Inspection): HeldInspection {
   if (found.kind !== 'other') return found;
-  throw new Failure(
-    'conflict',
-    `${JSON.stringify(found.name)}: the key holds something else (a ${found.found})`,
-  );
+  throw new Failure('conflict', `${quote(found.name)}: the key holds something else (a ${found.found})`);
 }
 
-function describe(view: LockView): string[] {
-  const paint = paintFor(process.stdout);
+function describe(view: LockView): Line[] {
   const facts: readonly (readonly [string, string | number | null])[] = [
     ['kind', view.kind],
     ['owner', view.application === null ? null : describeOwner(view)],
@@ -50,7 +47,7 @@ function describe(view: LockView): string[] {
   ];
   const known = facts.filter(([, value]) => value !== null);
   return [
-    paint('bold', printable(view.name)),
-    ...known.map(([title, value]) => `  ${paint('dim', title.padEnd(9))}${printable(String(value))}`),
+    [styled('bold', view.name)],
+    ...known.map(([title, value]) => ['  ', styled('dim', title.padEnd(9)), String(value)]),
   ];
 }

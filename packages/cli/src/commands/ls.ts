@@ -1,7 +1,8 @@
 /** `holdfast ls`: who holds what. */
 import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
 import { LOCK_COLUMNS } from '../locks/lock-view.ts';
-import { paintFor, printJson, printLines, renderTable } from '../output.ts';
+import { printJson, printLines, tell } from '../output.ts';
+import { renderTable } from '../table.ts';
 
 export interface ListFlags extends ReaderFlags {
   readonly limit: number;
@@ -15,11 +16,10 @@ export async function ls(prefix: string, flags: ListFlags): Promise<number> {
     if (flags.json) {
       printJson(list);
     } else {
-      if (list.locks.length > 0) printLines(renderTable(list.locks, LOCK_COLUMNS, paintFor(process.stdout)));
+      if (list.locks.length > 0) printLines(renderTable(list.locks, LOCK_COLUMNS, process.stdout.columns));
       // Not on standard output: in a pipe nothing is nothing.
       else process.stderr.write(process.stderr.isTTY ? 'nobody holds a lock\n' : '');
-      if (!list.isComplete)
-        process.stderr.write(`holdfast: there are more than ${flags.limit}; see --limit\n`);
+      if (!list.isComplete) tell(`there are more than ${flags.limit}; see --limit`);
     }
     return 0;
   } finally {

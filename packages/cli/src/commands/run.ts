@@ -6,14 +6,18 @@ import type { FencedLease, Locks } from 'holdfast';
 import { formatDuration } from '../duration.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { LockReader } from '../locks/lock-reader.ts';
+import { describeHolder } from '../locks/lock-view.ts';
+import { quote } from '../printable.ts';
 import { ChildGroup } from '../run/child-group.ts';
 import { checkExecutable } from '../run/executable.ts';
 import { Guard } from '../run/guard.ts';
 import { SignalPost } from '../run/signal-post.ts';
 import { graceMsMax, Supervision } from '../run/supervision.ts';
+import { WaitNotice } from '../run/wait-notice.ts';
 import type { ServerFlags } from '../servers/address.ts';
-import { openServers } from '../servers/connection.ts';
-import { checkName, openLocks } from '../servers/locks.ts';
+import { openServers, type Servers } from '../servers/connection.ts';
+import { CLOSE_MS_MAX, checkName, closeInTime, openLocks } from '../servers/locks.ts';
 
 export interface RunFlags extends ServerFlags {
   /** Milliseconds; false: one try; absent: as long as it takes. */
@@ -22,16 +26,13 @@ export interface RunFlags extends ServerFlags {
   readonly grace?: number;
   readonly onBusyExit: number;
   readonly prefix?: string;
-  readonly shared?: boolean;
-  readonly slots?: string;
+  readonly quiet?: boolean;
 }
 
 /** Shorter ones leave no time to end a command in good order. */
 const LEASE_MS_MIN = 1_000;
 /** Enough for most programs to put their things in order; those that need more say so. */
 const GRACE_MS_DEFAULT = 5_000;
-/** Many round trips to a server that answers. */
-const CLOSE_MS_MAX = 1_000;
 
 interface Terms {
   readonly leaseMs: number;
@@ -39,7 +40,7 @@ interface Terms {
 }
 
 export async function run(name: string, command: readonly string[], flags: RunFlags): Promise<number> {
-  refuseMissing(flags);
+  refuseWindows();
   if (command.length === 0) throw new Failure('usage', 'expected a command after --, got none');
   checkName(name, flags);
   checkExecutable(command[0] ?? '');
@@ -51,7 +52,7 @@ export async function run(name: string, command: readonly string[], flags: RunFl
     const { prefix = '' } = flags;
     const locks = openLocks(servers, { application, prefix, leaseMs: terms.leaseMs });
     try {
-      const lease = await acquire(locks, name, flags, post.aborted);
+      const lease = await acquire(locks, servers, name, flags, post.aborted);
       return await runUnder(lease, locks.session, command, terms, post);
     } finally {
       await closeInTime(locks);
@@ -60,25 +61,47 @@ export async function run(name: string, command: readonly string[], flags: RunFl
   } catch (error) {
     // Ended by a signal before there was a command: nothing was begun, nothing is left.
     if (post.ended !== null) return EXIT.signalled + constants.signals[post.ended];
-    if (isBusy(error)) throw new Failure(flags.onBusyExit, error.message, error);
     throw error;
   }
 }
 
 async function acquire(
   locks: Locks,
+  servers: Servers,
   name: string,
-  { wait }: RunFlags,
+  { wait, lease: leaseMs, onBusyExit, quiet }: RunFlags,
   signal: AbortSignal,
 ): Promise<FencedLease> {
-  if (wait !== false) {
-    return locks.lock(name).acquire(typeof wait === 'number' ? { waitMs: wait, signal } : { signal });
+  const reader = LockReader.over(servers, locks);
+  const startedMs = performance.now();
+  const over = new AbortController();
+  if (quiet !== true) void new WaitNotice(reader, servers, name, leaseMs).follow(over.signal);
+  try {
+    const lock = locks.lock(name);
+    if (wait === false) {
+      const lease = await lock.tryAcquire({ signal });
+      if (lease !== null) return lease;
+    } else {
+      return await lock.acquire(typeof wait === 'number' ? { waitMs: wait, signal } : { signal });
+    }
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+  } finally {
+    over.abort();
   }
-  const lease = await locks.lock(name).tryAcquire({ signal });
-  if (lease !== null) return lease;
-  const found = await locks.inspect(name).catch(() => null);
-  const owner = found === null || found.kind === 'other' ? 'somebody else' : found.owner;
-  throw Object.assign(new Error(`lock ${JSON.stringify(name)}: ${owner} holds it`), { code: 'ELOCKTIMEOUT' });
+  const waited = wait === false ? '' : `waited ${formatDuration(performance.now() - startedMs)}; `;
+  throw new Failure(onBusyExit, `lock ${quote(name)}: ${waited}${await holderOf(reader, name)} holds it`);
+}
+
+/** As far as it can be told now. It may have been released meanwhile. */
+async function holderOf(reader: LockReader, name: string): Promise<string> {
+  try {
+    const found = await reader.inspect(name);
+    if (found !== null && found.kind !== 'other') return describeHolder(await reader.view(found));
+  } catch {
+    // Who it is was only nice to know.
+  }
+  return 'somebody else';
 }
 
 async function runUnder(
@@ -109,7 +132,7 @@ async function runUnder(
 }
 
 function unrenewed(name: string, { leaseMs }: Terms): string {
-  return `lock ${JSON.stringify(name)}: its lease of ${formatDuration(leaseMs)} could not be renewed in time`;
+  return `lock ${quote(name)}: its lease of ${formatDuration(leaseMs)} could not be renewed in time`;
 }
 
 function resolveTerms({ lease: leaseMs, grace }: RunFlags): Terms {
@@ -129,32 +152,14 @@ function resolveTerms({ lease: leaseMs, grace }: RunFlags): Terms {
   );
 }
 
-function refuseMissing({ shared, slots }: RunFlags): void {
+function refuseWindows(): void {
   if (process.platform === 'win32') {
     throw new Failure('usage', 'run: needs process groups, which this system does not have');
   }
-  if (shared === true) {
-    throw new Failure(
-      'usage',
-      '--shared: comes with the read-write lock, which this version does not have yet',
-    );
-  }
-  if (slots !== undefined) {
-    throw new Failure('usage', '--slots: comes with the semaphore, which this version does not have yet');
-  }
 }
 
-function isBusy(error: unknown): error is Error {
+function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ELOCKTIMEOUT';
-}
-
-/** A server that does not answer must not hold us: what is not released then runs out by itself. */
-async function closeInTime(locks: Locks): Promise<void> {
-  const limit = new AbortController();
-  const over = sleep(CLOSE_MS_MAX, undefined, { signal: limit.signal }).catch(() => {});
-  await Promise.race([locks.close(), over]);
-  limit.abort();
-  await locks.destroy();
 }
 
 /** What is abandoned ends by itself within its own limit. */

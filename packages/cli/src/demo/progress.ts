@@ -1,6 +1,7 @@
 /** What goes on, while it goes on: one line that changes on a terminal, one line a round elsewhere. */
 import type { Locks } from 'holdfast';
-import { cut, type Paint } from '../output.ts';
+import { type Line, render, styled } from '../output.ts';
+import { cut } from '../table.ts';
 import { type Crowd, countHandovers } from './crowd.ts';
 import type { RoundName, RoundResult } from './round.ts';
 import type { Audience } from './sale.ts';
@@ -22,27 +23,24 @@ export const whole = (value: number): string => value.toLocaleString('en-US');
 export class Progress implements Audience {
   readonly #locks: Locks;
   readonly #item: string;
-  readonly #paint: Paint;
   readonly #isLive: boolean;
   #timer: NodeJS.Timeout | undefined;
   #holder = '';
 
-  constructor(locks: Locks, item: string, paint: Paint, isLive: boolean) {
+  constructor(locks: Locks, item: string, isLive: boolean) {
     this.#locks = locks;
     this.#item = item;
-    this.#paint = paint;
     this.#isLive = isLive;
   }
 
   begin(round: RoundName, stock: number, crowd: Crowd, shops: readonly ShopProcess[]): void {
-    this.#print(this.#paint('bold', TITLES[round]));
+    this.#print([styled('bold', TITLES[round])]);
     if (!this.#isLive) return;
     const startedMs = performance.now();
     this.#timer = setInterval(() => {
       void this.#askHolder(shops);
-      process.stdout.write(
-        CLEAR + cut(this.#status(round, stock, crowd, startedMs), process.stdout.columns ?? 80),
-      );
+      const status = cut(this.#status(round, stock, crowd, startedMs), process.stdout.columns ?? 80);
+      process.stdout.write(`${CLEAR}${render(status, process.stdout)}`);
     }, REFRESH_MS);
   }
 
@@ -52,7 +50,7 @@ export class Progress implements Audience {
 
   end(result: RoundResult): void {
     clearInterval(this.#timer);
-    this.#print(`  ${this.#outcome(result)}`);
+    this.#print(outcomeOf(result));
   }
 
   #status(round: RoundName, stock: number, crowd: Crowd, startedMs: number): string {
@@ -73,36 +71,36 @@ export class Progress implements Audience {
     this.#holder = shop === undefined ? 'nobody holds it' : `shop ${shop.number} holds it`;
   }
 
-  #outcome({
-    round,
-    sold,
-    stock,
-    left,
-    oversold,
-    lostUpdates,
-    isExact,
-    seconds,
-    pausedMs,
-    refusedWrites,
-  }: RoundResult): string {
-    const counted = `${whole(sold)} of ${whole(stock)} sold in ${seconds.toFixed(1)} s, ${whole(left)} left`;
-    if (!isExact) {
-      const over = oversold > 0 ? `oversold by ${whole(oversold)}` : 'not exact';
-      return `${this.#paint('red', over)}: ${counted}; the stock missed ${whole(lostUpdates)} sales`;
-    }
-    // Not everybody had their turn: `--seconds` closes the shops.
-    const closed = left > 0 ? '; then the time was up' : '';
-    const pause = pausedMs === null ? '' : `; the others went on after ${(pausedMs / 1000).toFixed(1)} s`;
-    const refused =
-      round === 'frozen'
-        ? `; its late write was ${refusedWrites > 0 ? 'refused by the fence' : 'not refused'}`
-        : '';
-    return `${this.#paint('green', 'exact')}: ${counted}${closed}${pause}${refused}`;
+  #print(line: Line): void {
+    process.stdout.write(`${this.#isLive ? CLEAR : ''}${render(line, process.stdout)}\n`);
   }
+}
 
-  #print(line: string): void {
-    process.stdout.write(`${this.#isLive ? CLEAR : ''}${line}\n`);
+function outcomeOf({
+  round,
+  sold,
+  stock,
+  left,
+  oversold,
+  lostUpdates,
+  isExact,
+  seconds,
+  pausedMs,
+  refusedWrites,
+}: RoundResult): Line {
+  const counted = `${whole(sold)} of ${whole(stock)} sold in ${seconds.toFixed(1)} s, ${whole(left)} left`;
+  if (!isExact) {
+    const over = oversold > 0 ? `oversold by ${whole(oversold)}` : 'not exact';
+    return ['  ', styled('red', over), `: ${counted}; the stock missed ${whole(lostUpdates)} sales`];
   }
+  // Not everybody had their turn: `--seconds` closes the shops.
+  const closed = left > 0 ? '; then the time was up' : '';
+  const pause = pausedMs === null ? '' : `; the others went on after ${(pausedMs / 1000).toFixed(1)} s`;
+  const refused =
+    round === 'frozen'
+      ? `; its late write was ${refusedWrites > 0 ? 'refused by the fence' : 'not refused'}`
+      : '';
+  return ['  ', styled('green', 'exact'), `: ${counted}${closed}${pause}${refused}`];
 }
 
 /** With `--json` there is nothing to see until the end. */

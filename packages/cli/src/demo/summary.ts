@@ -1,5 +1,5 @@
 /** What happened and why, for somebody who has never used a lock. */
-import type { Paint } from '../output.ts';
+import { type Line, styled } from '../output.ts';
 import { whole } from './progress.ts';
 import type { RoundResult } from './round.ts';
 
@@ -15,14 +15,14 @@ export const CODE: readonly string[] = [
   '});',
 ];
 
-export function summarize(results: readonly RoundResult[], leaseMs: number, paint: Paint): string[] {
+export function summarize(results: readonly RoundResult[], leaseMs: number): Line[] {
   return [
     '',
-    paint('bold', 'What happened'),
+    [styled('bold', 'What happened')],
     ...results.flatMap((result) => explain(result, leaseMs).map((line) => `  ${line}`)),
     '',
-    paint('bold', 'The code that did it'),
-    ...CODE.map((line) => `  ${paint('cyan', line)}`),
+    [styled('bold', 'The code that did it')],
+    ...CODE.map((line) => ['  ', styled('cyan', line)]),
     '',
     'The whole shop is in examples/inventory. Next: docs/guide/quick-start.md',
   ];

@@ -37,6 +37,11 @@ export class LockReader {
     return new LockReader(servers, openLocks(servers, { prefix: flags.prefix ?? '' }));
   }
 
+  /** Over locks that are open already, and stay so. */
+  static over(servers: Servers, locks: Locks): LockReader {
+    return new LockReader(servers, locks);
+  }
+
   async close(): Promise<void> {
     await this.locks.close();
     this.#servers.close();

@@ -1,7 +1,8 @@
 /** A held lock as operators want to see it: what the lock says, and who its session is. */
 import type { Inspection } from 'holdfast';
 import { formatDuration } from '../duration.ts';
-import { type Column, printable } from '../output.ts';
+import { printable } from '../printable.ts';
+import type { Column } from '../table.ts';
 
 /** As it is in JSON. What is not known is null. */
 export interface LockView {
@@ -65,8 +66,14 @@ export function makeView(
 }
 
 export function describeOwner({ owner, application, host, pid }: LockView): string {
-  if (application === null) return owner ?? 'somebody unknown';
+  if (application === null) return printable(owner ?? 'somebody unknown');
   return printable(`${application} on ${host ?? '?'}, process ${pid ?? '?'}`);
+}
+
+/** Who, and for how long: `billing on host, process 12 (for 3m)`. */
+export function describeHolder(view: LockView): string {
+  const held = view.heldForMs === null ? '' : ` (for ${describeHeld(view).replace('<', 'less than ')})`;
+  return `${describeOwner(view)}${held}`;
 }
 
 export function describeHeld({ heldForMs, isHeldForExact }: LockView): string {
@@ -81,12 +88,12 @@ export function describeLeft({ leftMs }: LockView): string {
 const shown = (value: number | null): string => (value === null ? '-' : String(value));
 
 export const LOCK_COLUMNS: readonly Column<LockView>[] = [
-  { title: 'NAME', cell: ({ name }) => name },
-  { title: 'KIND', cell: ({ kind }) => kind },
-  { title: 'OWNER', cell: describeOwner },
+  { title: 'NAME', cell: ({ name }) => name, least: 12 },
+  { title: 'KIND', cell: ({ kind }) => kind, rank: 2 },
+  { title: 'OWNER', cell: describeOwner, least: 16 },
   { title: 'HELD', cell: describeHeld, isNumber: true },
   { title: 'LEFT', cell: describeLeft, isNumber: true },
-  { title: 'COUNT', cell: ({ holdCount }) => shown(holdCount), isNumber: true },
-  { title: 'FENCE', cell: ({ fence }) => shown(fence), isNumber: true },
-  { title: 'WAITERS', cell: ({ waiters }) => shown(waiters), isNumber: true },
+  { title: 'COUNT', cell: ({ holdCount }) => shown(holdCount), isNumber: true, rank: 3 },
+  { title: 'FENCE', cell: ({ fence }) => shown(fence), isNumber: true, rank: 4 },
+  { title: 'WAITERS', cell: ({ waiters }) => shown(waiters), isNumber: true, rank: 1 },
 ];

@@ -2,6 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import { quote } from '../printable.ts';
 
 export function checkExecutable(command: string): void {
   const isPath = command.includes('/');
@@ -9,7 +10,7 @@ export function checkExecutable(command: string): void {
   const found = folders
     .map((folder) => (isPath ? command : join(folder === '' ? '.' : folder, command)))
     .filter((file) => statSync(file, { throwIfNoEntry: false }) !== undefined);
-  const shown = JSON.stringify(command);
+  const shown = quote(command);
   if (found.length === 0) throw new Failure('notFound', `${shown}: there is no such command`);
   if (!found.some(isExecutable)) throw new Failure('notExecutable', `${shown}: cannot be executed`);
 }

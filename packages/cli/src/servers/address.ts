@@ -1,9 +1,12 @@
 /** Where the servers are: read from options and the environment, checked before anything is connected. */
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { Failure } from '../failure.ts';
+import { quote } from '../printable.ts';
+import { readTlsOptions, type TlsFlags, type TlsOptions, usedTlsFlag } from './tls.ts';
+import { parseServerUrl, type ServerUrl } from './url.ts';
 
 /** What the command line may say about servers. */
-export interface ServerFlags {
+export interface ServerFlags extends TlsFlags {
   readonly redis?: readonly string[];
   readonly sentinel?: readonly string[];
   readonly sentinelName?: string;
@@ -12,7 +15,7 @@ export interface ServerFlags {
 
 /** One server as ioredis wants it, and as people read it. */
 export interface Address {
-  /** Without the password. */
+  /** Without user and password. */
   readonly label: string;
   readonly options: ConnectOptions;
 }
@@ -24,7 +27,7 @@ export interface ConnectOptions {
   readonly db?: number;
   readonly username?: string;
   readonly password?: string;
-  readonly tls?: { readonly servername?: string };
+  readonly tls?: TlsOptions & { readonly servername?: string };
   readonly sentinels?: readonly { readonly host: string; readonly port: number }[];
   readonly name?: string;
   readonly sentinelUsername?: string;
@@ -32,9 +35,9 @@ export interface ConnectOptions {
 }
 
 const DEFAULT_URL = 'redis://127.0.0.1:6379';
+const DEFAULT_HOST = '127.0.0.1';
 const PORT_DEFAULT = 6379;
 const SENTINEL_PORT_DEFAULT = 26379;
-const SCHEMES = ['redis:', 'rediss:', 'valkey:', 'valkeys:', 'unix:'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,7 +49,7 @@ export function isCluster(flags: ServerFlags, environment: Environment): boolean
   if (flags.sentinel !== undefined) return false;
   if (['', '0', 'false', 'no'].includes(said.toLowerCase())) return false;
   if (['1', 'true', 'yes'].includes(said.toLowerCase())) return true;
-  throw new Failure('usage', `HOLDFAST_REDIS_CLUSTER: expected 1 or 0, got ${JSON.stringify(said)}`);
+  throw new Failure('usage', `HOLDFAST_REDIS_CLUSTER: expected 1 or 0, got ${quote(said)}`);
 }
 
 /** One address: a server, or a primary that sentinels find. Several: a quorum, or nodes of a cluster. */
@@ -58,8 +61,10 @@ export function resolveAddresses(flags: ServerFlags, environment: Environment): 
   if (flags.sentinelName !== undefined) {
     throw new Failure('usage', '--sentinel-name: expected --sentinel with it, got none');
   }
-  const urls = flags.redis ?? listOf(environment['HOLDFAST_REDIS_URL'] ?? environment['REDIS_URL']);
-  const addresses = (urls.length === 0 ? [DEFAULT_URL] : urls).map((url) => serverAddress(url, environment));
+  const urls = resolveUrls(flags, environment);
+  refuseUnusedTls(flags, urls.some(isSecure));
+  const tls = readTlsOptions(flags);
+  const addresses = urls.map((url) => serverAddress(url, tls, environment));
   const twice = addresses.find(({ label }, index) => addresses.findIndex((a) => a.label === label) !== index);
   if (twice !== undefined) {
     throw new Failure('usage', `expected servers that differ, got ${twice.label} twice`);
@@ -71,28 +76,53 @@ export function resolveAddresses(flags: ServerFlags, environment: Environment): 
   return addresses;
 }
 
+/** Those on the command line, or else those in the environment. */
+export function resolveUrls({ redis }: ServerFlags, environment: Environment): ServerUrl[] {
+  if (redis !== undefined) return parseAll(redis, '--redis');
+  const source = environment['HOLDFAST_REDIS_URL'] === undefined ? 'REDIS_URL' : 'HOLDFAST_REDIS_URL';
+  const urls = listOf(environment[source]);
+  return parseAll(urls.length === 0 ? [DEFAULT_URL] : urls, source);
+}
+
+function parseAll(texts: readonly string[], source: string): ServerUrl[] {
+  return texts.map((text, at) => {
+    const which = texts.length === 1 ? '' : ` (${at + 1} of ${texts.length})`;
+    return parseServerUrl(text, `${source}${which}`);
+  });
+}
+
 function isNoNode({ options: { path, db = 0 } }: Address): boolean {
   return path !== undefined || db !== 0;
 }
 
+/** A comma may be part of a password: it only separates where another URL begins behind it. */
 function listOf(text: string | undefined): string[] {
-  return (text ?? '').split(/[\s,]+/).filter((part) => part !== '');
+  const list = (text ?? '').replaceAll(/^[\s,]+|[\s,]+$/g, '');
+  return list === '' ? [] : list.split(/[\s,]+(?=[a-z][a-z0-9+.-]*:\/\/)/i);
 }
 
-function serverAddress(text: string, environment: Environment): Address {
-  const url = parseUrl(text, '--redis');
-  const login = loginOf(url, environment);
-  if (url.protocol === 'unix:') {
-    const path = decodeURIComponent(url.pathname);
-    return { label: `unix://${path}`, options: { path, ...login } };
+const isSecure = ({ scheme }: ServerUrl): boolean => scheme === 'rediss' || scheme === 'valkeys';
+
+/** Whoever asks for a certificate to be checked must not be connected without TLS. */
+function refuseUnusedTls(flags: ServerFlags, hasTls: boolean): void {
+  const used = usedTlsFlag(flags);
+  if (used !== null && !hasTls) {
+    throw new Failure('usage', `${used}: expected a server with TLS, as rediss://host:port, got none`);
   }
-  const host = hostOf(url);
-  const port = url.port === '' ? PORT_DEFAULT : Number(url.port);
-  const db = databaseOf(url);
-  const isSecure = url.protocol === 'rediss:' || url.protocol === 'valkeys:';
-  const tls = isSecure ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {};
-  const label = `${url.protocol}//${url.host === '' ? host : url.hostname}:${port}${db === 0 ? '' : `/${db}`}`;
-  return { label, options: { host, port, db, ...login, ...tls } };
+}
+
+function serverAddress(url: ServerUrl, secure: TlsOptions, environment: Environment): Address {
+  const login = loginOf(url, environment);
+  if (url.scheme === 'unix') {
+    return { label: `unix://${url.path}`, options: { path: url.path, ...login } };
+  }
+  const host = url.host || DEFAULT_HOST;
+  const port = url.port ?? PORT_DEFAULT;
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const tls = isSecure(url) ? { tls: { ...name, ...secure } } : {};
+  const shownHost = isIPv6(host) ? `[${host}]` : host;
+  const label = `${url.scheme}://${shownHost}:${port}${url.db === 0 ? '' : `/${url.db}`}`;
+  return { label, options: { host, port, db: url.db, ...login, ...tls } };
 }
 
 function sentinelAddress(flags: ServerFlags, environment: Environment): Address {
@@ -106,59 +136,41 @@ function sentinelAddress(flags: ServerFlags, environment: Environment): Address 
   if (redis !== undefined) {
     throw new Failure('usage', 'expected --redis or --sentinel, got both');
   }
-  const urls = sentinel.map((text) =>
-    parseUrl(text.includes('://') ? text : `redis://${text}`, '--sentinel'),
-  );
-  const sentinels = urls.map((url) => ({
-    host: hostOf(url),
-    port: url.port === '' ? SENTINEL_PORT_DEFAULT : Number(url.port),
+  const texts = sentinel.map((text) => (text.includes('://') ? text : `redis://${text}`));
+  const urls = parseAll(texts, '--sentinel');
+  if (urls.some((url) => isSecure(url) || url.scheme === 'unix')) {
+    throw new Failure('usage', '--sentinel: expected host:port of a sentinel without TLS, got another kind');
+  }
+  refuseUnusedTls(flags, false);
+  const sentinels = urls.map(({ host, port }) => ({
+    host: host || DEFAULT_HOST,
+    port: port ?? SENTINEL_PORT_DEFAULT,
   }));
-  const own = urls.find(({ password }) => password !== '');
-  const sentinelLogin =
-    own === undefined
-      ? {}
-      : {
-          ...(own.username === '' ? {} : { sentinelUsername: decodeURIComponent(own.username) }),
-          sentinelPassword: decodeURIComponent(own.password),
-        };
-  const label = `${JSON.stringify(name)} by sentinel ${sentinels.map(({ host, port }) => `${host}:${port}`).join(', ')}`;
+  const own = urls.find(({ username, password }) => username !== null || password !== null);
+  const { username, password } = own === undefined ? {} : loginOf(own, {});
+  const sentinelLogin = {
+    ...(username === undefined ? {} : { sentinelUsername: username }),
+    ...(password === undefined ? {} : { sentinelPassword: password }),
+  };
+  const label = `${quote(name)} by sentinel ${sentinels.map(({ host, port }) => `${host}:${port}`).join(', ')}`;
   return { label, options: { sentinels, name, ...sentinelLogin, ...environmentLogin(environment) } };
 }
 
-/** A wrong URL is shown without what stands before its last `@`: that may be a password. */
-function parseUrl(text: string, option: string): URL {
-  const shown = JSON.stringify(text.replace(/^(.*:\/\/)?.*@/, '$1…@'));
-  const expected = `${option}: expected a URL such as ${DEFAULT_URL} or rediss://user:password@host:port/0`;
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !SCHEMES.includes(url.protocol))
-    throw new Failure('usage', `${expected}, got ${shown}`);
-  return url;
+interface Login {
+  readonly username?: string;
+  readonly password?: string;
 }
 
-function hostOf(url: URL): string {
-  const host = decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1');
-  return host === '' ? '127.0.0.1' : host;
-}
-
-function databaseOf(url: URL): number {
-  const path = url.pathname.replace(/^\//, '');
-  if (/^\d*$/.test(path)) return Number(path);
-  throw new Failure(
-    'usage',
-    `--redis: expected the number of a database after the port, got ${JSON.stringify(path)}`,
-  );
-}
-
-function loginOf(url: URL, environment: Environment): { username?: string; password?: string } {
-  if (url.password === '') return environmentLogin(environment);
-  const username = decodeURIComponent(url.username);
-  const password = decodeURIComponent(url.password);
-  return username === '' ? { password } : { username, password };
+/** The URL goes before the environment. A user without any password logs in with an empty one, as `nopass` wants it. */
+function loginOf({ username, password }: ServerUrl, environment: Environment): Login {
+  if (username === null && password === null) return environmentLogin(environment);
+  if (username === null) return { password: password ?? '' };
+  return { username, password: password ?? environment['HOLDFAST_REDIS_PASSWORD'] ?? '' };
 }
 
 /** For those who keep passwords out of URLs, and for the primary behind sentinels. */
-function environmentLogin(environment: Environment): { username?: string; password?: string } {
-  const { HOLDFAST_REDIS_USERNAME: username, HOLDFAST_REDIS_PASSWORD: password } = environment;
-  if (password === undefined || password === '') return {};
-  return username === undefined || username === '' ? { password } : { username, password };
+function environmentLogin(environment: Environment): Login {
+  const { HOLDFAST_REDIS_USERNAME: username = '', HOLDFAST_REDIS_PASSWORD: password = '' } = environment;
+  if (username !== '') return { username, password };
+  return password === '' ? {} : { password };
 }

@@ -5,9 +5,10 @@
 import { Redis } from 'ioredis';
 import type { ExitName } from '../exit-codes.ts';
 import { Failure, oneLine } from '../failure.ts';
+import { tell } from '../output.ts';
 import { type Address, isCluster, resolveAddresses, type ServerFlags } from './address.ts';
 import { type ClusterWay, findCluster } from './cluster.ts';
-import { speaksSomethingElse } from './sniff.ts';
+import { identify, tlsComplaint } from './sniff.ts';
 
 /**
  * The whole of it, handshake included. A lost packet may be sent again once; a person waits for an answer no longer,
@@ -31,6 +32,8 @@ export interface Refusal {
 export interface Servers {
   readonly up: readonly Server[];
   readonly down: readonly Refusal[];
+  /** Of all of them, as people read them. */
+  readonly labels: readonly string[];
   /** All of them, for a quorum that works while a minority is down. */
   readonly clients: readonly Redis[];
   /** The way to the cluster that the servers are the primaries of; null when they are none. */
@@ -41,8 +44,17 @@ export interface Servers {
 /** Tries every server, and says of each whether it answers. */
 export async function reachServers(flags: ServerFlags): Promise<Servers> {
   const addresses = resolveAddresses(flags, process.env);
+  if (flags.insecure === true) warnOnce('--insecure: anybody on the way may pose as the server');
   if (isCluster(flags, process.env)) return reachCluster(addresses);
   return gather(await Promise.all(addresses.map(connect)), null);
+}
+
+const warned = new Set<string>();
+
+/** Some commands connect again and again. */
+function warnOnce(message: string): void {
+  if (!warned.has(message)) tell(`warning: ${message}`);
+  warned.add(message);
 }
 
 /** Those that were named lead to the primaries, which are then tried like any servers. */
@@ -65,15 +77,22 @@ function gather(attempts: readonly Attempt[], cluster: ClusterWay | null): Serve
     for (const redis of clients) redis.disconnect();
     cluster?.client.disconnect();
   };
-  return { up, down, clients, cluster, close };
+  const labels = attempts.map(({ label }) => label);
+  return { up, down, labels, clients, cluster, close };
 }
 
 /** As `reachServers`; fails unless a majority answers, or one primary of a cluster. */
 export async function openServers(flags: ServerFlags): Promise<Servers> {
   const servers = await reachServers(flags);
-  const needed = servers.cluster === null ? Math.floor(servers.clients.length / 2) + 1 : 1;
-  if (servers.up.length >= needed) return servers;
-  throw refuseAll(servers);
+  const count = servers.clients.length;
+  const needed = servers.cluster === null ? Math.floor(count / 2) + 1 : 1;
+  if (servers.up.length < needed) throw refuseAll(servers);
+  if (servers.cluster === null && count % 2 === 0) {
+    const most = count - needed === 0 ? 'none' : String(count - needed);
+    const spare = `${needed} must answer, so ${most} may fail, no more than with ${count - 1}`;
+    warnOnce(`of ${count} servers ${spare}: use an odd number`);
+  }
+  return servers;
 }
 
 /** Too few are up to go on: why, in one line. */
@@ -109,6 +128,8 @@ async function connect({ label, options }: Address): Promise<Attempt> {
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     connectTimeout: CONNECT_MS_MAX,
+    // A server that is frozen fails what is asked of it here, rather than keep us for ever.
+    commandTimeout: CONNECT_MS_MAX,
     // Our own goodbye must not hold the process.
     disconnectTimeout: 0,
   });
@@ -155,6 +176,8 @@ async function withinLimit(work: Promise<void>): Promise<void> {
 }
 
 const NO_REDIS = 'what answers there is not a Redis server';
+const NO_TLS = 'the server does not speak TLS: use redis:// in place of rediss://';
+const ONLY_TLS = 'the server speaks TLS: use rediss:// in place of redis://';
 
 /** By what the client says: what it means for us, and how to say it. `$` is what it said. */
 type Explanation = readonly [pattern: RegExp, exit: ExitName, reason: string];
@@ -168,29 +191,67 @@ const EXPLANATIONS: readonly Explanation[] = [
   [/^ERR DB index/, 'usage', 'the server has no such database'],
   [/Unknown RESP type|Protocol error/i, 'protocol', NO_REDIS],
   [
+    /alert (certificate required|bad certificate|unknown ca|handshake failure|certificate unknown)/i,
+    'refused',
+    'the server wants a certificate from us that it trusts: see --cert and --key',
+  ],
+  [
     /wrong version number|packet length too long|SSL routines/i,
     'protocol',
     'what answers there does not speak TLS',
   ],
-  [/certificate|self.signed|altnames/i, 'refused', 'the certificate of the server is not trusted: $'],
+  [
+    /certificate|self.signed|altnames/i,
+    'refused',
+    'the certificate of the server is not trusted: $; see --ca, or --insecure for a trial',
+  ],
   [/ECONNREFUSED/, 'unreachable', 'nothing listens there (connection refused)'],
   [/ENOTFOUND|EAI_AGAIN/, 'unreachable', 'the name of the host cannot be resolved'],
   [/EHOSTUNREACH|ENETUNREACH/, 'unreachable', 'there is no way to that host'],
   [/ENOENT/, 'unreachable', 'there is no such socket'],
-  [/ETIMEDOUT|no answer within/, 'unreachable', `no answer within ${CONNECT_MS_MAX / 1000} s`],
+  [
+    /ETIMEDOUT|no answer within|Command timed out/,
+    'unreachable',
+    `no answer within ${CONNECT_MS_MAX / 1000} s`,
+  ],
 ];
+
+const HUNG_UP = /ECONNRESET|EPIPE|Connection is closed/;
+
+/** What a client says that talks to something else than it thinks. */
+const MISUNDERSTOOD =
+  /ECONNRESET|EPIPE|Connection is closed|Unknown RESP type|Protocol error|ETIMEDOUT|no answer|timed out|wrong version|packet length|disconnected before secure/i;
 
 async function explain(
   cause: unknown,
-  { tls, host, port }: Address['options'],
+  options: Address['options'],
 ): Promise<{ exit: ExitName; reason: string }> {
-  const said = oneLine(cause instanceof Error ? cause.message || cause.name : String(cause));
-  const isHungUp = /ECONNRESET|EPIPE|Connection is closed/.test(said);
-  if (isHungUp && tls === undefined && host !== undefined && port !== undefined) {
-    if (await speaksSomethingElse(host, port)) return { exit: 'protocol', reason: NO_REDIS };
+  const first = oneLine(cause instanceof Error ? cause.message || cause.name : String(cause));
+  const said = (await complaint(first, options)) || first;
+  if (MISUNDERSTOOD.test(said)) {
+    const reason = await misunderstanding(options);
+    if (reason !== null) return { exit: 'protocol', reason };
   }
   const [, exit, reason] = EXPLANATIONS.find(([pattern]) => pattern.test(said)) ?? UNEXPLAINED;
-  // A plain server waits for the rest of what TLS began to say.
-  const hint = tls !== undefined && /ETIMEDOUT|no answer/.test(said) ? '; does it speak TLS?' : '';
+  const { username, password } = options;
+  const hint =
+    exit === 'refused' && username !== undefined && password === ''
+      ? '; no password was given: it goes into the URL or into HOLDFAST_REDIS_PASSWORD'
+      : '';
   return { exit, reason: reason.replace('$', () => said) + hint };
+}
+
+/** What a server with TLS has against us, where the client only saw it hang up. */
+async function complaint(said: string, { tls, host, port }: Address['options']): Promise<string> {
+  if (tls === undefined || host === undefined || port === undefined) return '';
+  return HUNG_UP.test(said) ? oneLine(await tlsComplaint(host, port, tls)) : '';
+}
+
+/** Looks at what is there; null when that explains nothing. */
+async function misunderstanding({ tls, host, port }: Address['options']): Promise<string | null> {
+  if (host === undefined || port === undefined) return null;
+  const species = await identify(host, port);
+  if (tls !== undefined) return species === 'redis' ? NO_TLS : null;
+  if (species === 'tls') return ONLY_TLS;
+  return species === 'other' ? NO_REDIS : null;
 }

@@ -1,8 +1,12 @@
 /** The library over the servers that were asked for: one, a cluster, or a quorum of several. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Locks, type LocksOptions } from 'holdfast';
 import { Cluster, Redis } from 'ioredis';
 import { isCluster, type ServerFlags } from './address.ts';
 import type { Servers } from './connection.ts';
+
+/** Many round trips to a server that answers. */
+export const CLOSE_MS_MAX = 1_000;
 
 export function openLocks({ clients, cluster }: Servers, options: LocksOptions): Locks {
   if (cluster !== null) return new Locks(cluster.client, options);
@@ -16,4 +20,13 @@ export function checkName(name: string, flags: ServerFlags & { readonly prefix?:
     ? new Cluster([], { lazyConnect: true })
     : new Redis({ lazyConnect: true });
   new Locks(client, { prefix: flags.prefix ?? '' }).lock(name);
+}
+
+/** A server that does not answer must not hold us: what is not released then runs out by itself. */
+export async function closeInTime(locks: Locks): Promise<void> {
+  const limit = new AbortController();
+  const over = sleep(CLOSE_MS_MAX, undefined, { signal: limit.signal }).catch(() => {});
+  await Promise.race([locks.close(), over]);
+  limit.abort();
+  await locks.destroy();
 }

@@ -15,6 +15,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -66,6 +67,9 @@ function build(folder: string): void {
     mkdirSync(to, { recursive: true });
     cpSync(join(ROOT, from, 'package.json'), join(to, 'package.json'));
   }
+  // What npm could not put beside the packages of others: they want another version of it.
+  const own = join(ROOT, 'packages/cli/node_modules');
+  if (existsSync(own)) symlinkSync(own, join(cli, 'node_modules'));
   if (existsSync(join(ROOT, 'packages/cli/schemas'))) {
     cpSync(join(ROOT, 'packages/cli/schemas'), join(cli, 'schemas'), { recursive: true });
   }

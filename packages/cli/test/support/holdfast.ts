@@ -6,7 +6,7 @@ import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { MAIN } from './built-cli.ts';
 
 /** Every run is a process of its own, and on a busy machine one takes seconds to start: a test has several. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -82,7 +82,7 @@ export class Running {
   }
 
   /** Until it has written this to its standard output. */
-  async says(text: string, limitMs = 20_000): Promise<void> {
+  async says(text: string, limitMs = 90_000): Promise<void> {
     await waitFor(
       () => {
         if (!this.#stdout.includes(text))

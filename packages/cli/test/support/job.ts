@@ -27,7 +27,7 @@ export class Traces {
   async pids(name: string, count: number): Promise<number[]> {
     await waitFor(() => this.lines(name).length >= count, {
       what: `${count} lines in ${name}`,
-      limitMs: 20_000,
+      limitMs: 90_000,
     });
     return this.lines(name).map(Number);
   }

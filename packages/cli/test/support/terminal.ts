@@ -64,7 +64,7 @@ export class Terminal {
     this.#pty.resize(columns, rows);
   }
 
-  async shows(text: string | RegExp, limitMs = 20_000): Promise<void> {
+  async shows(text: string | RegExp, limitMs = 90_000): Promise<void> {
     const isShown = (): boolean =>
       typeof text === 'string' ? this.text.includes(text) : text.test(this.text);
     await waitFor(

@@ -1,0 +1,98 @@
+/** Says what a wait is for: on standard error, after a second, and again when it is another one. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '../duration.ts';
+import { toFailure } from '../failure.ts';
+import type { LockReader } from '../locks/lock-reader.ts';
+import { describeHolder } from '../locks/lock-view.ts';
+import { tell } from '../output.ts';
+import { quote } from '../printable.ts';
+import type { Servers } from '../servers/connection.ts';
+
+/** Most waits are over by then, and nobody wonders before. */
+const FIRST_LOOK_MS = 1_000;
+/** Then less and less often: a lock that changes hands all the time must not fill a log. */
+const LOOK_EVERY_MS = 5_000;
+const LOOK_EVERY_MS_MAX = 60_000;
+/** A server tells its uptime in whole seconds. */
+const UPTIME_ERROR_MS = 1_000;
+
+interface Found {
+  /** Told again only when this is another. */
+  readonly what: string;
+  readonly text: string;
+}
+
+export class WaitNotice {
+  readonly #reader: LockReader;
+  readonly #servers: Servers;
+  readonly #name: string;
+  readonly #leaseMs: number;
+
+  constructor(reader: LockReader, servers: Servers, name: string, leaseMs: number) {
+    this.#reader = reader;
+    this.#servers = servers;
+    this.#name = name;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Until the signal aborts. It never fails: it is only there to tell. */
+  async follow(signal: AbortSignal): Promise<void> {
+    let last = '';
+    let pauseMs = LOOK_EVERY_MS;
+    await pause(FIRST_LOOK_MS, signal);
+    while (!signal.aborted) {
+      const found = await this.#look();
+      if (signal.aborted) return;
+      if (found !== null && found.what !== last) {
+        last = found.what;
+        tell(`waiting for lock ${quote(this.#name)}: ${found.text}`);
+      }
+      await pause(pauseMs, signal);
+      pauseMs = Math.min(LOOK_EVERY_MS_MAX, pauseMs * 2);
+    }
+  }
+
+  async #look(): Promise<Found | null> {
+    try {
+      const found = await this.#reader.inspect(this.#name);
+      if (found === null) return await this.#lookAtServers();
+      if (found.kind === 'other') return null;
+      const view = await this.#reader.view(found);
+      // It is ours already, and the answer that says so is on its way.
+      if (view.session === this.#reader.locks.session) return null;
+      const what = [view.owner, view.fence].join(' ');
+      return { what, text: `${describeHolder(view)} holds it` };
+    } catch (error) {
+      return { what: 'outage', text: toFailure(error).message };
+    }
+  }
+
+  /** Nobody holds it. In a quorum, servers that have just been started may be what it waits for. */
+  async #lookAtServers(): Promise<Found | null> {
+    const { up, clients, cluster } = this.#servers;
+    if (cluster !== null || clients.length < 2) return null;
+    const waits = await Promise.all(
+      up.map(async ({ label, redis }) => {
+        const info = await redis.info('server').catch(() => '');
+        const uptime = /^uptime_in_seconds:(\d+)/m.exec(info)?.[1];
+        return {
+          label,
+          waitMs: uptime === undefined ? 0 : this.#leaseMs + UPTIME_ERROR_MS - Number(uptime) * 1000,
+        };
+      }),
+    );
+    const young = waits.filter(({ waitMs }) => waitMs > 0);
+    if (young.length === 0) return null;
+    const labels = young.map(({ label }) => label).join(', ');
+    const longest = Math.max(...young.map(({ waitMs }) => waitMs));
+    const rule = `a server of a quorum does not vote before it has been up for the lease of ${formatDuration(this.#leaseMs)}`;
+    return {
+      what: 'young',
+      text: `nobody holds it, but ${rule}: ${labels} in about ${formatDuration(longest)}`,
+    };
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+}

@@ -1,0 +1,105 @@
+/** Whoever can write to Redis cannot write to the terminal of whoever looks. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { holdfast, start } from './support/holdfast.ts';
+import { openTerminal } from './support/terminal.ts';
+
+const redis = useRedis();
+
+/** Clears the screen, colours it, takes the line back, forges a line, writes from right to left, hides. */
+const EVIL = 'evil\u001b[2J\u009b31m\r\nholdfast: all is well\u202e\u200b\u2028\u007f';
+const SESSION = '00000000-0000-4000-8000-00000000000a';
+
+/** Everything that is no text, but the line ends that we write ourselves. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+
+async function hold(name: string, owner: string): Promise<void> {
+  await ask(redis.port, ['HSET', name, owner, '1']);
+  await ask(redis.port, ['PEXPIRE', name, '60000']);
+  onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
+}
+
+/** A program that calls itself something evil, on a host that does too. */
+async function holdAsEvilProgram(name: string): Promise<void> {
+  await hold(name, `${SESSION}:1`);
+  const record = ['application', EVIL, 'host', EVIL, 'pid', '12'];
+  await ask(redis.port, ['HSET', `holdfast_session:${SESSION}`, ...record]);
+}
+
+const JOB = ['--', 'echo', 'never'];
+const FORCE = ['--force', '--reason', 'test', '--yes'];
+
+describe.each([
+  ['an owner', (name: string) => hold(name, EVIL)],
+  ['a program', holdAsEvilProgram],
+])('%s with escape sequences in its name', (_what, take) => {
+  test.each([
+    ['run --no-wait', ['run', '--no-wait', 'job', ...JOB], 75],
+    ['run --wait', ['run', '--wait', '3s', 'job', ...JOB], 75],
+    ['inspect', ['inspect', 'job'], 0],
+    ['inspect --json', ['inspect', 'job', '--json'], 0],
+    ['ls', ['ls'], 0],
+    ['ls --json', ['ls', '--json'], 0],
+    ['release', ['release', 'job', ...FORCE], 0],
+    ['release --json', ['release', 'job', ...FORCE, '--json'], 0],
+  ])('is shown as escapes by %s', async (_command, [command = '', ...args], code) => {
+    await take('job');
+    const ran = await holdfast([command, '--redis', redis.url, ...args]);
+    expect(ran.code, ran.stderr).toBe(code);
+    for (const said of [ran.stdout, ran.stderr]) expect(said).not.toMatch(HARMFUL);
+    expect(ran.stdout + ran.stderr).not.toMatch(/^holdfast: all is well/m);
+  });
+
+  test('is shown as escapes by the question of release', async () => {
+    await take('job');
+    const terminal = openTerminal(['release', 'job', ...FORCE.slice(0, 3), '--redis', redis.url]);
+    await terminal.shows('[y/N]');
+    expect(terminal.written).not.toContain('\u001b[2J');
+    expect(terminal.written).not.toContain('\u009b');
+    expect(terminal.written).toContain('evil\\u{1b}[2J\\u{9b}31m\\u{d}\\u{a}holdfast');
+    terminal.type('n\r');
+    expect(await terminal.ended).toBe(1);
+  });
+});
+
+test('a lock with escape sequences in its name is shown as escapes, and told whole in JSON', async () => {
+  await hold(EVIL, `${SESSION}:1`);
+  const args = ['--redis', redis.url];
+  const shown = await holdfast(['ls', ...args]);
+  expect(shown.stdout).toContain('evil\\u{1b}[2J\\u{9b}31m');
+  expect(shown.stdout).not.toMatch(HARMFUL);
+  const told = await holdfast(['ls', '--json', ...args]);
+  expect(told.stdout).not.toMatch(HARMFUL);
+  expect(JSON.parse(told.stdout).locks.map(({ name }: { name: string }) => name)).toContain(EVIL);
+  const watched = start(['watch', ...args]);
+  await watched.says('"event":"held"');
+  watched.kill('SIGINT');
+  expect((await watched.ended).stdout).not.toMatch(HARMFUL);
+  const live = openTerminal(['watch', ...args]);
+  await live.shows('evil\\u{1b}[2J\\u{9b}31m');
+  expect(live.written).not.toContain('\u001b[2J');
+  live.type('q');
+  expect(await live.ended).toBe(0);
+});
+
+test('a name on the command line is shown as escapes in errors', async () => {
+  for (const args of [
+    ['inspect', EVIL, '--redis', redis.url],
+    ['run', '--redis', redis.url, 'job', '--', EVIL],
+    ['inspect', 'job', EVIL],
+    [EVIL],
+  ]) {
+    const ran = await holdfast(args);
+    expect(ran.stdout + ran.stderr).not.toMatch(HARMFUL);
+  }
+});
+
+test('what a server says in an error is shown as escapes', async () => {
+  await ask(redis.port, ['SET', EVIL, 'x']);
+  onTestFinished(async () => void (await ask(redis.port, ['DEL', EVIL])));
+  const ran = await holdfast(['inspect', EVIL, '--redis', redis.url]);
+  expect(ran.stderr).not.toMatch(HARMFUL);
+  expect(ran.code).toBe(65);
+});
