@@ -5,6 +5,9 @@ import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { MAIN } from './built-cli.ts';
 import { environmentFor } from './holdfast.ts';
 
+/** A live view is drawn again and again: its last picture tells enough. */
+const SHOWN_MAX = 2_000;
+
 export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
@@ -69,7 +72,7 @@ export class Terminal {
       typeof text === 'string' ? this.text.includes(text) : text.test(this.text);
     await waitFor(
       () => {
-        if (!isShown()) throw new Error(`the terminal shows ${JSON.stringify(this.text)}`);
+        if (!isShown()) throw new Error(`the terminal shows ${JSON.stringify(this.text.slice(-SHOWN_MAX))}`);
         return true;
       },
       { what: `${String(text)} on the terminal`, limitMs },
