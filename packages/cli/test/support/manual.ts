@@ -40,9 +40,14 @@ With a Redis Cluster: \`--cluster\`, and \`--redis\` for one of its nodes or sev
 /** What deserves more words than \`--help\` has room for. */
 const NOTES: Readonly<Record<string, string>> = {
   run: `\`\`\`sh
-holdfast run cron:report -- ./report.sh --all
-holdfast run --no-wait --on-busy-exit 0 cron:cleanup -- ./cleanup.sh
+holdfast run migrate -- ./migrate.sh --all
+holdfast run --no-wait --on-busy-exit 0 backup -- ./backup.sh
 \`\`\`
+
+**One at a time is not once.** \`run\` keeps two machines from running the command at the same time. It does not remember that the command
+has run: three machines that start it from cron run it three times, one after the other; with \`--no-wait\` too, if the command is short.
+For a job that must run once on one of several machines see [a job that runs once per
+slot](../guide/quick-start.md#a-job-that-runs-once-per-slot).
 
 **While it waits.** After a second \`run\` says on standard error who holds the lock: application, host, process, and for how long. It says
 so again when somebody else holds it, once a minute at most in the long run. Of a quorum it says which servers do not vote yet. \`--quiet\`

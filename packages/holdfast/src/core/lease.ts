@@ -11,7 +11,10 @@ import type { Session } from './session.ts';
 export interface Lease {
   /** The name of the lock, as given. */
   readonly name: string;
-  /** Aborts when the lease is lost, with the `LockLostError` as its reason; never after a release. */
+  /**
+   * Aborts when the lease is lost, with the `LockLostError` as its reason; never after a release. Once asked for, the
+   * lease is renewed until it is released or lost, also when you keep nothing but the signal, or nothing at all.
+   */
   readonly signal: AbortSignal;
   /**
    * Whether it may be claimed now, by our own clocks. Right at any moment, also before the event loop has turned:

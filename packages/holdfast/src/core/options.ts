@@ -131,7 +131,7 @@ export interface AcquireOptions {
   readonly waitMs?: number;
   /** How long the server keeps it for us without a sign of life. @default the `leaseMs` of `Locks` */
   readonly leaseMs?: number;
-  /** Renew at a third of the lease for as long as it is held. `false` is a fixed lease. @default true */
+  /** Renew at a third of the lease while it is held. `false` is a fixed lease: only `extend` moves its end. @default true */
   readonly renew?: boolean;
   /** Gives up waiting when it aborts. It does not end a lease that was granted. */
   readonly signal?: AbortSignal;
