@@ -7,15 +7,11 @@ end
 
 -- Stores the last fence given out; returns the reply of SET, which may be an error. `text` is what was stored, if
 -- anything: its life is never made shorter, and a counter that lives for ever stays so, as Java's do.
--- Integers are written with %.0f: Lua would write 1.79e+15.
+-- Numbers are handed over as they are: Redis writes all their digits, where tostring would write 1.79e+15.
 local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)
-  local last_text = string.format('%.0f', last)
-  if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end
+  if ttl_ms == 0 then return redis.pcall('SET', fence, last) end
   local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)
-  if not text then
-    return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))
-  end
-  local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')
-  redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')
-  return reply
+  local left_ms = text and redis.call('PTTL', fence) or 0
+  if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end
+  return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)
 end

@@ -9,7 +9,6 @@ local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)
   if stored < last then
     store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)
   elseif ttl_ms > 0 then
-    local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)
-    redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')
+    redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')
   end
 end

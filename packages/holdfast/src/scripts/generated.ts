@@ -427,15 +427,11 @@ const lockAcquireSource =
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
   'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
-  "local last_text = string.format('%.0f', last)\n" +
-  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
   'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
-  'if not text then\n' +
-  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
-  'end\n' +
-  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
-  'return reply\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
   'end\n' +
   'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
   "local text = redis.call('GET', fence)\n" +
@@ -460,8 +456,7 @@ const lockAcquireSource =
   'if stored < last then\n' +
   'store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
   'elseif ttl_ms > 0 then\n' +
-  'local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)\n' +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
   'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
@@ -517,12 +512,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '2bd9c9d1282d94aa7e26d264d65568b8168fc48a',
+  sha: '4aab9983e5807dbbda23257a7cff5c2bbbeea42b',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '1ffa30e399d7dab8ce0727ef9abe09e23007bbe1',
-    source: bundleSource(lockAcquireSource, { headLength: 2883, keys: 2, args: 7, isTimed: true }),
+    sha: '25a5952b08b642b3885dbd3e30304cc3c78ba82b',
+    source: bundleSource(lockAcquireSource, { headLength: 2746, keys: 2, args: 7, isTimed: true }),
   },
 };
 
@@ -620,15 +615,11 @@ const lockRaiseSource =
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
   'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
-  "local last_text = string.format('%.0f', last)\n" +
-  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
   'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
-  'if not text then\n' +
-  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
-  'end\n' +
-  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
-  'return reply\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -653,7 +644,7 @@ const lockRaiseSource =
 
 const lockRaiseText: ScriptText = {
   name: 'lock.raise',
-  sha: 'c2bbda87575083af861e81d732f57a22be0267b7',
+  sha: '8b2598e0acd5afb90a1de4b6a9c3737973aee081',
   source: lockRaiseSource,
 };
 
@@ -713,15 +704,11 @@ const lockRecountSource =
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
   'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
-  "local last_text = string.format('%.0f', last)\n" +
-  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
   'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
-  'if not text then\n' +
-  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
-  'end\n' +
-  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
-  'return reply\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
   'end\n' +
   'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
   "local text = redis.pcall('GET', fence)\n" +
@@ -731,8 +718,7 @@ const lockRecountSource =
   'if stored < last then\n' +
   'store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
   'elseif ttl_ms > 0 then\n' +
-  'local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)\n' +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
@@ -755,7 +741,7 @@ const lockRecountSource =
 
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
-  sha: '17f164a1431749cc41e7d9d277a8ff58708e9cc4',
+  sha: '7b1ae15c2cd9a9e5017c3392ef241a84e4760a73',
   source: lockRecountSource,
 };
 
@@ -897,15 +883,11 @@ const lockRenewSource =
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
   'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
-  "local last_text = string.format('%.0f', last)\n" +
-  "if ttl_ms == 0 then return redis.pcall('SET', fence, last_text) end\n" +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
   'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
-  'if not text then\n' +
-  "return redis.pcall('SET', fence, last_text, 'PXAT', string.format('%.0f', now_ms + life_ms))\n" +
-  'end\n' +
-  "local reply = redis.pcall('SET', fence, last_text, 'KEEPTTL')\n" +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
-  'return reply\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
   'end\n' +
   'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
   "local text = redis.pcall('GET', fence)\n" +
@@ -915,8 +897,7 @@ const lockRenewSource =
   'if stored < last then\n' +
   'store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
   'elseif ttl_ms > 0 then\n' +
-  'local life_ms = counter_life_ms(stored, ttl_ms, now_ms, lease_ms)\n' +
-  "redis.pcall('PEXPIRE', fence, string.format('%.0f', life_ms), 'GT')\n" +
+  "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
   'end\n' +
   'local outcomes = {}\n' +
@@ -948,7 +929,7 @@ const lockRenewSource =
 
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: 'aa4d2dd21ed1fa8f6c401a2fc064a427015e3717',
+  sha: '77d65f03ceca56f4ff17fac0a390165bf4b96b15',
   source: lockRenewSource,
 };
 

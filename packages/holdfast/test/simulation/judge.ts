@@ -54,7 +54,7 @@ export class Judge {
   /** How long a lock may have two owners outside the model. */
   readonly #overlapMsMax: number;
   /** Whether fences are promised: not when the node's clock goes back and its counters are lost. */
-  readonly #areFencesSure: boolean;
+  #areFencesSure: boolean;
   readonly verdicts: Verdict[] = [];
   grants = 0;
 
@@ -72,6 +72,12 @@ export class Judge {
 
   get areFencesSure(): boolean {
     return this.#areFencesSure;
+  }
+
+  /** Something happened after which the next fence may be smaller. */
+  liftFences(): void {
+    this.#note('JUDGE', 'fences are not promised any more');
+    this.#areFencesSure = false;
   }
 
   get isInModel(): boolean {

@@ -1,4 +1,5 @@
 /** What the locks protect: a counter that forgives nothing, and a store that asks for fences. */
+import type { Grant } from './call-words.ts';
 import type { Judge } from './judge.ts';
 
 export class Ledger {
@@ -9,8 +10,8 @@ export class Ledger {
   readonly #written = new Map<string, number>();
   /** Whose write was taken last, by the place of its grant. */
   readonly #place = new Map<string, number>();
-  /** The order in which the servers granted, by fence: the first of a block, and its place. */
-  readonly #granted = new Map<string, { first: number; last: number }[]>();
+  /** The blocks of fences, in the order in which the servers granted them. */
+  readonly #granted = new Map<string, { holder: string; first: number; last: number }[]>();
 
   constructor(judge: Judge) {
     this.#judge = judge;
@@ -27,16 +28,19 @@ export class Ledger {
   }
 
   /** A server has granted a hold with these fences. */
-  grant(name: string, first: number, count: number): void {
+  grant({ name, holder, first, count }: Grant): void {
     const blocks = this.#granted.get(name) ?? [];
     this.#granted.set(name, blocks);
     const before = blocks.at(-1);
-    // The same request a second time is answered the same.
-    if (blocks.some((block) => block.first === first)) return;
+    const last = first + count - 1;
+    // The same request a second time is answered with fences of its own block.
+    const isOwn = (block: { holder: string; first: number; last: number }): boolean =>
+      block.holder === holder && block.first <= first && last <= block.last;
+    if (blocks.some(isOwn)) return;
     if (this.#judge.areFencesSure && before !== undefined && first <= before.last) {
       this.#judge.condemn('fences', `${name}: the server granted ${first} after ${before.last}`);
     }
-    blocks.push({ first, last: first + count - 1 });
+    blocks.push({ holder, first, last });
   }
 
   /** A write with a fence, which the store takes unless it has seen a larger one. */

@@ -1,4 +1,5 @@
 /** Looks, once the world is calm, for locks that a living process has on a node and nobody in it knows of. */
+import type { Grant } from './call-words.ts';
 import type { Judge } from './judge.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SimulatedNode } from './simulated-node.ts';
@@ -28,8 +29,11 @@ export class OrphanWatch {
     this.#processes = processes;
   }
 
-  grant(holder: string, first: number, count: number): void {
-    this.#blocks.set(holder, { first, last: first + count - 1 });
+  grant({ holder, first, count }: Grant): void {
+    const last = first + count - 1;
+    const known = this.#blocks.get(holder) ?? { first, last };
+    // A repeated request is answered with a part of what the first one was given.
+    this.#blocks.set(holder, { first: Math.min(known.first, first), last: Math.max(known.last, last) });
   }
 
   look(nowMs: number): void {

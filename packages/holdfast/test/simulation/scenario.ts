@@ -3,6 +3,7 @@ import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
 import type { ScriptEngine } from '../../src/testing/script-engine.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './aftermath.ts';
 import { describeAnswer, describeCall, grantOf } from './call-words.ts';
+import { CounterLife } from './counter-life.ts';
 import { History } from './history.ts';
 import { Judge, type Verdict } from './judge.ts';
 import { Ledger } from './ledger.ts';
@@ -80,6 +81,7 @@ class Scenario implements Stage, Workplace {
   readonly #history: History;
   readonly #callers: Caller[] = [];
   readonly #orphans: OrphanWatch;
+  readonly #counterLife: CounterLife;
   #isQuiet = false;
   #isOver = false;
   #faults = 0;
@@ -98,6 +100,8 @@ class Scenario implements Stage, Workplace {
       faults.has('flush') ||
       faults.has('restart with nothing') ||
       faults.has('restart without the last second');
+    const { fenceTtlMs } = { ...this.terms.options, ...bug?.options };
+    this.#counterLife = new CounterLife(fenceTtlMs as number, this.terms.nodes);
     // Of one node's counters the clock makes up for; of several nodes' clocks none is the measure of the others.
     const isUnsure = losesCounters && (this.terms.nodes === 1 ? faults.has('node jump back') : !isInModel);
     const areFencesSure = !isUnsure;
@@ -143,6 +147,12 @@ class Scenario implements Stage, Workplace {
 
   disturbed(): void {
     this.judge.disturbed();
+  }
+
+  setBack(node: SimulatedNode, ms: number): void {
+    const { nowMs } = node.state;
+    if (this.#counterLife.endsWith(node, nowMs, nowMs - ms)) this.judge.liftFences();
+    node.state.jump(-ms);
   }
 
   async play(): Promise<Outcome> {
@@ -271,9 +281,11 @@ class Scenario implements Stage, Workplace {
 
   #served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void {
     this.note(node.name, `${who} ${describeCall(call)} -> ${describeAnswer(answer)}`);
-    const granted = this.nodes.length === 1 ? grantOf(call, answer) : null;
+    const granted = grantOf(call, answer);
     if (granted === null) return;
-    this.ledger.grant(granted.name, granted.first, granted.count);
-    this.#orphans.grant(granted.holder, granted.first, granted.count);
+    this.#counterLife.granted(node, granted);
+    if (this.nodes.length > 1) return;
+    this.ledger.grant(granted);
+    this.#orphans.grant(granted);
   }
 }

@@ -22,6 +22,8 @@ export interface Stage {
   struck(): void;
   /** Tells the judge that something was done which no lock survives. */
   disturbed(): void;
+  /** The clock of a node goes back by so much. */
+  setBack(node: SimulatedNode, ms: number): void;
 }
 
 type Doing = (stage: Stage, random: Prng) => void;
@@ -152,7 +154,7 @@ const DOINGS: Partial<Record<Fault, Doing>> = {
   'node jump back': (stage, random) => {
     const target = node(stage, random);
     stage.note(target.name, 'clock jumps back');
-    target.state.jump(-random.between(1, 5_000));
+    stage.setBack(target, random.between(1, 5_000));
     stage.disturbed();
   },
 };

@@ -65,6 +65,15 @@ const LONG_WORK = { kind: 'lock', leasesMs: [200], worksMs: [50, 700], names: ['
 /** Leases that outlive every fault. */
 const LONG_LEASES = { kind: 'lock', leasesMs: [30_000], worksMs: [5, 20] } as const;
 
+/** Owners that follow each other within fewer microseconds than a block has fences. */
+const NEXT_DOOR = {
+  kind: 'lock',
+  names: ['a'],
+  worksMs: [0],
+  pausesMs: [0],
+  weather: () => ({ latenciesMs: [0.005], strayChance: 0, strayMsMax: 1 }),
+} as const;
+
 const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/;
 
 export const LUA_BUGS: readonly PlantedBug[] = [
@@ -112,10 +121,11 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     [
       {
         scripts: ['lock.acquire'],
-        from: "string.format('%.0f', first + count - 1)",
-        to: "string.format('%.0f', first)",
+        from: 'local reply = store_counter(fence, text, last,',
+        to: 'local reply = store_counter(fence, text, first,',
       },
     ],
+    { faults: [], terms: { ...NEXT_DOOR, rounds: 60 }, options: { handovers: 64, handoverMs: 50 } },
   ),
   luaBug(
     'fence from the counter alone',
@@ -177,14 +187,35 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     [{ scripts: ['lock.release', 'mutex.release'], from: "notify(how, channel, '0')", to: '0' }],
   ),
   luaBug(
-    'repeated acquire takes new fences',
+    'repeated acquire with a fence of others',
     ['fences'],
     [
       {
         scripts: ['lock.acquire'],
-        from: 'if last then first_fence = tonumber(last) - fences + 1 end',
-        to: 'if last then first_fence = tonumber(last) - fences end',
+        from: 'first_fence, given = tonumber(last), 1',
+        to: 'first_fence, given = tonumber(last) - 1, 1',
       },
     ],
+  ),
+  luaBug(
+    'counter expires while its fence is ahead',
+    ['fences'],
+    [
+      {
+        scripts: ['lock.acquire'],
+        from: /local left_ms = [^\n]*\n[^\n]*\n[^\n]*'PXAT'[^\n]*/,
+        to: "return redis.pcall('SET', fence, last, 'PX', ttl_ms)",
+      },
+      {
+        scripts: ['lock.renew', 'lock.recount'],
+        from: 'math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms',
+        to: 'ttl_ms',
+      },
+    ],
+    {
+      faults: ['node jump back'],
+      terms: { kind: 'lock', leasesMs: [200], worksMs: [0, 5, 20], pausesMs: [20, 300], names: ['a'] },
+      options: { fenceTtlMs: 100 },
+    },
   ),
 ];
