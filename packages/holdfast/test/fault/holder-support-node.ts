@@ -40,6 +40,7 @@ export interface SeenCall {
   /** `lock.renew` and so on. */
   readonly script: string;
   readonly verb: string;
+  /** Of locks and mutexes: the counters of fences that go beside locks are left out. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
   readonly atMs: number;
@@ -84,7 +85,14 @@ export class ScriptedNode implements Client {
 
   run({ script, keys, args }: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
     const verb = script.name.split('.')[1] ?? '';
-    const call: SeenCall = { script: script.name, verb, keys, args, atMs: this.#clock.monotonicMs() };
+    const names = keys.filter((key) => !key.startsWith('redisson_lock_token:'));
+    const call: SeenCall = {
+      script: script.name,
+      verb,
+      keys: names,
+      args,
+      atMs: this.#clock.monotonicMs(),
+    };
     this.calls.push(call);
     const fate = this.fate(call);
     const inTime = new Promise<CallFailure>((resolve) => {
@@ -136,11 +144,9 @@ export class ScriptedNode implements Client {
     const key = keys[0] ?? '';
     const holder = args[0] ?? '';
     if (verb === 'renew') {
-      // Beside each lock goes its counter of fences, and what is stated about it.
-      const [keysEach, argsEach] = script.startsWith('lock') ? [2, 4] : [1, 2];
-      return keys
-        .filter((_, i) => i % keysEach === 0)
-        .map((each, i) => this.#renew(each, args[argsEach * i] ?? '', Number(args[argsEach * i + 1])));
+      // Of a lock two more say what its counter of fences is to be.
+      const share = script.startsWith('lock') ? 4 : 2;
+      return keys.map((each, i) => this.#renew(each, args[share * i] ?? '', Number(args[share * i + 1])));
     }
     if (verb === 'release') {
       const isOurs = this.holder(key) === holder;
