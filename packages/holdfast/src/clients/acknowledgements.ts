@@ -21,7 +21,7 @@ import {
 } from './client.ts';
 import { Link } from './link.ts';
 import { reasonOf, replyFailure, replyWord } from './reason.ts';
-import type { Silence } from './silence.ts';
+import { patienceMs, type Silence } from './silence.ts';
 import type { Driver, Wire } from './wire.ts';
 
 /**
@@ -193,7 +193,9 @@ export class Acknowledgements {
 
   async #script({ wire, silence }: Line, write: Write): Promise<unknown> {
     const send = (isByText: boolean): Promise<unknown> =>
-      this.#ask(silence, () => wire.send(write.call, isByText, false));
+      this.#ask(silence, patienceMs(write.untilMs - this.#agenda.clock.monotonicMs()), () =>
+        wire.send(write.call, isByText, false),
+      );
     try {
       return await send(false);
     } catch (error) {
@@ -216,7 +218,9 @@ export class Acknowledgements {
     const isOnDisk = writes.some(({ terms }) => terms.aof);
     const command = isOnDisk ? ['WAITAOF', '1', `${min}`, `${forMs}`] : ['WAIT', `${min}`, `${forMs}`];
     try {
-      return copiesOf(await this.#ask(silence, () => wire.command(command)));
+      // While it counts the server rightly says nothing, on this connection.
+      const patience = patienceMs(forMs) + forMs + WAY_BACK_MS;
+      return copiesOf(await this.#ask(silence, patience, () => wire.command(command)));
     } catch (error) {
       const word = replyWord(error);
       return word === null
@@ -225,8 +229,8 @@ export class Acknowledgements {
     }
   }
 
-  async #ask(silence: Silence, question: () => Promise<unknown>): Promise<unknown> {
-    silence.sent(this.#agenda.clock.monotonicMs());
+  async #ask(silence: Silence, patience: number, question: () => Promise<unknown>): Promise<unknown> {
+    silence.sent(this.#agenda.clock.monotonicMs(), patience);
     try {
       return await question();
     } finally {

@@ -12,7 +12,7 @@ export class Call implements Alarm {
   /** By the monotonic clock, which is read once a call. */
   readonly startedMs: number;
   readonly #agenda: Agenda;
-  readonly #timeoutMs: number;
+  readonly timeoutMs: number;
   #resolve: ((result: CallResult) => void) | null = null;
   #isWritten = false;
   /** Told when the deadline passes before the call was written. */
@@ -25,7 +25,7 @@ export class Call implements Alarm {
   constructor(request: ScriptCall, timeoutMs: number, agenda: Agenda) {
     this.request = request;
     this.#agenda = agenda;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
     this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -34,7 +34,7 @@ export class Call implements Alarm {
 
   /** Starts its deadline. After it was handed over: the server works while we keep our books. */
   arm(): void {
-    if (this.#resolve !== null) this.#agenda.setAt(this, this.startedMs + this.#timeoutMs);
+    if (this.#resolve !== null) this.#agenda.setAt(this, this.startedMs + this.timeoutMs);
   }
 
   /** A call in flight holds the process by its deadline. That is why our sockets need not. */
@@ -67,9 +67,9 @@ export class Call implements Alarm {
   /** The deadline has come. */
   ring(): void {
     if (this.#isWritten) {
-      this.end(new CallFailure('unknown', `no answer within ${inMs(this.#timeoutMs)}`));
+      this.end(new CallFailure('unknown', `no answer within ${inMs(this.timeoutMs)}`));
     } else {
-      this.end(new CallFailure('unreachable', `no connection within ${inMs(this.#timeoutMs)}`));
+      this.end(new CallFailure('unreachable', `no connection within ${inMs(this.timeoutMs)}`));
       this.onExpired?.();
     }
   }

@@ -3,7 +3,7 @@ import { answersOf, requestOf } from './bundle.ts';
 import type { Call, CallResult } from './call.ts';
 import { CallFailure } from './client.ts';
 import { reasonOf, replyFailure, replyWord } from './reason.ts';
-import type { Silence } from './silence.ts';
+import { patienceMs, type Silence } from './silence.ts';
 import type { Sender } from './wire.ts';
 
 /** A key that our user may not touch; keys of several slots, where a single client is led to a node of a cluster. */
@@ -41,11 +41,13 @@ export class Line {
   write(calls: readonly Call[], nowMs: number): void {
     const open = calls.every(isOpen) ? calls : calls.filter(isOpen);
     if (open.length === 0) return;
+    let leastMs = Number.POSITIVE_INFINITY;
     for (const call of open) {
       call.markWritten();
       call.lineIndex = this.#calls.push(call) - 1;
+      if (call.timeoutMs < leastMs) leastMs = call.timeoutMs;
     }
-    this.#silence.sent(nowMs);
+    this.#silence.sent(nowMs, patienceMs(leastMs));
     this.#send(open, false);
   }
 

@@ -9,7 +9,14 @@
  *
  * ## up
  * Commands can be written. Any error of the connection, or silence on it, leads to idle: after an error nobody
- * knows which answer belongs to which command.
+ * knows which answer belongs to which command. Doubt leads to doubted.
+ *
+ * ## doubted
+ * Up, and nothing has come back for a while: the other end may be gone without a word, or the server may be slow. Silence
+ * alone does not tell which, so a second connection is made beside the first. The server lets us in there and the first
+ * is still silent: the first is dead, and the second takes its place (up). The first has spoken: the server was slow, and
+ * the second is dropped (up). A server that stands still lets nobody in: the first is kept, with whatever is queued on it
+ * (doubted). The first is lost: the second is the one that is being made (connecting).
  *
  * `close` leads to idle from everywhere, without a word.
  */
@@ -19,9 +26,16 @@ import { reasonOf } from './reason.ts';
 import { SILENCE_MS_MAX, Silence } from './silence.ts';
 import { CONNECT_MS_MAX, type Driver, type Wire } from './wire.ts';
 
+/**
+ * How long after a second connection was tried another may be. Twice as long each time while none of them brings an
+ * answer: a server whose writes are paused lets everybody in and answers nobody.
+ */
+const REPLACE_PAUSE_MS_MIN = 1_000;
+const REPLACE_PAUSE_MS_MAX = 4_000;
+
 export interface LinkEvents {
   up(wire: Wire, silence: Silence): void;
-  /** The connection could not be made, or was lost. Its state is idle again. */
+  /** The connection could not be made, or was lost. Its state is idle again; or up at once, when it was replaced. */
   down(reason: string, cause: unknown): void;
   message(channel: string, text: string): void;
   dropped?(channel: string): void;
@@ -31,19 +45,24 @@ export class Link {
   readonly #agenda: Agenda;
   readonly #driver: Pick<Driver, 'dial'>;
   readonly #events: LinkEvents;
+  /** Of whichever wire is being connected: there is one at most. */
   readonly #connectAlarm: Alarm;
   #wire: Wire | null = null;
+  /** Being connected, beside one that is doubted. */
+  #spare: Wire | null = null;
   #silence: Silence | null = null;
   #isHeld = true;
+  #replaceFromMs = 0;
+  #replacePauseMs = REPLACE_PAUSE_MS_MIN;
 
   constructor(driver: Pick<Driver, 'dial'>, agenda: Agenda, events: LinkEvents) {
     this.#driver = driver;
     this.#agenda = agenda;
     this.#events = events;
-    this.#connectAlarm = new Alarm(
-      () => this.#fall(new Error(`no connection within ${CONNECT_MS_MAX} ms`)),
-      false,
-    );
+    this.#connectAlarm = new Alarm(() => {
+      const late = this.#spare ?? this.#wire;
+      if (late !== null) this.#lost(late, new Error(`no connection within ${CONNECT_MS_MAX} ms`));
+    }, false);
   }
 
   /** Connects unless it is connecting or up. */
@@ -55,15 +74,13 @@ export class Link {
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#wire?.hold(isHeld);
+    this.#spare?.hold(isHeld);
   }
 
   close(): void {
-    const wire = this.#wire;
-    this.#wire = null;
-    this.#silence?.stop();
-    this.#silence = null;
+    this.#dropSpare();
     this.#agenda.cancel(this.#connectAlarm);
-    wire?.drop();
+    this.#drop();
   }
 
   /**
@@ -79,24 +96,35 @@ export class Link {
       return;
     }
     this.#wire = wire;
+    this.#begin(wire);
+  });
+
+  /** A second one beside one that is doubted. */
+  readonly #connectSpare = AsyncResource.bind((): void => {
+    let wire: Wire;
+    try {
+      wire = this.#dial();
+    } catch {
+      // There is none to be had now. The first is no worse for it, and is doubted again after the pause.
+      return;
+    }
+    this.#spare = wire;
+    this.#begin(wire);
+  });
+
+  #begin(wire: Wire): void {
     this.#agenda.setIn(this.#connectAlarm, CONNECT_MS_MAX);
     wire.connect().then(
-      () => {
-        if (this.#wire === wire) this.#rise(wire);
-      },
-      (cause: unknown) => {
-        if (this.#wire === wire) this.#fall(cause);
-      },
+      () => this.#arrived(wire),
+      (cause: unknown) => this.#lost(wire, cause),
     );
     wire.hold(this.#isHeld);
-  });
+  }
 
   #dial(): Wire {
     // Events of a wire that has been given up mean nothing any more.
     const wire: Wire = this.#driver.dial({
-      lost: (cause) => {
-        if (this.#wire === wire) this.#fall(cause);
-      },
+      lost: (cause) => this.#lost(wire, cause),
       message: (channel, text) => {
         if (this.#wire === wire) this.#events.message(channel, text);
       },
@@ -107,17 +135,75 @@ export class Link {
     return wire;
   }
 
+  #arrived(wire: Wire): void {
+    if (this.#wire === wire) this.#rise(wire);
+    else if (this.#spare === wire) this.#judge(wire);
+  }
+
+  #lost(wire: Wire, cause: unknown): void {
+    if (this.#wire === wire) this.#fall(cause);
+    else if (this.#spare === wire) this.#dropSpare();
+  }
+
   #rise(wire: Wire): void {
     this.#agenda.cancel(this.#connectAlarm);
     wire.hold(this.#isHeld);
-    this.#silence = new Silence(this.#agenda, () =>
-      this.#fall(new Error(`no answer for ${SILENCE_MS_MAX} ms`)),
-    );
+    this.#silence = new Silence(this.#agenda, {
+      doubtful: () => this.#doubt(),
+      silent: () => this.#fall(new Error(`no answer for ${SILENCE_MS_MAX} ms`)),
+    });
     this.#events.up(wire, this.#silence);
   }
 
+  /** One second connection at a time, with pauses. Returns when to ask again. */
+  #doubt(): number {
+    const nowMs = this.#agenda.clock.monotonicMs();
+    if (this.#spare !== null) return nowMs + REPLACE_PAUSE_MS_MIN;
+    if (nowMs < this.#replaceFromMs) return this.#replaceFromMs;
+    this.#replacePauseMs =
+      this.#silence?.hasHeard === true
+        ? REPLACE_PAUSE_MS_MIN
+        : Math.min(2 * this.#replacePauseMs, REPLACE_PAUSE_MS_MAX);
+    this.#replaceFromMs = nowMs + this.#replacePauseMs;
+    this.#connectSpare();
+    return this.#replaceFromMs;
+  }
+
+  /** The server has let us in on a second connection, so it is there, and works. Has the first one spoken meanwhile? */
+  #judge(spare: Wire): void {
+    const silence = this.#silence;
+    if (silence?.isDoubted !== true) {
+      this.#dropSpare();
+      return;
+    }
+    const reason = `no answer for ${Math.round(silence.lastsMs)} ms, while a new connection works`;
+    this.#fall(new Error(reason));
+    if (this.#wire === spare) this.#rise(spare);
+  }
+
+  #dropSpare(): void {
+    const spare = this.#spare;
+    if (spare === null) return;
+    this.#spare = null;
+    this.#agenda.cancel(this.#connectAlarm);
+    spare.drop();
+  }
+
+  #drop(): void {
+    const wire = this.#wire;
+    this.#wire = null;
+    this.#silence?.stop();
+    this.#silence = null;
+    wire?.drop();
+  }
+
+  /** A second one that is being made goes on being made, as the only one. */
   #fall(cause: unknown): void {
-    this.close();
+    const spare = this.#spare;
+    this.#spare = null;
+    if (spare === null) this.#agenda.cancel(this.#connectAlarm);
+    this.#drop();
+    this.#wire = spare;
     this.#events.down(reasonOf(cause), cause);
   }
 }

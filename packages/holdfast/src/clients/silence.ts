@@ -2,49 +2,103 @@
 import { type Agenda, Alarm } from '../core/agenda.ts';
 
 /**
- * How long the oldest unanswered command may wait without any answer arriving before its connection is given up.
+ * How long the oldest unanswered command may wait without any answer arriving before its connection is given up,
+ * whatever else is known.
  *
  * A connection whose other end has vanished without a word (a lost host, a firewall that forgot it) looks
  * healthy: writes succeed, nothing comes back, and the kernel takes a quarter of an hour to say so. Meanwhile
- * every call on it ends as unknown. Shorter would be wrong: a clean-up is queued behind the call that timed out
- * on the same connection, so that it runs after it, and a server that is merely stuck in a long command must find
- * both there when it goes on. Five seconds are longer than a fork, a slow script or a short freeze, and well
- * below the default lease of 30 s, so a renewal still gets through on the next connection.
+ * every call on it ends as unknown. To give it up sooner on silence alone would be wrong: a clean-up is queued behind
+ * the call that timed out on the same connection, so that it runs after it, and a server that is merely stuck in a long
+ * command must find both there when it goes on. Five seconds are longer than a fork, a slow script or a short freeze.
  */
 export const SILENCE_MS_MAX = 5_000;
+
+/**
+ * Five seconds are longer than a short lease. So a connection is doubted long before: after half of what the most
+ * impatient call on it may take, within these bounds. A doubt costs a second connection, which settles the question:
+ * see `Link`. The lower bound is longer than most pauses of a server that is well; of a lease of one second, whose
+ * renewal goes out after a third of it, it leaves half.
+ */
+const DOUBT_SHARE = 0.5;
+const DOUBT_MS_MIN = 100;
+const DOUBT_MS_MAX = 1_000;
+
+/** How long a call that may take so long waits for any answer before its connection is doubted. */
+export function patienceMs(timeoutMs: number): number {
+  return Math.min(Math.max(timeoutMs * DOUBT_SHARE, DOUBT_MS_MIN), DOUBT_MS_MAX);
+}
+
+export interface SilenceEvents {
+  /** Nothing has come for long enough to doubt it. Returns when to say so again, if nothing has come by then. */
+  doubtful(): number;
+  /** It is of no more use. */
+  silent(): void;
+}
 
 export class Silence {
   readonly #agenda: Agenda;
   readonly #alarm: Alarm;
-  readonly #onSilent: () => void;
+  readonly #events: SilenceEvents;
+  #alarmDueMs = 0;
   #unanswered = 0;
   #sinceMs = 0;
+  /** Of the most impatient of those that wait. */
+  #patienceMs = SILENCE_MS_MAX;
+  #doubtAgainMs = 0;
+  #isDoubted = false;
+  #hasHeard = false;
   #isStopped = false;
 
-  constructor(agenda: Agenda, onSilent: () => void) {
+  constructor(agenda: Agenda, events: SilenceEvents) {
     this.#agenda = agenda;
-    this.#onSilent = onSilent;
+    this.#events = events;
     // It must not keep a process alive: whoever waits for an answer does that.
     this.#alarm = new Alarm(() => this.#look(), false);
   }
 
-  /** A command is written now. The time is handed in: whoever sends has just read the clock for its deadline. */
-  sent(nowMs: number): void {
+  /** Whether it was doubted, and nothing has come since. */
+  get isDoubted(): boolean {
+    return this.#isDoubted;
+  }
+
+  /** Whether it has ever had an answer. */
+  get hasHeard(): boolean {
+    return this.#hasHeard;
+  }
+
+  /** For how long nothing has come. */
+  get lastsMs(): number {
+    return this.#unanswered === 0 ? 0 : this.#agenda.clock.monotonicMs() - this.#sinceMs;
+  }
+
+  /**
+   * A command is written now. The time is handed in: whoever sends has just read the clock for its deadline. Without a
+   * patience of its own it does not raise a doubt.
+   */
+  sent(nowMs: number, patience: number = SILENCE_MS_MAX): void {
     this.#unanswered += 1;
-    if (this.#unanswered > 1 || this.#isStopped) return;
-    this.#sinceMs = nowMs;
+    if (this.#unanswered === 1) {
+      this.#sinceMs = nowMs;
+      this.#patienceMs = patience;
+    } else if (patience < this.#patienceMs) this.#patienceMs = patience;
+    else return;
+    if (this.#isStopped) return;
     // Left set when the answer comes: moving it for each command would cost more than one idle ring.
-    if (!this.#alarm.isSet) this.#agenda.setAt(this.#alarm, this.#sinceMs + SILENCE_MS_MAX);
+    if (!this.#alarm.isSet || this.#dueMs < this.#alarmDueMs) this.#arm();
   }
 
   /** A command got its answer. */
   answered(): void {
     this.#unanswered -= 1;
-    if (this.#unanswered > 0) this.heard();
+    this.#isDoubted = false;
+    this.#hasHeard = true;
+    if (this.#unanswered > 0) this.#sinceMs = this.#agenda.clock.monotonicMs();
   }
 
   /** Something came from the other side. */
   heard(): void {
+    this.#isDoubted = false;
+    this.#hasHeard = true;
     this.#sinceMs = this.#agenda.clock.monotonicMs();
   }
 
@@ -53,10 +107,27 @@ export class Silence {
     this.#agenda.cancel(this.#alarm);
   }
 
+  get #dueMs(): number {
+    const doubtMs = Math.max(this.#sinceMs + this.#patienceMs, this.#doubtAgainMs);
+    return Math.min(doubtMs, this.#sinceMs + SILENCE_MS_MAX);
+  }
+
+  #arm(): void {
+    this.#alarmDueMs = this.#dueMs;
+    this.#agenda.setAt(this.#alarm, this.#alarmDueMs);
+  }
+
   #look(): void {
     if (this.#unanswered === 0) return;
-    const dueMs = this.#sinceMs + SILENCE_MS_MAX;
-    if (this.#agenda.clock.monotonicMs() < dueMs) this.#agenda.setAt(this.#alarm, dueMs);
-    else this.#onSilent();
+    const nowMs = this.#agenda.clock.monotonicMs();
+    if (nowMs >= this.#sinceMs + SILENCE_MS_MAX) {
+      this.#events.silent();
+      return;
+    }
+    if (nowMs >= this.#dueMs) {
+      this.#isDoubted = true;
+      this.#doubtAgainMs = this.#events.doubtful();
+    }
+    if (!this.#isStopped) this.#arm();
   }
 }

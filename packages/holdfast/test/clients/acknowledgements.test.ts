@@ -199,3 +199,35 @@ describe('the connection for writes that are counted', () => {
     expect(parts.agenda.size).toBe(0);
   });
 });
+
+describe('a connection on which writes are counted', () => {
+  test('is replaced when a write gets no answer, and the next write is counted on the other one', async () => {
+    const { clock, driver, wire, writes } = await connected();
+    const stuck = writes.acknowledge(echo('stuck'), TERMS, 400);
+    await clock.advance(199);
+    expect(driver.wires).toHaveLength(1);
+    await clock.advance(1);
+    expect(driver.wires).toHaveLength(2);
+    driver.wire.next('connect').answer();
+    expect(await stuck).toMatchObject({ kind: 'unknown' });
+    expect(wire.isDropped).toBe(true);
+    const write = writes.acknowledge(echo('a'), TERMS, 1_000);
+    await play({ clock, wire: driver.wire }, ['a']);
+    driver.wire.next('command', 'WAIT 1 500').answer(1);
+    expect(await acknowledged(await write).copies).toEqual({ local: 0, replicas: 1 });
+    writes.close();
+  });
+
+  test('is not doubted while the server waits for its replicas, as it was asked to', async () => {
+    const parts = await connected();
+    const { clock, driver, wire, writes } = parts;
+    const write = writes.acknowledge(echo('a'), { ...TERMS, timeoutMs: 3_000 }, 4_000);
+    await play(parts, ['a']);
+    const wait = wire.next('command', 'WAIT 1 3000');
+    await clock.advance(3_100);
+    expect(driver.wires).toHaveLength(1);
+    wait.answer(1);
+    expect(await acknowledged(await write).copies).toEqual({ local: 0, replicas: 1 });
+    writes.close();
+  });
+});

@@ -132,12 +132,13 @@ describe('a connection of our own', () => {
 
   test('does not send a script by its text when the refusal of its hash comes after the deadline', async () => {
     const { clock, driver, connection } = await connected();
+    const { wire } = driver;
     const call = connection.run(echo('x'), 100);
     await clock.advance(100);
     expect(failureOf(await call).kind).toBe('unknown');
-    driver.wire.next('evalsha', 'echo x').refuse('NOSCRIPT No matching script.');
+    wire.next('evalsha', 'echo x').refuse('NOSCRIPT No matching script.');
     await clock.settle();
-    expect(driver.wire.asked).toEqual([]);
+    expect(wire.asked).toEqual([]);
     connection.close();
   });
 
@@ -155,25 +156,27 @@ describe('a connection of our own', () => {
 
   test('is silent only while nothing at all comes back', async () => {
     const { clock, driver, connection } = await connected();
+    const { wire } = driver;
     void connection.run(echo('a'), 60_000);
     void connection.run(echo('b'), 60_000);
     await clock.advance(SILENCE_MS_MAX - 1);
-    driver.wire.next('evalsha', 'echo a').answer('a');
+    wire.next('evalsha', 'echo a').answer('a');
     await clock.advance(SILENCE_MS_MAX - 1);
-    expect(driver.wire.isDropped).toBe(false);
+    expect(wire.isDropped).toBe(false);
     await clock.advance(1);
-    expect(driver.wire.isDropped).toBe(true);
+    expect(wire.isDropped).toBe(true);
   });
 
   test('is silent from when a call was written, not from when it began to wait for the connection', async () => {
     const { clock, driver, connection } = setUp();
     void connection.run(echo('x'), 60_000);
     await clock.advance(CONNECT_MS_MAX - 1);
-    driver.wire.next('connect').answer();
+    const { wire } = driver;
+    wire.next('connect').answer();
     await clock.advance(SILENCE_MS_MAX - 1);
-    expect(driver.wire.isDropped).toBe(false);
+    expect(wire.isDropped).toBe(false);
     await clock.advance(1);
-    expect(driver.wire.isDropped).toBe(true);
+    expect(wire.isDropped).toBe(true);
   });
 
   test('is not silent when it is idle', async () => {

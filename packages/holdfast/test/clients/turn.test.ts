@@ -139,7 +139,7 @@ describe('a bundle', () => {
     const agenda = new Agenda(new FakeClock());
     const [early, kept] = [new Call(take('a'), 1_000, agenda), new Call(take('b'), 1_000, agenda)];
     early.end(new CallFailure('unreachable', 'its time is over'));
-    const silence = new Silence(agenda, () => {});
+    const silence = new Silence(agenda, { doubtful: () => 0, silent: () => {} });
     new Line(wire, silence, () => {}).write([early, kept], 0);
     wire.next('evalsha', 'take b').answer(2);
     expect(await kept.result).toBe(2);

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../src/clients/slot.ts';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import { lockAcquire } from '../../src/scripts/generated.ts';
+import { LOCK } from '../fault/acquire-support.ts';
+import { outlivesSilence } from '../fault/silence-support.ts';
 import { commandCounts } from '../support/commands.ts';
 import { type FaultProxy, script, startProxy } from '../support/fault-proxy.ts';
 import { command } from '../support/redis-cluster.ts';
@@ -66,6 +68,18 @@ test('the nodes are reached by the addresses that the map of the client gives th
   const primaries = await ground.cluster.primaries();
   for (const primary of primaries) expect(proxyOf(primary).history.some(isAcquire)).toBe(true);
 });
+
+test.each([1_000, 3_000])(
+  'a lease of %i ms outlives a connection to its node that goes silent',
+  async (leaseMs) => {
+    const name = await nameAwayFromFirst(`silent:${leaseMs}`);
+    const locks = locksBehindProxies({ leaseMs });
+    await locks.lock(name).using(() => {});
+    const proxy = proxyOf(await ground.cluster.primaryOf(name));
+    const acquire = () => locks.lock(name).acquire();
+    await outlivesSilence({ acquire, proxies: [proxy], renews: LOCK.renews });
+  },
+);
 
 test('an acquire that is stuck before a node which loses the slot meanwhile grants nothing anywhere', async () => {
   const name = await nameAwayFromFirst('overtaken');

@@ -7,6 +7,7 @@ import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, LOCK, rejection, SUBJECTS } from './acquire-support.ts';
 import { useQuorumBench, useServers } from './quorum-support.ts';
+import { outlivesSilence } from './silence-support.ts';
 
 const servers = useServers(5);
 useLeakCheck(servers);
@@ -32,6 +33,15 @@ async function unlessLost(lease: Lease, condition: () => Promise<boolean>): Prom
 }
 
 describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
+  test('outlives the connections to all of its servers, when they go silent together', async () => {
+    const proxies = await quorum.proxies();
+    const locks = await quorum.assembled(subject, {}, proxies);
+    const name = quorum.name();
+    const acquire = () => subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await outlivesSilence({ acquire, proxies, renews: subject.renews, needed: quorum.majority });
+    await quorum.untilFree(subject, name);
+  });
+
   test('outlives its lease, and the loss of a minority, which gets it back', async () => {
     const locks = await quorum.assembled(subject);
     const others = await quorum.assembled(subject);

@@ -8,6 +8,7 @@ import { useSentinels } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, LOCK, rejection, useBench, warmUp } from './acquire-support.ts';
 import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './sentinel-support.ts';
+import { outlivesSilence } from './silence-support.ts';
 
 const group = useSentinels();
 useLeakCheck();
@@ -36,6 +37,19 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
     const next = await waiting;
     expect(next.fence).toBeGreaterThan(lease.fence);
     await next.release();
+  });
+
+  test('a lease of a second or three outlives a connection to its primary that goes silent', async () => {
+    const { port } = await group.primary();
+    const proxy = await bench.proxy(port);
+    const natMap = { [`127.0.0.1:${port}`]: { host: '127.0.0.1', port: proxy.port } };
+    const locks = sentinelSession(bench, group, kind, {}, natMap);
+    await warmUp(locks, LOCK);
+    for (const leaseMs of [1_000, 3_000]) {
+      const name = bench.name();
+      const acquire = () => locks.lock(name).acquire({ leaseMs });
+      await outlivesSilence({ acquire, proxies: [proxy], renews: LOCK.renews });
+    }
   });
 
   test('a planned failover costs no lease, and those who wait are served by the new primary', async () => {

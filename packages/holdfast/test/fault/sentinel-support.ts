@@ -40,14 +40,17 @@ const REDIS = {
   'iovalkey 0.4': Iovalkey as unknown as typeof Ioredis6,
 };
 
+/** Where servers are seen from here, by where the sentinels see them. */
+type AddressMap = Record<string, { readonly host: string; readonly port: number }>;
+
 /** The caller's client, never connected: it is a description. */
-function finder(kind: SentinelClient, { addresses: sentinels, name }: Known): Finder {
+function finder(kind: SentinelClient, { addresses: sentinels, name }: Known, natMap: AddressMap): Finder {
   if (kind === 'node-redis 6') {
-    const client = createSentinel({ name, sentinelRootNodes: sentinels });
+    const client = createSentinel({ name, sentinelRootNodes: sentinels, nodeAddressMap: natMap });
     client.on('error', () => {});
     return { client, end: () => {} };
   }
-  const client = new REDIS[kind]({ sentinels, name, lazyConnect: true });
+  const client = new REDIS[kind]({ sentinels, name, natMap, lazyConnect: true });
   client.on('error', () => {});
   return { client, end: () => client.disconnect() };
 }
@@ -61,8 +64,9 @@ export function sentinelSession(
   group: Known,
   kind: SentinelClient,
   options: LocksOptions = {},
+  natMap: AddressMap = {},
 ): Locks {
-  const { client, end } = finder(kind, group);
+  const { client, end } = finder(kind, group, natMap);
   const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...options });
   bench.onEnd(async () => {
     await locks.destroy();

@@ -195,6 +195,18 @@ describe('a dropped reply', () => {
   });
 });
 
+test('a proxy that mutes leaves every connection open and dead, and new ones work', async () => {
+  connection.send(['SET', 'k', 'before']);
+  await waitFor(() => connection.replies.length === 1);
+  proxy.mute();
+  connection.send(['SET', 'k', 'after']);
+  const other = new RawConnection(proxy.port);
+  expect(await other.ask('GET', 'k')).toBe('before');
+  expect(connection.replies).toHaveLength(1);
+  expect(connection.isClosed).toBe(false);
+  other.close();
+});
+
 describe('a delay', () => {
   test('of one reply holds it and what follows, in order', async () => {
     const delayed = proxy.delayReply(command('INCR'), 60);

@@ -117,6 +117,14 @@ export class FaultProxy implements FaultDesk {
     for (const link of this.#links) link.release();
   }
 
+  /**
+   * Every connection that exists stays open and is dead from now on, in both directions, as after a lost route. New
+   * ones work.
+   */
+  mute(): void {
+    for (const link of this.#links) link.mute();
+  }
+
   /** New connections are refused from now on; those that exist stay. */
   refuse(): void {
     this.#server?.close();

@@ -74,6 +74,13 @@ export class ProxyLink {
     this.#toClient.release();
   }
 
+  /** Nothing passes any more, and nobody is told. What the server still answers is lost. */
+  mute(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'mute';
+    for (const fault of this.#claimed.splice(0)) fault.giveBack();
+  }
+
   /** Closes both sides at once; what was under way is lost. */
   destroy(): void {
     this.#close();
