@@ -61,7 +61,7 @@ export class LockError extends Error {
     // Not enumerable: it is for us, not for logs.
     Object.defineProperty(this, CODE, { value: code });
     if (details.lock !== undefined) this.lock = details.lock;
-    if (details.elapsedMs !== undefined) this.elapsedMs = Math.round(details.elapsedMs);
+    if (details.elapsedMs !== undefined) this.elapsedMs = Math.floor(details.elapsedMs);
     // Once more, because a stack begins with the name as it was when it was taken.
     Error.captureStackTrace(this, new.target);
   }

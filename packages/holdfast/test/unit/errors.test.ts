@@ -93,6 +93,24 @@ describe('the errors', () => {
     expect('cause' in new errors.LockTimeoutError('m', { lock: 'a' })).toBe(false);
   });
 
+  test('have no line in a log for what they do not know', () => {
+    expect(Object.keys(new errors.LockLostError('m', { reason: 'gone' })).toSorted()).toEqual([
+      'code',
+      'name',
+      'reason',
+    ]);
+    expect(Object.keys(new errors.LockTimeoutError('m', { lock: 'a', elapsedMs: 12.75 })).toSorted()).toEqual(
+      ['code', 'elapsedMs', 'lock', 'name'],
+    );
+    expect(new errors.LockTimeoutError('m', { elapsedMs: 12.75 }).elapsedMs).toBe(12);
+  });
+
+  test.each(FAMILY)('%s begins its stack with %s, and ends it where it was made', (_, name, make) => {
+    const lines = make(errors).stack?.split('\n') ?? [];
+    expect(lines[0]).toBe(`${name}: m`);
+    expect(lines[1]).toContain(import.meta.filename);
+  });
+
   test('carry what only they know', () => {
     const holder = { owner: 'x:1', ttlMs: 40 };
     const servers = [{ server: 's', kind: 'unknown', text: 't' }] as const;

@@ -99,7 +99,7 @@ describe('a message', () => {
     ]);
     expect(acquireError(protocolOf('a'), null, 499.95093799999995)).toMatchObject({
       message: 'lock "a": waited 500 ms behind other callers of this process',
-      elapsedMs: 500,
+      elapsedMs: 499,
     });
   });
 
