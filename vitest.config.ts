@@ -32,6 +32,10 @@ export default defineConfig({
           // They work nearly half of the time. With more of them at a time two cores starve them.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
+          // On a busy machine a process takes seconds to start, and a test starts several. Said here: what a module that
+          // test files share sets for itself is in force for the first of them only, because they share a process.
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
       {

@@ -1,6 +1,7 @@
 /** `dev`: a Redis for local work that other commands can use. */
 import { expect, test } from 'vitest';
 import { freePort } from '../../holdfast/test/support/free-port.ts';
+import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { holdfast, start } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
@@ -15,6 +16,22 @@ test('runs until it is told to end, and locks work on it', async () => {
   });
   running.kill('SIGINT');
   expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('hangs up on a web page that posts commands, and warns', async () => {
+  const running = start(['dev', '--port', '0', '--json']);
+  await running.says('\n');
+  const { url } = readAs<{ url: string }>('dev', running.stdout);
+  const port = Number(new URL(url).port);
+  const posted = fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'SET stolen yes\r\n' });
+  await expect(posted).rejects.toThrow('fetch failed');
+  expect(await ask(port, ['GET', 'stolen'])).toBeNull();
+  await waitFor(() => running.stderr !== '', { what: 'a warning' });
+  expect(running.stderr).toMatch(
+    new RegExp(`^holdfast: warning: an HTTP request came to the Redis port ${port}, [^\\n]*\\n$`),
+  );
+  running.kill('SIGINT');
+  expect(await running.ended).toMatchObject({ code: 0 });
 });
 
 test('says that a port is taken', async () => {

@@ -32,6 +32,7 @@ export async function watch(prefix: string, flags: WatchFlags): Promise<number> 
   if (typeof first === 'string') show.trouble(first);
   let reader = typeof first === 'string' ? null : first;
   let looked: Promise<void> = Promise.resolve();
+  const left = aborted(show.left);
   const look = async (): Promise<void> => {
     if (reader === null) {
       const opened = await open(flags);
@@ -45,7 +46,7 @@ export async function watch(prefix: string, flags: WatchFlags): Promise<number> 
       // A server that is away for a while is something to see, not a reason to stop looking.
       looked = look().catch((error: unknown) => show.trouble(toFailure(error).message));
       // One that does not answer does not keep a person who wants to leave.
-      await Promise.race([looked, aborted(show.left)]);
+      await Promise.race([looked, left]);
       await sleep(flags.every, undefined, { signal: show.left }).catch(() => {});
     }
     return EXIT.ok;

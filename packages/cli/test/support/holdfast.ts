@@ -1,12 +1,8 @@
 /** Runs `holdfast` as a user does: a real process, real signals, real exit codes. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { vi } from 'vitest';
 import { guardProcess } from '../../../holdfast/test/support/reaper.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { MAIN } from './built-cli.ts';
-
-/** Every run is a process of its own, and on a busy machine one takes seconds to start: a test has several. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
