@@ -1,12 +1,13 @@
 /** Fences grow, always: across owners, sessions, hand-overs and whatever happens to their counter. */
 import { describe, expect } from 'vitest';
+import { always } from '../support/violation.ts';
 import type { ContractTest } from './harness.ts';
 import { fenceCounter, LOCK } from './kinds.ts';
 
 export function expectGrowing(fences: readonly number[]): void {
   for (const [index, fence] of fences.entries()) {
-    expect(Number.isSafeInteger(fence)).toBe(true);
-    if (index > 0) expect(fence).toBeGreaterThan(fences[index - 1] ?? 0);
+    always(() => expect(Number.isSafeInteger(fence)).toBe(true));
+    if (index > 0) always(() => expect(fence).toBeGreaterThan(fences[index - 1] ?? 0));
   }
 }
 

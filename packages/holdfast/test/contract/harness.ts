@@ -12,6 +12,7 @@ import { EmbeddedNode } from '../../src/testing/index.ts';
 import { useCluster } from '../support/redis-cluster.ts';
 import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
 import { SentinelGroup } from '../support/sentinel-group.ts';
+import { isViolation } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Access, type Gate, type GateKind, openGate } from './access.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
@@ -19,7 +20,6 @@ import { clusterOnlooker } from './cluster-onlooker.ts';
 import { everyServer } from './every-server.ts';
 import { fenceCounter } from './kinds.ts';
 import type { Row } from './matrix.ts';
-import { Violation } from './observe.ts';
 import { StallWatch } from './stall-watch.ts';
 
 export interface RuleOptions {
@@ -119,8 +119,7 @@ class Stage implements Ground {
         return;
       }
       const worstMs = (await this.#watch?.longestSince(beganMs)) ?? 0;
-      if (worstMs <= stallMs || tries === TRIES_MAX || outcome.reason instanceof Violation)
-        throw outcome.reason;
+      if (worstMs <= stallMs || tries === TRIES_MAX || isViolation(outcome.reason)) throw outcome.reason;
       this.#retried.push(`${title} (a stall of ${Math.round(worstMs)} ms; ${String(outcome.reason)})`);
     }
   }
@@ -129,7 +128,10 @@ class Stage implements Ground {
     this.#benches += 1;
     const bench = new Bench(this, `t${this.#benches}`);
     try {
-      await rule({ bench }).finally(() => bench.clear());
+      const [ruled] = await Promise.allSettled([rule({ bench })]);
+      const [cleared] = await Promise.allSettled([bench.clear()]);
+      // What the rule found comes first: a clean-up that fails behind a violation must not take its place.
+      for (const outcome of [ruled, cleared]) if (outcome.status === 'rejected') throw outcome.reason;
       // Not after a failure: a rule that failed half-way leaves much behind, and has told its reason.
       await bench.expectNoLeaks();
     } catch (error) {

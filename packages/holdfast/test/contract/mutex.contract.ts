@@ -1,6 +1,7 @@
 /** What a mutex does not do: it is never entered twice, and it says so instead of waiting for itself. */
 import { describe, expect } from 'vitest';
 import { type Lease, LockConfigError } from '../../src/index.ts';
+import { expectKeptOut } from '../support/violation.ts';
 import type { ContractTest } from './harness.ts';
 import { failureOf, gate } from './observe.ts';
 
@@ -40,8 +41,8 @@ export function mutexContract(test: ContractTest): void {
     }) => {
       const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
       const name = bench.name();
-      await locks.mutex(name).using(async () => {
-        expect(await other.mutex(name).tryAcquire()).toBeNull();
+      await locks.mutex(name).using(async (lease) => {
+        expectKeptOut(lease, await other.mutex(name).tryAcquire());
         await locks.mutex(bench.name('second')).using(() => locks.lock(bench.name('third')).using(() => {}));
       });
     });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Lease } from '../../src/index.ts';
+import { Violation } from '../support/violation.ts';
 
 const LOOK_EVERY_MS = 20;
 
@@ -56,25 +57,26 @@ export function gate(): Gate {
   return { opened, open };
 }
 
-/** What a lock must never do, on whatever machine. */
-export class Violation extends Error {}
-
-/** Whom a lock lets in: never two at once. */
+/** Whom a lock lets in: never two at once. Who does not hold it any more is not inside, even if it has not left yet. */
 export class Room {
-  #inside = 0;
+  readonly #inside = new Set<Lease>();
   #visits = 0;
 
   get visits(): number {
     return this.#visits;
   }
 
-  /** The lease is asked on the way out: whoever may not claim the lock any more is not inside. */
   async visit(lease: Lease, stay: () => Promise<unknown>): Promise<void> {
-    this.#inside += 1;
+    this.#inside.add(lease);
     this.#visits += 1;
-    if (this.#inside !== 1) throw new Violation(`${this.#inside} owners at once`);
+    this.#count();
     await stay();
-    if (this.#inside !== 1 && lease.isHeld) throw new Violation(`${this.#inside} owners at once`);
-    this.#inside -= 1;
+    this.#count();
+    this.#inside.delete(lease);
+  }
+
+  #count(): void {
+    const owners = [...this.#inside].filter(({ isHeld }) => isHeld).length;
+    if (owners > 1) throw new Violation(`${owners} owners at once`);
   }
 }

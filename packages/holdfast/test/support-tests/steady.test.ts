@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { steady } from '../support/steady.ts';
+import { always, Violation } from '../support/violation.ts';
 
 const STEADY = steady();
 const { condition } = STEADY.retry;
@@ -53,6 +54,58 @@ describe('a failure that is not about time', () => {
     await stall();
     expect('two owners').toBe('one owner');
   });
+
+  test('was not tried again', () => {
+    expect(tries).toBe(1);
+  });
+});
+
+/** As the rules of exclusion, fences and the word in time are told. */
+const VIOLATIONS = [
+  { rule: 'exclusion', violate: () => raise(new Violation('two owners at once')) },
+  { rule: 'a fence', violate: () => always(() => expect(7).toBeGreaterThan(8)) },
+  // The words of what is tried again, in an error that never is.
+  { rule: 'the word in time', violate: () => always(() => expect(1_234.5).toBeLessThan(1_000)) },
+  {
+    rule: 'what a body threw whose lease was lost too',
+    violate: () => raise(lostBehind(new Violation('two'))),
+  },
+];
+
+function raise(error: Error): never {
+  throw error;
+}
+
+function lostBehind(cause: Error): Error {
+  return Object.assign(new Error('the lock "a" was lost', { cause }), { name: 'LockLostError' });
+}
+
+describe.each(VIOLATIONS)('beside a stall, a violation of $rule', ({ violate }) => {
+  let tries = 0;
+  test.fails('counts the first time', STEADY, async () => {
+    tries += 1;
+    await stall();
+    violate();
+  });
+
+  test('was not tried again', () => {
+    expect(tries).toBe(1);
+  });
+});
+
+describe('a violation', () => {
+  let tries = 0;
+  test.fails(
+    'counts although the clean-up behind it fails for want of time',
+    STEADY,
+    async ({ onTestFinished }) => {
+      tries += 1;
+      // The runner looks at the last failure, and that one alone would be tried again.
+      onTestFinished(() => raise(lostBehind(new Error('too late'))));
+      await stall();
+      raise(new Violation('two owners at once'));
+    },
+  );
 
   test('was not tried again', () => {
     expect(tries).toBe(1);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Violation } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 test('a wait gives the first truthy answer', async () => {
@@ -32,4 +33,14 @@ test('a condition that throws is asked again, and is the cause when the limit pa
   expect(await waitFor(grumble(3))).toBe(true);
   const waiting = waitFor(grumble(Number.POSITIVE_INFINITY), { limitMs: 20, what: 'peace' });
   await expect(waiting).rejects.toThrow(/for peace, and it threw Error: asked/);
+});
+
+test('a condition that finds a violation is not asked again', async () => {
+  let asked = 0;
+  const violated = (): never => {
+    asked += 1;
+    throw new Violation('two owners at once');
+  };
+  await expect(waitFor(violated)).rejects.toBeInstanceOf(Violation);
+  expect(asked).toBe(1);
 });

@@ -1,10 +1,11 @@
 /**
  * For tests that need a machine which keeps time: a call that must be answered within a node's deadline, a wake-up that
  * must come soon. On a shared machine a process may stand still for longer than that, and what fails beside such a
- * stall has not been tested. It is tried again, and that is told. What is not about time is never tried again: two
- * owners at once, a vote that stays, a wrong value are as wrong beside a stall.
+ * stall has not been tested. It is tried again, and that is told. What is not about time is never tried again: a vote
+ * that stays, a wrong value are as wrong beside a stall. Nor is a `Violation`, whatever it says and whatever else failed.
  */
 import { beforeEach } from 'vitest';
+import { isViolation } from './violation.ts';
 
 const LOOK_EVERY_MS = 10;
 /** Less is no stall. */
@@ -29,7 +30,10 @@ export function steady(): Steady {
   let longestMs = 0;
   let lookedMs = 0;
   let looking: NodeJS.Timeout | undefined;
+  let failures = (): readonly unknown[] => [];
   beforeEach(({ task }) => {
+    // The runner asks about the last one only: a clean-up that fails behind a violation would hide it.
+    failures = () => task.result?.errors ?? [];
     // The runner takes functions out of the options of a test when it has collected it, and would then repeat any
     // failure. What is left is its own object, not ours.
     if (typeof task.retry === 'object') Object.assign(task.retry, { condition });
@@ -43,7 +47,9 @@ export function steady(): Steady {
     longestMs = Math.max(longestMs, nowMs - lookedMs - LOOK_EVERY_MS);
     lookedMs = nowMs;
   };
-  const condition = ({ name = '', message = '' }: Told): boolean => {
+  const condition = (error: Told): boolean => {
+    if (isViolation(error) || failures().some(isViolation)) return false;
+    const { name = '', message = '' } = error;
     const isAboutTime = ABOUT_TIME.test(name) || ABOUT_TIME.test(message);
     if (!isAboutTime || longestMs < STALL_MS_MIN) return false;
     console.info(`tried again after a stall of ${Math.round(longestMs)} ms: ${message}`);

@@ -1,5 +1,6 @@
 /** Waits for something to become true, with a limit: what a test does instead of sleeping. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isViolation } from './violation.ts';
 
 /** What is awaited comes at once; this is for a machine that is busy with something else. */
 const LIMIT_MS = 10_000;
@@ -20,7 +21,7 @@ type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 
 /**
  * Asks again and again, at first every few milliseconds, and resolves with the first truthy answer. A condition that throws is asked again,
- * so an assertion can be one; what it threw last is the cause of the rejection.
+ * so an assertion can be one; what it threw last is the cause of the rejection. A violation is not waited out.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
@@ -41,6 +42,7 @@ export async function waitFor<T>(
       last = answer;
       cause = undefined;
     } catch (error) {
+      if (isViolation(error)) throw error;
       cause = error;
     }
     if (isLast) break;
