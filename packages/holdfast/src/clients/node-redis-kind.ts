@@ -18,8 +18,12 @@ export interface Sentinel {
   _execute<Result>(isReadonly: boolean, fn: (client: NodeRedis) => Promise<Result>): Promise<Result>;
 }
 
-/** How long it may take. A sentinel of the package waits for ever for an answer, and asks one after the other. */
-const LEARN_MS_MAX = 2_000;
+/**
+ * How long it may take: as long as the search for the primary that it is a part of. A sentinel of the package waits for
+ * ever for an answer. Much of the time is our own process at work, and on a busy machine that takes seconds; whoever is
+ * given up before it is done begins from nothing the next time.
+ */
+const LEARN_MS_MAX = 4_000;
 
 /** How the ones that are connected for a moment differ: they give up at once, and keep nothing. */
 const OPTIONS: Options = {
