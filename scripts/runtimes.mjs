@@ -1,8 +1,10 @@
 // Fetches further runtimes for the matrix: `npm run runtimes`, or `npm run runtimes node` for some of them. Their npm
-// packages hold the programs. What cannot be had is said, and is no failure: the matrix uses what is there.
+// packages hold the programs. What cannot be had is said, and is a failure where `CI` is set; elsewhere the matrix uses
+// what is there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isCi } from './ci.mjs';
 import { ROOT } from './run.mjs';
 
 const FOLDER = process.env['HOLDFAST_RUNTIMES'] ?? join(ROOT, '.cache/runtimes');
@@ -44,4 +46,8 @@ function fetched(/** @type {typeof WANTED[number]} */ { product, name, version, 
 mkdirSync(FOLDER, { recursive: true });
 const names = process.argv.slice(2);
 const asked = WANTED.filter(({ name }) => names.length === 0 || names.includes(name));
-for (const wanted of asked) console.log(`${wanted.name} ${wanted.version}: ${fetched(wanted)}`);
+for (const wanted of asked) {
+  console.log(`${wanted.name} ${wanted.version}: ${fetched(wanted)}`);
+  const isThere = existsSync(join(FOLDER, `${wanted.name}-${wanted.version}`, 'runtime.json'));
+  if (!isThere && isCi()) process.exitCode = 1;
+}

@@ -1,9 +1,11 @@
-// Fetches further servers for the matrix: `npm run servers`, or `npm run servers valkey-8.0` for one of them. Debian's archive has them in newer suites. They are
-// unpacked into a folder with the C library of their own suite and started through its loader: nothing is installed.
-// What cannot be had is said, and is no failure: the matrix uses what is there.
+// Fetches further servers for the matrix: `npm run servers`, or `npm run servers valkey-8.0` for one of them. Debian's
+// archive has them in newer suites. They are unpacked into a folder with the C library of their own suite and started
+// through its loader: nothing is installed. What cannot be had is said, and is a failure where `CI` is set; elsewhere
+// the matrix uses what is there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isCi } from './ci.mjs';
 import { ROOT } from './run.mjs';
 
 const FOLDER = process.env['HOLDFAST_SERVERS'] ?? join(ROOT, '.cache/servers');
@@ -131,25 +133,31 @@ function unpack(program, suite, target) {
   return version;
 }
 
-/** The version that is there, or why there is none. */
+/** The version that is there, or why there is none. @returns {{ isThere: boolean, word: string }} */
 function fetched(/** @type {typeof WANTED[number]} */ { name, program, suites }) {
   const target = join(FOLDER, name);
   const told = join(target, 'server.json');
-  if (existsSync(told)) return `${JSON.parse(readFileSync(told, 'utf8')).version}, there already`;
+  if (existsSync(told)) {
+    return { isThere: true, word: `${JSON.parse(readFileSync(told, 'utf8')).version}, there already` };
+  }
   const reasons = [];
   for (const suite of suites) {
     try {
-      return `${unpack(program, suite, target)} from ${suite}`;
+      return { isThere: true, word: `${unpack(program, suite, target)} from ${suite}` };
     } catch (error) {
       reasons.push(`${suite}: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
       rmSync(`${target}.work`, { recursive: true, force: true });
     }
   }
-  return `could not be had (${reasons.join('; ')})`;
+  return { isThere: false, word: `could not be had (${reasons.join('; ')})` };
 }
 
 mkdirSync(FOLDER, { recursive: true });
 const names = process.argv.slice(2);
 const asked = WANTED.filter(({ name }) => names.length === 0 || names.includes(name));
-for (const wanted of asked) console.log(`${wanted.name}: ${fetched(wanted)}`);
+for (const wanted of asked) {
+  const { isThere, word } = fetched(wanted);
+  console.log(`${wanted.name}: ${word}`);
+  if (!isThere && isCi()) process.exitCode = 1;
+}

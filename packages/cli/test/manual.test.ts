@@ -1,8 +1,9 @@
 /** What is written about the command line is what it has. */
-import { spawnSync } from 'node:child_process';
+import { type StdioOptions, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { mayLack } from '../../holdfast/test/support/needs.ts';
 import { completion } from '../src/completion.ts';
 import { buildProgram } from '../src/program.ts';
 import { MAIN, ROOT } from './support/built-cli.ts';
@@ -14,6 +15,13 @@ test('the page of the command line is what its grammar says', async () => {
   await expect(manualPage()).toMatchFileSnapshot(join(ROOT, 'docs/operate/cli.md'));
 });
 
+const traces = useTraces()();
+
+/** Tells at the end what time of a core a process has taken. */
+const PROBE = `process.on('exit', () => {
+  const { user, system } = process.cpuUsage();
+  require('node:fs').writeSync(3, String(user + system));
+});`;
 const ROUNDS_MIN = 3;
 const ROUNDS_MAX = 30;
 
@@ -34,23 +42,25 @@ describe('help', () => {
   });
 
   test('is there in less than twice the time of Node itself', () => {
-    const time = (args: readonly string[]): number => {
-      const startedMs = performance.now();
-      spawnSync(process.execPath, args, { env: environmentFor() });
-      return performance.now() - startedMs;
+    // Of a core, and not by the clock: what else runs on the machine takes the one and not the other.
+    const probe = traces.path('probe.cjs');
+    writeFileSync(probe, PROBE);
+    const timeUs = (args: readonly string[]): number => {
+      const stdio: StdioOptions = ['ignore', 'ignore', 'ignore', 'pipe'];
+      const options = { env: environmentFor(), stdio, encoding: 'utf8' } as const;
+      return Number(spawnSync(process.execPath, ['--require', probe, ...args], options).output[3]);
     };
-    // In turns, and the best of each: what else runs on the machine strikes both alike.
-    let helpMs = Number.POSITIVE_INFINITY;
-    let nodeMs = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < ROUNDS_MAX && (round < ROUNDS_MIN || helpMs >= 2 * nodeMs); round += 1) {
-      helpMs = Math.min(helpMs, time([MAIN, '--help']));
-      nodeMs = Math.min(nodeMs, time(['-e', '0']));
+    // In turns, and the best of each.
+    let helpUs = Number.POSITIVE_INFINITY;
+    let nodeUs = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < ROUNDS_MAX && (round < ROUNDS_MIN || helpUs >= 2 * nodeUs); round += 1) {
+      helpUs = Math.min(helpUs, timeUs([MAIN, '--help']));
+      nodeUs = Math.min(nodeUs, timeUs(['-e', '0']));
     }
-    expect(helpMs / nodeMs).toBeLessThan(2);
+    expect(nodeUs).toBeGreaterThan(0);
+    expect(helpUs / nodeUs).toBeLessThan(2);
   });
 });
-
-const traces = useTraces()();
 
 describe('completion', () => {
   const program = buildProgram('0.0.0');
@@ -86,6 +96,7 @@ describe('completion', () => {
     const file = traces.path(`holdfast.${shell}`);
     writeFileSync(file, stdout);
     const read = spawnSync(shell, [shell === 'fish' ? '--no-execute' : '-n', file], { encoding: 'utf8' });
-    if (read.error === undefined) expect(read).toMatchObject({ status: 0, stderr: '' });
+    if (mayLack(shell, read.error === undefined, 'its own look at the script that completes its words'))
+      expect(read).toMatchObject({ status: 0, stderr: '' });
   });
 });

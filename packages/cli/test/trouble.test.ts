@@ -4,6 +4,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { canMakeCertificates } from '../../holdfast/test/support/certificates.ts';
 import { freePort } from '../../holdfast/test/support/free-port.ts';
 import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
@@ -99,7 +100,7 @@ test('a primary behind a sentinel is found by its name', async () => {
   expectOneLine(other, 69, /^holdfast: "other" by sentinel 127\.0\.0\.1:\d+: All sentinels are unreachable/);
 });
 
-test('a server with TLS is trusted by its certificate only', async () => {
+test.skipIf(!canMakeCertificates())('a server with TLS is trusted by its certificate only', async () => {
   const folder = makeGuardedFolder('holdfast-tls-');
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];

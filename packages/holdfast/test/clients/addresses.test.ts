@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../../src/clients/client.ts';
-import { makeCertificates } from '../support/certificates.ts';
+import { canMakeCertificates, makeCertificates } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { ask, askAll } from '../support/raw-redis.ts';
 import { guardProcess } from '../support/reaper.ts';
@@ -79,7 +79,7 @@ describe('a server with a password', () => {
   });
 });
 
-describe('a server that speaks TLS', () => {
+describe.skipIf(!canMakeCertificates())('a server that speaks TLS', () => {
   let port = 0;
   let ca = '';
   beforeAll(async () => {
@@ -105,7 +105,7 @@ describe('a primary that sentinels know', () => {
     const sentinel = spawn('redis-server', [config, '--sentinel'], { stdio: 'ignore' });
     guardProcess(sentinel);
     sentinels = [{ host: '127.0.0.1', port }];
-    await waitFor(async () => (await ask(port, ['PING'])) === 'PONG', { limitMs: 15_000 });
+    await waitFor(async () => (await ask(port, ['PING'])) === 'PONG', { limitMs: 60_000 });
     return () => void sentinel.kill('SIGKILL');
   });
 

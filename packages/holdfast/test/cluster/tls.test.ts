@@ -3,23 +3,26 @@ import { Cluster } from 'ioredis';
 import { createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Locks, type RedisClient } from '../../src/index.ts';
-import { makeCertificates } from '../support/certificates.ts';
+import { canMakeCertificates, makeCertificates } from '../support/certificates.ts';
 import { makeGuardedFolder } from '../support/reaper.ts';
-import { command, RedisCluster, type SecurePorts, securePorts } from '../support/redis-cluster.ts';
+import { CALM, command, RedisCluster, type SecurePorts, securePorts } from '../support/redis-cluster.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 
 /** A first call that takes too long is refused at once, and a handshake of TLS takes long on a busy machine. */
 const AMPLE = { callTimeoutMs: 10_000 };
 
-let cluster: RedisCluster;
+const isLeftOut = !canMakeCertificates();
+
+let cluster: RedisCluster | undefined;
 let secure: SecurePorts;
 
 beforeAll(async () => {
+  if (isLeftOut) return;
   secure = await securePorts(makeCertificates(makeGuardedFolder('holdfast-tls-')));
-  cluster = new RedisCluster(secure);
+  cluster = new RedisCluster({ ...CALM, secure });
   await cluster.start();
-}, 60_000);
-afterAll(() => cluster.stop());
+}, 180_000);
+afterAll(() => cluster?.stop());
 
 interface Caller {
   readonly client: RedisClient;
@@ -56,7 +59,7 @@ async function portsOfOurs(node: RedisServer): Promise<number[]> {
   return ours.map((line) => Number(/ laddr=\S+:(\d+) /.exec(line)?.[1]));
 }
 
-describe.each(CALLERS)('$name', ({ name, make }) => {
+describe.skipIf(isLeftOut).each(CALLERS)('$name', ({ name, make }) => {
   test('locks on every shard, is woken, renews and releases, by TLS alone', async () => {
     const callers = [await make(), await make()];
     const [first, second] = callers.map(({ client }) => new Locks(client, AMPLE)) as [Locks, Locks];
@@ -67,7 +70,7 @@ describe.each(CALLERS)('$name', ({ name, make }) => {
       for (const lease of leases) await lease.extend(20_000);
       expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual(names.map(() => true));
       const next = await waiting;
-      const ports = await Promise.all((await cluster.primaries()).map(portsOfOurs));
+      const ports = await Promise.all(((await cluster?.primaries()) ?? []).map(portsOfOurs));
       expect(ports.every((shard) => shard.length > 0)).toBe(true);
       expect(ports.flat().filter((port) => !secure.ports.includes(port))).toEqual([]);
       expect(await Promise.all(next.map((lease) => lease.release()))).toEqual(names.map(() => true));

@@ -1,7 +1,9 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
 import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
+import { canMakeCertificates } from '../support/certificates.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
+import { needs } from '../support/needs.ts';
 import { fetchedServers, type ServerProgram } from '../support/server-program.ts';
 import type { GateKind } from './access.ts';
 import {
@@ -49,7 +51,7 @@ const CLUSTERS: readonly Row[] = CLUSTER_FLAVOURS.map((flavour) => ({
 
 const FETCHED = fetchedServers();
 const VALKEY = FETCHED.find(({ title }) => title.startsWith('Valkey'));
-const hasValkey = VALKEY !== undefined;
+const hasValkey = needs('Valkey', VALKEY !== undefined, 'the contract on it (`npm run servers valkey-8.0`)');
 
 /** The keys that the user may touch begin so. */
 const LEAST_RIGHTS = { gate: 'least rights', options: { prefix: 'locks:' } } as const;
@@ -147,4 +149,7 @@ const FURTHER_ROWS: readonly Row[] = FETCHED.flatMap((program) => {
   ];
 });
 
-export const MATRIX: readonly Row[] = rowsOf([...ROWS, ...FURTHER_ROWS]);
+/** A row over TLS needs certificates. */
+const canBeAsked = ({ gate }: Row): boolean => gate !== 'tls' || canMakeCertificates();
+
+export const MATRIX: readonly Row[] = rowsOf([...ROWS, ...FURTHER_ROWS]).filter(canBeAsked);

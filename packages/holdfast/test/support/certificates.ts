@@ -2,12 +2,18 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasTool, needs } from './needs.ts';
 
 export interface Certificates {
   /** The authority's own, as text: what a client must trust. */
   readonly ca: string;
   /** What the server must be told, beside its port. */
   readonly serverArgs: readonly string[];
+}
+
+/** Whether there is what makes them. Ask it for the tests that need some. */
+export function canMakeCertificates(): boolean {
+  return needs('openssl', hasTool('openssl', 'version'), 'what speaks TLS');
 }
 
 const DAYS = ['-days', '2'];

@@ -16,15 +16,17 @@ const PRIMARIES = 3;
 /** After this without a sign of life a node is taken for dead. */
 const NODE_TIMEOUT_MS = 1_000;
 
+/** For tests in which none dies: a machine that stands still for a second is no failover. */
+export const CALM: ClusterOptions = { nodeTimeoutMs: 30_000 };
+
 const ARGS = [
   ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
-  ...['--cluster-node-timeout', `${NODE_TIMEOUT_MS}`],
   // A shard that is down is no reason for the others to stop.
   ...['--cluster-require-full-coverage', 'no', '--cluster-allow-replica-migration', 'no'],
   ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
 ];
 
-const SETTLE_LIMIT_MS = 20_000;
+const SETTLE_LIMIT_MS = 60_000;
 
 /** After five seconds a replica forgets that it was asked to take over: where the others were too slow it is asked again. */
 const FAILOVER_LAPSES_MS = 6_000;
@@ -37,15 +39,23 @@ export interface SecurePorts {
   readonly certificates: Certificates;
 }
 
+export interface ClusterOptions {
+  /** @default null */
+  readonly secure?: SecurePorts | null;
+  /** After how long without a sign of life a node is taken for dead. @default 1_000 */
+  readonly nodeTimeoutMs?: number;
+}
+
 export class RedisCluster {
   readonly nodes: readonly RedisServer[];
   readonly #secure: SecurePorts | null;
 
-  constructor(secure: SecurePorts | null = null) {
+  constructor({ secure = null, nodeTimeoutMs = NODE_TIMEOUT_MS }: ClusterOptions = {}) {
     this.#secure = secure;
+    const patience = ['--cluster-node-timeout', `${nodeTimeoutMs}`];
     this.nodes = Array.from(
       { length: NODES },
-      (_, i) => new RedisServer({ args: [...ARGS, ...secureArgs(secure, i)] }),
+      (_, i) => new RedisServer({ args: [...ARGS, ...patience, ...secureArgs(secure, i)] }),
     );
   }
 
@@ -197,11 +207,14 @@ function primaryPorts(map: RespValue): unknown {
     .sort((a, b) => Number(a[0]) - Number(b[0]));
 }
 
+/** Several of those, one after the other. */
+const HOOK_LIMIT_MS = 3 * SETTLE_LIMIT_MS;
+
 /** One cluster for a test file. Each test finds it whole, whatever the one before did to it. */
-export function useCluster(): RedisCluster {
-  const cluster = new RedisCluster();
-  beforeAll(() => cluster.start(), 60_000);
-  beforeEach(() => cluster.ensureWhole(), 60_000);
+export function useCluster(options: ClusterOptions = {}): RedisCluster {
+  const cluster = new RedisCluster(options);
+  beforeAll(() => cluster.start(), HOOK_LIMIT_MS);
+  beforeEach(() => cluster.ensureWhole(), HOOK_LIMIT_MS);
   afterAll(() => cluster.stop());
   return cluster;
 }

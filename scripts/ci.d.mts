@@ -1,0 +1,1 @@
+export function isCi(env?: Readonly<Record<string, string | undefined>>): boolean;
