@@ -52,8 +52,9 @@ export default defineConfig({
     // second of a core, most of it for loading the clients again.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Longer than anything that a test waits for, so that it is the wait that says what did not come.
+    testTimeout: 150_000,
+    hookTimeout: 150_000,
     reporters: ['default', new Tally(), new Support()],
   },
 });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useCluster } from '../../holdfast/test/support/redis-cluster.ts';
+import { CALM, useCluster } from '../../holdfast/test/support/redis-cluster.ts';
 import { type RedisServer, useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { Finding } from '../src/doctor/finding.ts';
@@ -11,7 +11,7 @@ import { holdfast, start } from './support/holdfast.ts';
 import { useTraces } from './support/job.ts';
 import { readAs } from './support/schema.ts';
 
-const cluster = useCluster();
+const cluster = useCluster(CALM);
 const alone = useRedis();
 const makeTraces = useTraces();
 
@@ -32,7 +32,7 @@ async function renewed({ port }: RedisServer, name: string): Promise<void> {
       leastMs = Math.min(leastMs, leftMs);
       return isRenewed;
     },
-    { what: `a renewal of ${name}`, limitMs: 15_000 },
+    { what: `a renewal of ${name}`, limitMs: 60_000 },
   );
 }
 
@@ -49,7 +49,7 @@ test('run, ls, inspect and release work on every shard', async () => {
   // The record of an owner is written beside its lock, and may come a moment later.
   await waitFor(async () => (await listed()).every(({ application }) => application !== null), {
     what: 'the records',
-    limitMs: 20_000,
+    limitMs: 60_000,
   });
   const found = await listed();
   expect(found.map(({ name }) => name)).toEqual(names);
@@ -81,7 +81,7 @@ test('a job and a watch outlive a failover of their primary', async () => {
   expect(await job.ended).toMatchObject({ code: 0, stdout: 'on\ndone\n', stderr: '' });
   await waitFor(() => watch.stdout.includes('"released"'), {
     what: 'the watch to see the end of it',
-    limitMs: 10_000,
+    limitMs: 60_000,
   }).finally(() => watch.kill('SIGINT'));
   await watch.ended;
 });
@@ -100,7 +100,7 @@ test('the doctor looks at every primary, and tries a lock and a wake-up', async 
       expect(of('cluster')).toEqual(['ok']);
       return true;
     },
-    { limitMs: 40_000, what: 'a clean bill of health' },
+    { limitMs: 120_000, what: 'a clean bill of health' },
   );
 });
 

@@ -74,7 +74,7 @@ describe('the demo', { timeout: LIMIT_MS }, () => {
     expect(children.length).toBeGreaterThanOrEqual(3);
     running.kill(signal);
     await running.ended;
-    await waitFor(() => !children.some(isRunning), { what: 'the shops to end', limitMs: 10_000 });
+    await waitFor(() => !children.some(isRunning), { what: 'the shops to end', limitMs: 60_000 });
   });
 
   test('shows the code of the example', () => {

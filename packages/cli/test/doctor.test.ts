@@ -83,7 +83,7 @@ describe('the doctor', () => {
       await waitFor(
         async () => String(await ask(first.port, ['INFO', 'replication'])).includes('state=online'),
         {
-          limitMs: 15_000,
+          limitMs: 60_000,
         },
       );
       await waitFor(
@@ -95,7 +95,7 @@ describe('the doctor', () => {
           ]);
           return true;
         },
-        { what: 'a replica that does not lag', limitMs: 30_000 },
+        { what: 'a replica that does not lag', limitMs: 90_000 },
       );
       const other = await examine([replica.url], ...YOUNG);
       expect(of(other, 'role')).toEqual([expect.stringContaining('problem: it is a replica')]);

@@ -14,7 +14,7 @@ async function grown(): Promise<void> {
   for (const { port } of servers) {
     const uptime = async () =>
       /uptime_in_seconds:(\d+)/.exec(String(await ask(port, ['INFO', 'server'])))?.[1];
-    await waitFor(async () => Number(await uptime()) >= 4, { what: 'a server that votes', limitMs: 10_000 });
+    await waitFor(async () => Number(await uptime()) >= 4, { what: 'a server that votes', limitMs: 60_000 });
   }
 }
 
@@ -32,7 +32,7 @@ test('run, ls and release work on a quorum, also with one server down, and not w
   // The record of its owner is written beside the lock, and may come a moment later.
   await waitFor(async () => (await listed()).every(({ application }) => application !== null), {
     what: 'the record',
-    limitMs: 15_000,
+    limitMs: 60_000,
   });
   expect(await listed()).toMatchObject([{ name: 'job', kind: 'lock', application: 'holdfast run sh' }]);
   await servers[2].kill();

@@ -54,7 +54,8 @@ describe('a signal', () => {
     expect(await running.ended).toMatchObject({ code: 137, stderr: '' });
     const tookMs = performance.now() - toldMs;
     expect(tookMs).toBeGreaterThan(390);
-    expect(tookMs).toBeLessThan(4_000);
+    // Long before the lease of what was not released would be over.
+    expect(tookMs).toBeLessThan(20_000);
     expect(pids.filter(isRunning)).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ test('tells each change in a line of JSON in a pipe, an outage too, and ends on 
   await redis.restart();
   const third = await openLocks().lock('w:3').acquire();
   // Names of owners too: everything is connected again.
-  await waitFor(() => /"name":"w:3".*"application":"billing"/.test(running.stdout), { limitMs: 10_000 });
+  await waitFor(() => /"name":"w:3".*"application":"billing"/.test(running.stdout), { limitMs: 60_000 });
   await third.release();
   running.kill('SIGINT');
   const { code, stdout, stderr } = await running.ended;

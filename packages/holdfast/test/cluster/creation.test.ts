@@ -11,7 +11,7 @@ const HALF = SLOTS / 2;
 const args = ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no'];
 const [first, second] = [new RedisServer({ args }), new RedisServer({ args })];
 
-beforeAll(() => Promise.all([first.start(), second.start()]), 60_000);
+beforeAll(() => Promise.all([first.start(), second.start()]), 180_000);
 afterAll(() => Promise.all([first.stop(), second.stop()]));
 
 function nameIn(isFirst: boolean): string {
@@ -44,4 +44,4 @@ test('slots that nobody had when the service started are found once somebody has
     await locks.close();
     cluster.disconnect();
   }
-}, 60_000);
+}, 180_000);

@@ -1,15 +1,15 @@
 /** A process that uses a cluster ends by itself, as one that uses a server does. */
 import { expect, test } from 'vitest';
 import { startChild, useChildren } from '../support/child.ts';
-import { useCluster } from '../support/redis-cluster.ts';
+import { CALM, useCluster } from '../support/redis-cluster.ts';
 
 /** Below the timers of a client that would hold the process back: the shortest is two seconds. */
 const AT_ONCE_MS = 1_500;
 
 /** Whole processes start and end. */
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 180_000 };
 
-const cluster = useCluster();
+const cluster = useCluster(CALM);
 useChildren();
 
 test.each(['closed', 'left open'])(
@@ -19,7 +19,7 @@ test.each(['closed', 'left open'])(
     const child = startChild<{ leftAfterMs?: number; held?: boolean }>('test/cluster/children/leaver.ts', [
       JSON.stringify({ ports: cluster.ports, isClosed: how === 'closed' }),
     ]);
-    const { leftAfterMs } = await child.next((line) => line.leftAfterMs !== undefined, 30_000);
+    const { leftAfterMs } = await child.next((line) => line.leftAfterMs !== undefined);
     expect((await child.exited).code).toBe(0);
     expect(leftAfterMs).toBeLessThan(AT_ONCE_MS);
   },
@@ -33,7 +33,7 @@ test(
     const child = startChild<{ leftAfterMs?: number; code?: string }>('test/cluster/children/quitter.ts', [
       JSON.stringify({ ports: cluster.ports }),
     ]);
-    const { leftAfterMs } = await child.next((line) => line.leftAfterMs !== undefined, 30_000);
+    const { leftAfterMs } = await child.next((line) => line.leftAfterMs !== undefined);
     expect((await child.exited).code).toBe(0);
     expect(child.lines).toContainEqual({ code: 'ELOCKCLOSED' });
     expect(leftAfterMs).toBeLessThan(AT_ONCE_MS);

@@ -4,7 +4,9 @@ import { type Lease, LockUnavailableError } from '../../src/index.ts';
 import { command } from '../support/redis-cluster.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import { steady } from '../support/steady.ts';
+import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { wokenBy } from '../support/woken.ts';
 import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
 import { channelOf, useClusterGround } from './ground.ts';
 
@@ -18,11 +20,9 @@ beforeEach(() => {
 });
 
 /** Longer than a node is given, an election and the gossip after it, on a busy machine. */
-const FAILOVER_LIMIT_MS = 15_000;
-/** Well below what a waiter sleeps that nobody wakes. */
-const PROMPT_MS = 2_000;
+const FAILOVER_LIMIT_MS = 40_000;
 /** A failover and the time until everybody has heard of it. */
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 180_000 };
 
 async function untilOwnedByAnother(name: string, before: RedisServer): Promise<RedisServer> {
   return waitFor(
@@ -79,7 +79,7 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
   test('a planned failover costs the owner nothing, and a waiter is woken at the new primary', async () => {
     const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
     const name = `planned:${flavour.name}`;
-    const lease = await locks.lock(name).acquire({ leaseMs: 4_500 });
+    const lease = await locks.lock(name).acquire({ leaseMs: 9_000 });
     const waiting = other.lock(name).acquire();
     await ground.untilListening(channelOf(name));
     const before = await ground.cluster.primaryOf(name);
@@ -88,17 +88,14 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
     await untilRenewed(lease);
     await untilListeningAt(after, name);
     expect(await command(after, 'EXISTS', name)).toBe(1);
-    const releasedMs = performance.now();
-    expect(await lease.release()).toBe(true);
-    const next = await waiting;
-    expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
-    expect(next.fence).toBeGreaterThan(lease.fence);
+    const next = await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
+    always(() => expect(next.fence).toBeGreaterThan(lease.fence));
   });
 
   test('a primary that is killed is sat out: the owner keeps the lock, and a waiter is woken', async () => {
     const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
     const name = `killed:${flavour.name}`;
-    const lease = await locks.lock(name).acquire({ leaseMs: 12_000 });
+    const lease = await locks.lock(name).acquire({ leaseMs: 20_000 });
     const waiting = other.lock(name).acquire();
     await ground.untilListening(channelOf(name));
     await untilReplicated(name);
@@ -107,10 +104,7 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
     const after = await untilOwnedByAnother(name, before);
     await untilListeningAt(after, name);
     await untilRenewed(lease);
-    const releasedMs = performance.now();
-    expect(await lease.release()).toBe(true);
-    await waiting;
-    expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
+    await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
   });
 });
 
@@ -169,13 +163,13 @@ test(
     replica.freeze();
     await command(before, 'CLIENT', 'KILL', 'TYPE', 'replica');
     // Long enough that a renewal finds out, at the new primary, and not its own clock.
-    const lease = await locks.lock(name).acquire({ leaseMs: 12_000 });
+    const lease = await locks.lock(name).acquire({ leaseMs: 20_000 });
     await before.kill();
     replica.resume();
     await untilOwnedByAnother(name, before);
     const second = await other.lock(name).acquire({ waitMs: FAILOVER_LIMIT_MS });
-    expect(second.fence).toBeGreaterThan(lease.fence);
-    await waitFor(() => lease.signal.aborted, { limitMs: 10_000, what: 'the first owner to be told' });
+    always(() => expect(second.fence).toBeGreaterThan(lease.fence));
+    await waitFor(() => lease.signal.aborted, { limitMs: 20_000, what: 'the first owner to be told' });
     expect(lease.signal.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
     expect(await lease.release()).toBe(false);
     expect(await second.release()).toBe(true);
@@ -193,25 +187,24 @@ test('a shard that is down is an outage of its names alone', STEADY, async () =>
       return (await ground.cluster.primaryOf(one)) === primary ? [] : [one];
     }),
   );
-  const lease = await locks.lock(name).acquire({ leaseMs: 2_000 });
-  let toldMs = Number.POSITIVE_INFINITY;
-  lease.signal.addEventListener('abort', () => {
-    toldMs = performance.now();
-  });
+  const leaseMs = 2_000;
+  const lease = await locks.lock(name).acquire({ leaseMs });
+  const order: string[] = [];
+  lease.signal.addEventListener('abort', () => order.push('told'));
   const replica = await ground.cluster.replicaOf(primary);
   await Promise.all([primary.kill(), replica.kill()]);
-  const beganMs = performance.now();
+  // Its last renewal was sent before this. A timer of ours that is due later fires later, however late both are.
+  setTimeout(() => order.push('over'), leaseMs).unref();
   const failing = locks
     .lock(name)
     .acquire()
     .catch((error: unknown) => error);
   for (const one of living.flat()) {
-    const sentMs = performance.now();
-    await locks.lock(one).using(() => {});
-    expect(performance.now() - sentMs).toBeLessThan(PROMPT_MS);
+    // Long before the outage of the dead shard would be over for whoever waits for it.
+    await locks.lock(one).using(() => {}, { waitMs: FAILOVER_LIMIT_MS });
   }
-  await waitFor(() => lease.signal.aborted, { what: 'the owner to be told' });
-  expect(toldMs - beganMs).toBeLessThan(2_500);
+  await waitFor(() => order.length === 2, { what: 'the owner to be told' });
+  always(() => expect(order).toEqual(['told', 'over']));
   const error = await failing;
   expect(error).toBeInstanceOf(LockUnavailableError);
   await expect(locks.lock(name).tryAcquire()).rejects.toBeInstanceOf(LockUnavailableError);
@@ -233,7 +226,7 @@ test(
       return names;
     };
     // What piled up is run first, and a walk that says so again is made again. The first that does not is whole.
-    expect(await waitFor(walk, { what: 'a walk to its end', limitMs: 10_000 })).toContain('walked');
+    expect(await waitFor(walk, { what: 'a walk to its end', limitMs: 60_000 })).toContain('walked');
   },
 );
 

@@ -5,7 +5,9 @@ import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../
 import { command } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
 import { steady } from '../support/steady.ts';
+import { always, Violation } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { wokenBy } from '../support/woken.ts';
 import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
 import { channelOf, useClusterGround } from './ground.ts';
 
@@ -13,7 +15,7 @@ const ground = useClusterGround();
 const STEADY = steady();
 
 /** Renewed at a third of it; long enough to live through a stall of the machine. */
-const LEASE_MS = 2_400;
+const LEASE_MS = 4_500;
 
 /** Well below what a waiter sleeps that nobody wakes. */
 const PROMPT_MS = 2_000;
@@ -50,7 +52,7 @@ test.each(SOME_CLUSTER_FLAVOURS)(
     expect(await lease.release()).toBe(true);
     expect(await command(to, 'EXISTS', name)).toBe(0);
     const next = await locks.lock(name).acquire();
-    expect(next.fence).toBeGreaterThan(lease.fence);
+    always(() => expect(next.fence).toBeGreaterThan(lease.fence));
   },
 );
 
@@ -104,10 +106,7 @@ test.each(['sharded', 'plain', 'both'] as const)(
         ((await command(to, 'PUBSUB', 'SHARDNUMSUB', channelOf(name))) as unknown[])[1];
       await waitFor(async () => (await count()) === 1, { what: 'the waiter to listen at the new node' });
     }
-    const releasedMs = performance.now();
-    expect(await lease.release()).toBe(true);
-    await waiting;
-    expect(performance.now() - releasedMs).toBeLessThan(PROMPT_MS);
+    await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
   },
 );
 
@@ -169,12 +168,14 @@ test('a slot that stays half-way for too long is an outage that says so, and not
         .lock(name)
         .tryAcquire()
         .catch((cause: unknown) => cause);
-      return reason instanceof LockUnknownError ? null : { reason };
+      if (!(reason instanceof LockUnavailableError || reason instanceof LockUnknownError))
+        throw new Violation(String(reason));
+      // Its time may also be over when it was sent on, and has not been told yet what the other side says.
+      return /TRYAGAIN/.test(String(reason)) && reason;
     },
-    { what: 'a try whose last request is answered', limitMs: 15_000 },
+    { what: 'a try whose last request is answered by who gets the slot', limitMs: 60_000 },
   );
-  expect(error.reason).toBeInstanceOf(LockUnavailableError);
-  expect(String(error.reason)).toMatch(/TRYAGAIN/);
+  expect(error).toBeInstanceOf(LockUnavailableError);
   for (const node of [from, to]) {
     const keys = await command(node, 'CLUSTER', 'GETKEYSINSLOT', `${slotOf(name)}`, '10');
     expect(keys).toEqual([]);
@@ -186,7 +187,7 @@ test('renewals of one slot travel together, and those of others apart', STEADY, 
   const together = Array.from({ length: 20 }, (_, i) => `{batch}:${i}`);
   const apart = ['b1', 'b2', 'b3', 'b4'];
   const leases = await Promise.all(
-    [...together, ...apart].map((name) => locks.lock(name).acquire({ leaseMs: 1_500 })),
+    [...together, ...apart].map((name) => locks.lock(name).acquire({ leaseMs: 4_500 })),
   );
   /** How often they were asked, and for how many leases, over all primaries. */
   const asked = async (): Promise<{ calls: number; leases: number }> => {
@@ -207,7 +208,7 @@ test('renewals of one slot travel together, and those of others apart', STEADY, 
       const now = await asked();
       return now.leases - before.leases >= rounds * leases.length && now;
     },
-    { what: 'three rounds of renewals', limitMs: 10_000 },
+    { what: 'three rounds of renewals', limitMs: 60_000 },
   );
   for (const { signal } of leases) signal.throwIfAborted();
   expect(leases.every(({ isHeld }) => isHeld)).toBe(true);

@@ -13,7 +13,7 @@ const REPLICAS = { min: 1, timeoutMs: 4_000 };
 const HASTY = { min: 1, timeoutMs: 300 };
 const CALL_TIMEOUT_MS = 10_000;
 /** A failover and the time until everybody has heard of it. */
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 180_000 };
 /** Three names, one of each shard. */
 const NAMES = ['a', 'b', 'c'];
 

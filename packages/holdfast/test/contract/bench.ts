@@ -139,16 +139,16 @@ export class Bench {
 
   async #reached(locks: Locks): Promise<Locks> {
     // On a busy machine connecting takes longer than the shortest waits.
-    await waitFor(async () => (await locks.inspect(this.name('nothing'))) === null, { limitMs: 20_000 });
+    await waitFor(async () => (await locks.inspect(this.name('nothing'))) === null, { limitMs: 60_000 });
     if (this.#row.options?.replicas !== undefined) {
       // What counts replicas has a connection of its own.
       const counted = (): Promise<true> => locks.mutex(this.name('counted')).using(() => true as const);
-      await waitFor(counted, { limitMs: 20_000 });
+      await waitFor(counted, { limitMs: 60_000 });
     }
     if (!this.isCluster) return locks;
     // Each node has a connection of its own. Most rules are about this name, and by now somebody may have it.
     const looked = (): Promise<true> => locks.inspect(this.name()).then(() => true);
-    await waitFor(looked, { limitMs: 20_000 });
+    await waitFor(looked, { limitMs: 60_000 });
     return locks;
   }
 
@@ -168,7 +168,7 @@ export class Bench {
     await waitFor(async () => (await this.listeners(kind, name)) === sessions, {
       what: `${sessions} sessions to wait for ${name}`,
       // A session that could not listen at once tries again after a sleep of a few seconds.
-      limitMs: 15_000,
+      limitMs: 60_000,
     });
   }
 

@@ -4,14 +4,14 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { slotOf } from '../../src/clients/slot.ts';
 import { Locks, LockUnavailableError } from '../../src/index.ts';
 import { aclWords, CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
-import { command, useCluster } from '../support/redis-cluster.ts';
+import { CALM, command, useCluster } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Without a message a waiter sleeps for nearly four seconds at least. */
 const WAKE_MS_MAX = 3_000;
 
-const cluster = useCluster();
+const cluster = useCluster(CALM);
 
 const USERS: Readonly<Record<string, readonly string[]>> = {
   least: aclWords(LEAST, CLUSTER),

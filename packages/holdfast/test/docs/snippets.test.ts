@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../support/raw-redis.ts';
-import { useCluster } from '../support/redis-cluster.ts';
+import { CALM, useCluster } from '../support/redis-cluster.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { blocksOf, listPages, ROOT } from './pages.ts';
 import { expectPrinted } from './printed.ts';
@@ -17,7 +17,7 @@ import { type Ran, Workshop } from './workshop.ts';
 const LIMIT_MS = 120_000;
 
 const pool = useServerPool();
-const cluster = useCluster();
+const cluster = useCluster(CALM);
 const workshop = new Workshop();
 let compiled: Ran = { code: null, output: '' };
 

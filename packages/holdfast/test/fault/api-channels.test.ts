@@ -87,7 +87,7 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
   });
 
   test('a renewal is traced as a batch, and a loss says which lock, which fence and why', async () => {
-    const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
     const names = [bench.name(), bench.name()];
     const renewals = trace<RenewTrace>(CHANNELS.renew);
     const losses = bench.hear<LostMessage>(CHANNELS.lost);
@@ -133,8 +133,8 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
   });
 
   test('no payload carries the token of an owner', async () => {
-    const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
-    const other = await bench.session(redis.port, { client, leaseMs: 3_000 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
+    const other = await bench.session(redis.port, { client, leaseMs: 6_000 });
     const said: unknown[] = [];
     for (const name of Object.values(CHANNELS)) {
       for (const full of [
@@ -192,7 +192,7 @@ test.each(MATRIX)(
       expect(channel(name).hasSubscribers).toBe(false);
       expect(tracingChannel(name).hasSubscribers).toBe(false);
     }
-    const locks = await bench.session(redis.port, { client, leaseMs: 2_400 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
     const other = await bench.session(redis.port, { client });
     const name = bench.name();
     await subject.of(locks, name).using(async () => {

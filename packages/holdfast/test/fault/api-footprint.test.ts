@@ -40,7 +40,7 @@ const INSIDE = new Set(
 async function live(locks: Locks, other: Locks): Promise<void> {
   for (const kind of ['lock', 'mutex'] as const) {
     const of = (from: Locks, name: string) => (kind === 'lock' ? from.lock(name) : from.mutex(name));
-    const lease = await of(locks, 'a').acquire({ leaseMs: 3_000 });
+    const lease = await of(locks, 'a').acquire({ leaseMs: 6_000 });
     const waiting = of(other, 'a').acquire();
     await rejection(of(other, 'a').acquire({ waitMs: 50 }));
     const renewed = bench.hear(`tracing:${CHANNELS.renew}:asyncEnd`);

@@ -40,7 +40,7 @@ test(
     const waitedMs = performance.now() - askedMs;
     // The server rounds to whole milliseconds.
     expect(waitedMs).toBeGreaterThanOrEqual(ttlMs - 1);
-    expect(waitedMs).toBeLessThan(ttlMs + 2_000);
+    expect(waitedMs).toBeLessThan(ttlMs + 20_000);
     expect(lease.fence).toBeGreaterThan(held.fence ?? Number.POSITIVE_INFINITY);
     expect(await lease.release()).toBe(true);
   },

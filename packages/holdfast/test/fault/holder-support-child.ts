@@ -14,6 +14,7 @@ import {
   Locks,
   type RedisClient,
 } from '../../src/index.ts';
+import { LivedOn } from '../support/lived-on.ts';
 import { FencedResource } from './holder-support-resource.ts';
 
 export type Task = keyof typeof TASKS;
@@ -52,6 +53,8 @@ export interface ChildLine {
   readonly text?: string;
   readonly held?: readonly boolean[];
   readonly aborts?: number;
+  /** How long it lived on when it had nothing left to do. */
+  readonly livedOnMs?: number;
 }
 
 const order = JSON.parse(process.argv[2] ?? '{}') as ChildOrder;
@@ -209,7 +212,8 @@ const TASKS = {
   /** Leaves the scope of `using` when told to; says how often the signal aborted, to the very end. */
   leave: async (): Promise<void> => {
     let aborts = 0;
-    process.on('exit', () => say({ is: 'end', aborts }));
+    const lived = new LivedOn();
+    process.on('exit', () => say({ is: 'end', aborts, livedOnMs: lived.ms }));
     const text = await locks.lock(order.name).using(async (lease) => {
       lease.signal.addEventListener('abort', () => {
         aborts += 1;
@@ -218,6 +222,7 @@ const TASKS = {
       await toldToGoOn();
       return 'the result';
     });
+    lived.restart();
     say({ is: 'done', text });
   },
 } as const;

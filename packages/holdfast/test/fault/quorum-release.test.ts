@@ -24,14 +24,14 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
   });
 
   test('is true while a minority is away, and reaches that minority when it is back', async () => {
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 4_000 });
+    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 25_000, callTimeoutMs: 25_000 });
     const name = quorum.name();
     const lease = await subject.of(locks, name).acquire({ leaseMs: 60_000, renew: false });
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     for (const i of [0, 1]) quorum.server(i).freeze();
     const [isReleased, tookMs] = await timed(() => lease.release());
     expect(isReleased).toBe(true);
-    expect(tookMs).toBeLessThan(3_000);
+    expect(tookMs).toBeLessThan(15_000);
     await quorum.resume([0, 1]);
     await quorum.untilFree(subject, name, 10_000);
   });
@@ -66,14 +66,14 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
   test('is left to the time of a server that does not come back in this life', async () => {
     const locks = await quorum.assembled(subject);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: 8_000, renew: false });
+    const lease = await subject.of(locks, name).acquire({ leaseMs: 12_000, renew: false });
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     quorum.server(4).freeze();
     expect(await lease.release()).toBe(true);
     await locks.destroy();
     await quorum.resume([4]);
-    expect((await held(quorum.server(4).port, subject, name))?.ttlMs ?? 0).toBeLessThanOrEqual(8_000);
-    await quorum.untilFree(subject, name, 15_000);
+    expect((await held(quorum.server(4).port, subject, name))?.ttlMs ?? 0).toBeLessThanOrEqual(12_000);
+    await quorum.untilFree(subject, name, 25_000);
   });
 
   test('says that it could not be confirmed when a majority is away, and goes on', async () => {
@@ -85,7 +85,7 @@ describe.each(SUBJECTS)('the release of a $kind', STEADY, (subject) => {
     const [error, tookMs] = await timed(() => rejection(lease.release()));
     expect(error).toBeInstanceOf(LockError);
     expect(error).toMatchObject({ code: expect.stringMatching(/ELOCKUNKNOWN|ELOCKUNAVAILABLE/) });
-    expect(tookMs).toBeLessThan(3_000);
+    expect(tookMs).toBeLessThan(15_000);
     await quorum.resume([0, 1, 2]);
     await quorum.untilFree(subject, name, 10_000);
   });

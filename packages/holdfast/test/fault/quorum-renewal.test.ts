@@ -1,9 +1,11 @@
 /** What is held by a majority stays held by a majority: renewed, put back where it was lost, or lost and told. */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type Lease, LockLostError } from '../../src/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { steady } from '../support/steady.ts';
+import { always, expectKeptOut } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, LOCK, rejection, SUBJECTS } from './acquire-support.ts';
 import { useQuorumBench, useServers } from './quorum-support.ts';
@@ -15,9 +17,9 @@ const quorum = useQuorumBench(servers);
 const STEADY = steady();
 
 /** Renewed at a third of it; long enough to live through a stall of the machine. */
-const LEASE_MS = 3_000;
+const LEASE_MS = 6_000;
 /** For a test that sees one to its end. */
-const SHORT_MS = 2_000;
+const SHORT_MS = 3_000;
 
 async function lost(lease: Lease): Promise<LockLostError> {
   if (!lease.signal.aborted) await once(lease.signal, 'abort');
@@ -57,7 +59,7 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     });
     await waitFor(() => performance.now() - acquiredMs > LEASE_MS, { what: 'the first lease to be over' });
     lease.signal.throwIfAborted();
-    expect(await subject.of(others, name).tryAcquire()).toBeNull();
+    expectKeptOut(lease, await subject.of(others, name).tryAcquire());
     lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     expect(await lease.release()).toBe(true);
@@ -99,10 +101,9 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
     await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
     await quorum.remove(name, [0, 1, 2]);
-    const goneMs = performance.now();
+    // By a renewal: its own timer would have said `expired`.
     expect(await lost(lease)).toMatchObject({ reason: 'gone' });
-    expect(performance.now() - goneMs).toBeLessThan(LEASE_MS);
-    expect(lease.isHeld).toBe(false);
+    always(() => expect(lease.isHeld).toBe(false));
     await quorum.untilFree(subject, name);
   });
 
@@ -126,9 +127,13 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     const name = quorum.name();
     const lease = await subject.of(locks, name).acquire({ leaseMs: SHORT_MS });
     for (const i of [0, 1, 2]) quorum.server(i).freeze();
-    const frozenMs = performance.now();
-    expect(await lost(lease)).toMatchObject({ reason: 'expired' });
-    expect(performance.now() - frozenMs).toBeLessThan(SHORT_MS + 200);
+    // A timer of ours that is due later fires later, however long this process stands still.
+    const isOver = sleep(SHORT_MS, 'over', { ref: false });
+    const told = lost(lease);
+    const first = await Promise.race([told, isOver]);
+    always(() => expect(first).not.toBe('over'));
+    always(() => expect(lease.isHeld).toBe(false));
+    expect(await told).toMatchObject({ reason: 'expired' });
     await quorum.resume([0, 1, 2]);
     await quorum.untilFree(subject, name, 10_000);
   });

@@ -5,6 +5,7 @@ import type { FaultProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { askAll } from '../support/raw-redis.ts';
 import { steady } from '../support/steady.ts';
+import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { LOCK, MUTEX, rejection, SUBJECTS, type Subject } from './acquire-support.ts';
 import { QuorumBench, timed, useQuorumBench, useServers } from './quorum-support.ts';
@@ -25,7 +26,7 @@ function some(count: number): QuorumBench {
 /** Holds it for a moment, and says so if somebody else does too. */
 async function take(locks: Locks, subject: Subject, name: string, inside: Set<string>): Promise<void> {
   await using lease: Lease = await subject.of(locks, name).acquire({ waitMs: 60_000 });
-  expect([...inside]).toEqual([]);
+  always(() => expect([...inside]).toEqual([]));
   inside.add(locks.session);
   await new Promise((resolve) => setTimeout(resolve, 5));
   inside.delete(locks.session);
@@ -79,7 +80,7 @@ describe('a vote that is split', STEADY, () => {
       await quorum.take(subject, name, theirs);
       const [lease, tookMs] = await timed(() => subject.of(locks, name).tryAcquire());
       expect(lease).toBeNull();
-      expect(tookMs).toBeLessThan(3_000);
+      expect(tookMs).toBeLessThan(15_000);
       // Theirs stands, ours is gone.
       await expect.poll(() => quorum.voters(subject, name), PATIENT).toEqual(theirs);
     }
@@ -91,7 +92,7 @@ describe('a vote that is split', STEADY, () => {
     const [error, tookMs] = await timed(() => rejection(locks.lock(name).acquire({ waitMs: 500 })));
     expect(error).toBeInstanceOf(LockTimeoutError);
     expect(error).toMatchObject({ message: expect.stringContaining('split') });
-    expect(tookMs).toBeLessThan(3_000);
+    expect(tookMs).toBeLessThan(15_000);
     await expect.poll(() => bench.voters(LOCK, name), PATIENT).toEqual([0, 1, 2, 3]);
   });
 

@@ -37,7 +37,7 @@ test('a server that cannot tell what is on disk is told', async () => {
 describe.each(PROGRAMS)('on $title', (program) => {
   const group = new ReplicatedServers(ON_DISK, 1, program);
   const [primary, replica] = group.servers as [RedisServer, RedisServer];
-  beforeAll(() => group.start(), 60_000);
+  beforeAll(() => group.start(), 180_000);
   beforeEach(async () => {
     await group.gather(primary);
     await ask(replica.port, ['CONFIG', 'SET', 'appendonly', 'yes']);

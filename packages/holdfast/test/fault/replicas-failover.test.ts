@@ -20,7 +20,7 @@ const bench = useBench();
 const ONE = { min: 1, timeoutMs: 300 };
 /** Whichever takes over has what was granted and renewed, as the one that sentinels choose. */
 const BOTH = { min: 2, timeoutMs: 300 };
-const LEASE_MS = 3_000;
+const LEASE_MS = 6_000;
 
 describe('a primary that is killed before its replicas have the lock', () => {
   test('leaves two owners without replica acknowledgement, of which the second has the larger fence', async () => {
@@ -112,7 +112,7 @@ describe('a primary that is parted from its replicas and goes on', () => {
       const next = await subject.of(second, name).acquire();
       const servedMs = performance.now();
       expect(lease.isHeld).toBe(false);
-      expect((await told) - startedMs).toBeLessThan(LEASE_MS + 2_000);
+      expect((await told) - startedMs).toBeLessThan(LEASE_MS + 20_000);
       expect(await told).toBeLessThanOrEqual(servedMs);
       await next.release();
     },

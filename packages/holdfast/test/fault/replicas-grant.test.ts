@@ -53,13 +53,13 @@ describe.each(MATRIX)('a $subject.kind by $client', ({ client, subject }) => {
 
 describe('while too few replicas have a lock', () => {
   test('a wait that ends says so, in its time', async () => {
-    const locks = await bench.session(primary.port, { replicas: ONE });
+    const locks = await bench.session(primary.port, { replicas: ONE, outageMs: 120_000 });
     await warmUp(locks, LOCK);
     freeze();
     const startedMs = performance.now();
     const error = await rejection(locks.lock(bench.name()).acquire({ waitMs: 1_000 }));
     // Well before an outage would be over.
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(performance.now() - startedMs).toBeLessThan(60_000);
     expect(error).toBeInstanceOf(LockUnavailableError);
     // The last attempt has less time than replicas are given, and may be over before they are counted.
     expect(String(error)).toMatch(/replicas, (wanted 1 replica|replicas were not counted)/);
@@ -83,15 +83,23 @@ describe('while too few replicas have a lock', () => {
   test('other calls of the session are answered at once', async () => {
     const locks = await bench.session(primary.port, { replicas: { min: 1, timeoutMs: 4_000 } });
     await warmUp(locks, LOCK);
-    const name = bench.name();
     freeze();
-    const acquiring = rejection(locks.lock(name).tryAcquire());
-    await waitFor(async () => (await locks.inspect(name)) !== null);
-    const startedMs = performance.now();
-    for (let i = 0; i < 10; i += 1) await locks.inspect(name);
-    // Rather than when the replicas have been waited for.
-    expect(performance.now() - startedMs).toBeLessThan(2_500);
-    expect(await acquiring).toBeInstanceOf(LockUnavailableError);
+    await waitFor(
+      async () => {
+        const name = bench.name();
+        let isOver = false;
+        const acquiring = rejection(locks.lock(name).tryAcquire()).finally(() => {
+          isOver = true;
+        });
+        await waitFor(async () => isOver || (await locks.inspect(name)) !== null);
+        for (let i = 0; i < 10; i += 1) await locks.inspect(name);
+        // While the replicas are still being waited for. A machine that stood still for that long is asked again.
+        const isAnswered = !isOver;
+        expect(await acquiring).toBeInstanceOf(LockUnavailableError);
+        return isAnswered;
+      },
+      { limitMs: 60_000, what: 'ten answers while the replicas are waited for' },
+    );
     resume();
   });
 

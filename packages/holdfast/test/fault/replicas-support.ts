@@ -14,8 +14,8 @@ export interface Replication {
 /** One group for a test file. Each test finds it whole and in sync, whatever the one before did to it. */
 export function useReplication(args: readonly string[] = []): Replication {
   const group = new ReplicatedServers(args);
-  beforeAll(() => group.start(), 60_000);
-  beforeEach(() => group.gather(group.first), 60_000);
+  beforeAll(() => group.start(), 180_000);
+  beforeEach(() => group.gather(group.first), 180_000);
   afterAll(stopAllRedis);
   const [primary, first, second] = group.servers as [RedisServer, RedisServer, RedisServer];
   return { primary, replicas: [first, second], group };

@@ -5,6 +5,7 @@ import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { roleOf } from '../support/replicated-servers.ts';
 import { useSentinels } from '../support/sentinel-group.ts';
+import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { held, LOCK, rejection, useBench, warmUp } from './acquire-support.ts';
 import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './sentinel-support.ts';
@@ -15,7 +16,7 @@ useLeakCheck();
 const bench = useBench();
 
 /** Longer than a failover takes here, so that who follows it in time keeps the lock. */
-const LEASE_MS = 12_000;
+const LEASE_MS = 20_000;
 const PATIENT = { leaseMs: LEASE_MS, outageMs: 60_000 };
 
 /** The sentinels' servers may have locks of the test before, which ends with its sessions. */
@@ -24,7 +25,7 @@ afterEach(async () => {
   if (primary?.isRunning && !primary.isFrozen) await ask(primary.port, ['FLUSHALL']);
 });
 
-describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
+describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 240_000 }, (kind) => {
   test('a lock is taken on the primary, waited for, handed over and released', async () => {
     const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind)) as [Locks, Locks];
     const name = bench.name();
@@ -76,7 +77,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
 
   test('a primary that is killed costs no lease that a replica has, and those who wait are served', async () => {
     // Its first renewal is due when all of this is over.
-    const leaseMs = 20_000;
+    const leaseMs = 40_000;
     const options = { ...PATIENT, leaseMs, replicas: { min: 2 } };
     const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind, options)) as [Locks, Locks];
     const name = bench.name();
@@ -111,10 +112,12 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 90_000 }, (kind) => {
     before.freeze();
     const next = await second.lock(name).acquire();
     const servedMs = performance.now();
-    expect(lease.isHeld).toBe(false);
-    expect(toldMs).toBeGreaterThan(0);
-    expect(toldMs).toBeLessThan(servedMs);
-    expect(next.fence).toBeGreaterThan(lease.fence);
+    always(() => {
+      expect(lease.isHeld).toBe(false);
+      expect(toldMs).toBeGreaterThan(0);
+      expect(toldMs).toBeLessThan(servedMs);
+      expect(next.fence).toBeGreaterThan(lease.fence);
+    });
     // Not what this is about, and on a machine that stalls the next failover may be under way.
     await next.release().catch(() => {});
   });

@@ -23,7 +23,7 @@ async function expectGone(lease: Lease): Promise<void> {
 
 describe.each(MATRIX)('$client, $subject.kind: a server', ({ client, subject }) => {
   test('that evicts the lock is noticed at the next renewal, and the check warns of it', async () => {
-    const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
+    const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
     bench.onEnd(async () => {
       await ask(redis.port, ['CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction']);
     });

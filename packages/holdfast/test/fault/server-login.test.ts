@@ -40,7 +40,7 @@ async function expectBothRefused(
   for (const verb of ['tryAcquire', 'acquire'] as const) {
     const startMs = performance.now();
     expectRefused(await rejection(subject.of(locks, name)[verb]()), word, name);
-    expect(performance.now() - startMs).toBeLessThan(8_000);
+    expect(performance.now() - startMs).toBeLessThan(30_000);
   }
 }
 
@@ -69,7 +69,7 @@ describe.each(MATRIX)('$client, $subject.kind: a client', ({ client, subject }) 
   test('whose user loses its rights keeps a lease that outlasts that, and releases when it has them again', async () => {
     await user('app', 'allcommands', 'allkeys', 'allchannels');
     const login = { client, username: 'app', password: 'secret' };
-    const locks = await bench.session(redis.port, { ...login, leaseMs: 3_000 });
+    const locks = await bench.session(redis.port, { ...login, leaseMs: 6_000 });
     const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
     const [kept, left] = [bench.name(), bench.name()];
     const lease = await subject.of(locks, kept).acquire();
@@ -97,7 +97,7 @@ test.each(SUBJECTS)(
   'a user that may not touch one of its keys any more keeps the others: $kind',
   async (subject) => {
     await user('app', 'allcommands', 'allkeys', 'allchannels');
-    const locks = await bench.session(redis.port, { username: 'app', password: 'secret', leaseMs: 3_000 });
+    const locks = await bench.session(redis.port, { username: 'app', password: 'secret', leaseMs: 6_000 });
     const [good, bad] = [`good:${bench.name()}`, `bad:${bench.name()}`];
     const kept = await subject.of(locks, good).acquire();
     const lost = await subject.of(locks, bad).acquire();

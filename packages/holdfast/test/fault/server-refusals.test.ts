@@ -91,7 +91,7 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
       inEach(cells, async ({ subject, locks, name }) => {
         const startMs = performance.now();
         expectRefused(await rejection(subject.of(locks, `${name}:try`).tryAcquire()), `${name}:try`);
-        expect(performance.now() - startMs).toBeLessThan(3_000);
+        expect(performance.now() - startMs).toBeLessThan(30_000);
         const short = subject.of(locks, `${name}:short`).acquire({ waitMs: 1_000 });
         expectRefused(await rejection(short), `${name}:short`);
         const served = subject.of(locks, name).using(() => 'served');
@@ -108,12 +108,12 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   });
 
   test('does not cost a lease that outlasts it', STEADY, async () => {
-    const cells = await openCells({ leaseMs: 2_400 });
+    const cells = await openCells({ leaseMs: 4_800 });
     const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
     const startMs = performance.now();
     // Longer than a renewal may wait, shorter than the lease. Some of them take their time to begin.
-    await during(() => elapse(Math.max(200, 1_200 - (performance.now() - startMs))));
-    await elapse(2_600 - (performance.now() - startMs));
+    await during(() => elapse(Math.max(200, 2_400 - (performance.now() - startMs))));
+    await elapse(5_000 - (performance.now() - startMs));
     for (const { result: lease } of owners) lease.signal.throwIfAborted();
     await inEach(owners, async ({ result: lease }) => {
       expect(lease.isHeld).toBe(true);
@@ -162,32 +162,34 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
 
   if (!letsGo)
     test('fails an extension with its words, and the lease goes on', async () => {
-      const cells = await openCells({ leaseMs: 20_000 });
+      const cells = await openCells({ leaseMs: 60_000 });
       const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
       await during(() =>
         inEach(owners, async ({ result: lease, name }) => {
-          expectRefused(await rejection(lease.extend(25_000)), name);
+          expectRefused(await rejection(lease.extend(90_000)), name);
           expect(lease.isHeld).toBe(true);
           expect(lease.remainingMs).toBeGreaterThan(5_000);
         }),
       );
       await inEach(owners, async ({ result: lease }) => {
-        await lease.extend(25_000);
-        expect(lease.remainingMs).toBeGreaterThan(20_000);
+        await lease.extend(90_000);
+        expect(lease.remainingMs).toBeGreaterThan(60_000);
         expect(await lease.release()).toBe(true);
       });
     });
 
   if (letsGo)
     test('still extends, renews, counts and releases what is held', async () => {
-      const cells = await openCells({ leaseMs: 1_800 });
+      const cells = await openCells({ leaseMs: 6_000 });
       const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
       await during(() =>
         inEach(owners, async ({ result: lease, subject, locks, name }) => {
-          await elapse(2_200);
+          // It has been renewed when more is left of it than before.
+          const { remainingMs } = lease;
+          await waitFor(() => lease.remainingMs > remainingMs || !lease.isHeld, { what: 'a renewal' });
           expect(lease.isHeld).toBe(true);
-          await lease.extend(5_000);
-          expect(lease.remainingMs).toBeGreaterThan(3_000);
+          await lease.extend(60_000);
+          expect(lease.remainingMs).toBeGreaterThan(30_000);
           if (subject.kind === 'lock') {
             const inner = await locks.lock(name).acquire({ within: lease });
             expect(await inner.release()).toBe(true);

@@ -10,14 +10,15 @@ const redis = useRedis();
 useLeakCheck(redis);
 const bench = useBench();
 
-const DEAD_MS = 2_200;
-const SLACK_MS = 3_000;
+const DEAD_MS = 3_000;
+/** For a machine that is busy with something else. */
+const SLACK_MS = 20_000;
 
 describe.each(SUBJECTS)('a dead owner, $kind', (subject) => {
   test('is not kept alive by the renewals, tries and waits of others', async () => {
     const dead = bench.name();
     const all = await Promise.all(
-      [...CLIENTS, ...CLIENTS].map((client) => bench.session(redis.port, { client, leaseMs: 3_000 })),
+      [...CLIENTS, ...CLIENTS].map((client) => bench.session(redis.port, { client, leaseMs: 9_000 })),
     );
     // Each holds a lock of its own, renewed often, and waits for the dead one with two callers.
     const busy = await Promise.all(

@@ -7,6 +7,7 @@ import { commandCounts } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { useRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { wokenBy } from '../support/woken.ts';
 import { held, LOCK, listeners, MUTEX, SUBJECTS, type Subject, useBench } from './acquire-support.ts';
 import type { ChildPlan, ChildWord } from './acquire-support-child.ts';
 
@@ -17,8 +18,8 @@ const bench = useBench();
 
 const LEASE_MS = 60_000;
 /** A process takes its time to start on a busy machine. */
-const START_LIMIT_MS = 60_000;
-const TEST_LIMIT_MS = 180_000;
+const START_LIMIT_MS = 120_000;
+const TEST_LIMIT_MS = 400_000;
 vi.setConfig({ testTimeout: TEST_LIMIT_MS });
 
 function start(
@@ -80,7 +81,7 @@ describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
     const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
     const name = bench.name();
     const lease = await subject.of(owner, name).acquire();
-    const victim = start(subject, name, { mode: 'dies-granted', leaseMs: 3_000 });
+    const victim = start(subject, name, { mode: 'dies-granted', leaseMs: 6_000 });
     const survivor = start(subject, name, { mode: 'waiter' });
     await heardBy(subject, name, 2);
     // So that the victim is first; the other finds the message when it goes on.
@@ -117,7 +118,6 @@ describe('a process that never stops taking the lock', () => {
       const locks = await bench.session(redis.port, { leaseMs: LEASE_MS });
       const greedy = start(subject, name, { mode, handovers });
       await greedy.next(says('ready'), START_LIMIT_MS);
-      let longestMs = 0;
       let counted = 0;
       for (let round = 0; round < 10; round += 1) {
         // It must be at it: a loop of ours alone would be the greedy one.
@@ -131,13 +131,11 @@ describe('a process that never stops taking the lock', () => {
           },
           { what: 'the greedy process to take the lock' },
         );
-        const startMs = performance.now();
-        const lease = await subject.of(locks, name).acquire({ waitMs: 10_000 });
-        longestMs = Math.max(longestMs, performance.now() - startMs);
+        const acquiring = subject.of(locks, name).acquire({ waitMs: 60_000 });
+        // By messages and turns, not by the timers that come after five seconds.
+        const lease = await wokenBy(name, async () => {}, acquiring);
         expect(await lease.release()).toBe(true);
       }
-      // By messages and turns, not by the timers that come after five seconds.
-      expect(longestMs).toBeLessThan(3_500);
       greedy.send('stop');
       const { rounds } = await greedy.next(says('stopped'), START_LIMIT_MS);
       expect(rounds).toBeGreaterThanOrEqual(10);

@@ -5,18 +5,20 @@ import { command } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { useRedis } from '../support/redis-server.ts';
+import { steady } from '../support/steady.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { asleep, listeners, MATRIX, useBench, warmUp } from './acquire-support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
 const bench = useBench();
+const STEADY = steady();
 
 const LEASE_MS = 60_000;
 /** Nobody sleeps longer without looking. */
 const CAP_MS = 5_000;
 /** For a machine that is busy with something else. */
-const SLACK_MS = 3_000;
+const SLACK_MS = 15_000;
 
 describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, subject }) => {
   test('when its connections drop while the message is on its way', async () => {
@@ -87,8 +89,8 @@ describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, s
     const tookMs = performance.now() - startMs;
     expect(await lease.release()).toBe(true);
     expect(tookMs).toBeGreaterThanOrEqual(1_499);
-    // Before it would look without being told.
-    expect(tookMs).toBeLessThan(0.7 * CAP_MS);
+    // That it is the time it was told, and not the longest sleep, is shown by a clock that is ours: `unit/seeking.test.ts`.
+    expect(tookMs).toBeLessThan(CAP_MS + SLACK_MS);
     expect(woken.filter(({ lock }) => lock === name).map(({ reason }) => reason)).toContain('time');
   });
 });
@@ -172,23 +174,26 @@ test('nobody waits longer than five seconds for a release of which nothing is he
   await Promise.all(runs);
 });
 
-test('a waiter whose subscription was cut before the server saw it does not sleep for seconds without one', async () => {
-  const runs = MATRIX.map(async ({ client, subject }) => {
-    const proxy = await bench.proxy(redis.port);
-    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    const other = await bench.session(redis.port);
-    const name = bench.name();
-    await subject.take(redis.port, name, LEASE_MS);
-    const cut = proxy.cutBeforeRequest(command('SUBSCRIBE'));
-    const waiting = subject.of(locks, name).acquire();
-    await cut;
-    // The server is there: it is asked again as after any lost connection, and well before the cap.
-    await waitFor(() => listeners(redis.port, subject, name), {
-      limitMs: 3_000,
-      what: 'the waiter to listen',
+test(
+  'a waiter whose subscription was cut before the server saw it does not sleep for seconds without one',
+  STEADY,
+  async () => {
+    const runs = MATRIX.map(async ({ client, subject }) => {
+      const proxy = await bench.proxy(redis.port);
+      const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+      const other = await bench.session(redis.port);
+      const name = bench.name();
+      await subject.take(redis.port, name, LEASE_MS);
+      const cut = proxy.cutBeforeRequest(command('SUBSCRIBE'));
+      const waiting = subject.of(locks, name).acquire();
+      await cut;
+      // The server is there: it is asked again as after any lost connection, and well before the cap.
+      const cutMs = performance.now();
+      await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+      expect(performance.now() - cutMs).toBeLessThan(3_000);
+      expect(await other.forceRelease(name)).toBe(subject.foreignOwner);
+      expect(await (await waiting).release()).toBe(true);
     });
-    expect(await other.forceRelease(name)).toBe(subject.foreignOwner);
-    expect(await (await waiting).release()).toBe(true);
-  });
-  await Promise.all(runs);
-});
+    await Promise.all(runs);
+  },
+);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisCluster } from '../support/redis-cluster.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const PROMOTION_LIMIT_MS = 20_000;
+const PROMOTION_LIMIT_MS = 60_000;
 
 const KINDS = ['planned', 'killed'] as const;
 

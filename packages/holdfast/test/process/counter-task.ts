@@ -8,7 +8,7 @@ export interface CounterTask {
   readonly callers: number;
   /** How many increments this process makes; null for as many as it can until it is told to stop. */
   readonly increments: number | null;
-  /** Null for the default. */
+  /** Null for the default, and for as long as there is somebody to hand over to. */
   readonly handovers: number | null;
   readonly leaseMs: number;
   /** The servers that decide who has the lock, when they are others than the one that has the counter. */

@@ -31,8 +31,8 @@ const INCREMENTS_MIN = upTo(500, 2_000);
  * Between the last look at its lease and the write a process may stand still, and nothing but the fence would tell: the
  * lease is longer than that.
  */
-const LEASE_MS_MIN = 1_500;
-const LEASE_MS_MAX = 2_000;
+const LEASE_MS_MIN = 4_500;
+const LEASE_MS_MAX = 5_500;
 /** Between two kills: from the middle of the first cohort to several changes of process. */
 const PAUSE_MS_MAX = 400;
 const LIMIT_MS = 240_000;

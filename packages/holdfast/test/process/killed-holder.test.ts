@@ -13,9 +13,9 @@ import type { TakerLine, TakerTask } from './children/taker.ts';
 import { CALL_TIMEOUT_MS, START_LIMIT_MS } from './limits.ts';
 
 /** Long enough that the dead holder still has most of it when it is looked at. */
-const LEASE_MS = 2_500;
+const LEASE_MS = 6_000;
 /** How much later than the end of the lease a waiter may get in: its timer, two round trips, a busy machine. */
-const LATE_MS_MAX = 3_000;
+const LATE_MS_MAX = 15_000;
 /** The server counts in whole milliseconds, at both ends. */
 const ROUNDING_MS = 2;
 const ASK_EVERY_MS = 20;

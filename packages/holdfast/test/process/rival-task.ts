@@ -12,13 +12,12 @@ export interface RivalTask {
 /** Times are of one clock for all processes of this machine, in milliseconds. */
 export interface RivalLine {
   readonly session?: string;
-  /** A section has begun, with this fence. */
+  /** A section has begun, with this fence, and when. */
   readonly entered?: number;
-  /** The owner with this fence knows that it has lost the lock. */
-  readonly told?: number;
-  /** The owner with this fence does not claim it any more. */
-  readonly left?: number;
   readonly atMs?: number;
+  /** The section with this fence has ended, and when its owner last found that it holds the lock. */
+  readonly left?: number;
+  readonly heldMs?: number;
   /** An acquisition that failed, in words. */
   readonly failed?: string;
   /** Said at the end. */

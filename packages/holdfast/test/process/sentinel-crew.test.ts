@@ -18,9 +18,9 @@ const FAILOVERS = upTo(2, 6);
 const EVERY_MS = upTo(0, 10_000);
 const LIMIT_MS = 180_000;
 const CALLERS = 10;
-const LEASE_MS = 3_000;
-/** What this machine may stall for on top of it all. */
-const STALL_MS = 2_000;
+const LEASE_MS = 5_000;
+/** What this machine may take on top of it all. Who hangs does so to the end. */
+const STALL_MS = 20_000;
 /** For a process that has nothing left to do. */
 const LEAVE_MS_MAX = 4_000;
 /** Version 5 of node-redis tells nothing of its sentinels, so it is not among them. */

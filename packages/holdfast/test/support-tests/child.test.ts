@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startChild, useChildren } from '../support/child.ts';
 
 /** Node takes seconds to start on a busy machine. */
-const SLOW = { timeout: 30_000 };
+const SLOW = { timeout: 150_000 };
 const ECHO = 'test/support-tests/fixtures/echo.ts';
 
 interface EchoLine {

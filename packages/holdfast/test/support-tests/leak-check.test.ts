@@ -118,7 +118,7 @@ describe('a leak check', () => {
   });
 });
 
-describe('an error nobody handles', { timeout: 30_000 }, () => {
+describe('an error nobody handles', { timeout: 150_000 }, () => {
   useChildren();
 
   test.each([

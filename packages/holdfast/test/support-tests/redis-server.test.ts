@@ -21,7 +21,7 @@ async function isAlive(pid: number): Promise<boolean> {
 }
 
 /** Node takes seconds to start on a busy machine. */
-const SLOW = { timeout: 30_000 };
+const SLOW = { timeout: 150_000 };
 
 describe('a server', SLOW, () => {
   afterAll(stopAllRedis);

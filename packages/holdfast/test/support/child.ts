@@ -9,7 +9,7 @@ import { guardProcess } from './reaper.ts';
 /** A relative file means one of this package's. */
 const PACKAGE_DIR = resolvePath(import.meta.dirname, '../..');
 /** A process takes its time to start on a busy machine. */
-const NEXT_LIMIT_MS = 15_000;
+const NEXT_LIMIT_MS = 120_000;
 
 export interface ChildExit {
   readonly code: number | null;

@@ -105,6 +105,11 @@ export class FaultProxy implements FaultDesk {
     this.#delayMs = delayMs;
   }
 
+  /** Passes on now what is late, by whichever delay. */
+  hurry(): void {
+    for (const link of this.#links) link.hurry();
+  }
+
   /** Forwards nothing either way, not even an end. Connections stay, new ones are accepted. */
   freeze(): void {
     this.#isFrozen = true;

@@ -18,6 +18,13 @@ export class Lane {
     if (this.#queue.length === 1) this.#advance();
   }
 
+  /** Everything that waits for its time has it now. */
+  hurry(): void {
+    this.#lastDueMs = 0;
+    this.#queue = this.#queue.map(({ run }) => ({ dueMs: 0, run }));
+    this.#advance();
+  }
+
   hold(): void {
     this.#isHeld = true;
     clearTimeout(this.#timer);

@@ -81,6 +81,12 @@ export class ProxyLink {
     for (const fault of this.#claimed.splice(0)) fault.giveBack();
   }
 
+  /** Passes on now what is late. */
+  hurry(): void {
+    this.#toServer.hurry();
+    this.#toClient.hurry();
+  }
+
   /** Closes both sides at once; what was under way is lost. */
   destroy(): void {
     this.#close();

@@ -13,7 +13,7 @@ import { RespError, type RespValue } from './resp.ts';
 import { type RedisOptions, serverArgs } from './server-args.ts';
 import { USUAL_SERVER } from './server-program.ts';
 
-const START_LIMIT_MS = 15_000;
+const START_LIMIT_MS = 60_000;
 const START_POLL_MS = 10;
 const START_TRIES_MAX = 10;
 /** A healthy server without persistence ends within milliseconds; one in a long script never does. */

@@ -12,6 +12,8 @@ const QUORUM = 2;
 
 /** After how long without an answer a sentinel takes a server for dead: longer than this machine stalls. */
 const DOWN_AFTER_MS = 1_500;
+/** For tests in which none dies. */
+export const NEVER_DOWN_MS = 60_000;
 
 /** How long one that leads a failover may take before another one tries. */
 const FAILOVER_TIMEOUT_MS = 3_000;
@@ -23,12 +25,17 @@ const FAILOVER_TIMEOUT_MS = 3_000;
 export const TRY_LIMIT_MS: number = 4 * FAILOVER_TIMEOUT_MS;
 
 /** Sentinels find each other, and the replicas, by messages that they send every other second. */
-const SETTLE_LIMIT_MS = 40_000;
+const SETTLE_LIMIT_MS = 90_000;
 
 export class SentinelGroup {
   readonly name: string = NAME;
   readonly group = new ReplicatedServers();
+  readonly #downAfterMs: number;
   #sentinels: RedisServer[] = [];
+
+  constructor(downAfterMs: number = DOWN_AFTER_MS) {
+    this.#downAfterMs = downAfterMs;
+  }
 
   get servers(): readonly RedisServer[] {
     return this.group.servers;
@@ -47,7 +54,7 @@ export class SentinelGroup {
     await this.group.start();
     const sentinel = [
       `sentinel monitor ${NAME} 127.0.0.1 ${this.group.first.port} ${QUORUM}`,
-      `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
+      `sentinel down-after-milliseconds ${NAME} ${this.#downAfterMs}`,
       `sentinel failover-timeout ${NAME} ${FAILOVER_TIMEOUT_MS}`,
     ];
     this.#sentinels = Array.from({ length: SENTINELS }, () => new RedisServer({ sentinel }));
@@ -162,11 +169,14 @@ function count(ports: readonly number[], port: number): number {
   return ports.filter((other) => other === port).length;
 }
 
+/** Several of those, one after the other. */
+const HOOK_LIMIT_MS = 2 * SETTLE_LIMIT_MS;
+
 /** One group for a test file. Each test finds it whole, whatever the one before did to it. */
 export function useSentinels(): SentinelGroup {
   const group = new SentinelGroup();
-  beforeAll(() => group.start(), 60_000);
-  beforeEach(() => group.restore(), 60_000);
+  beforeAll(() => group.start(), HOOK_LIMIT_MS);
+  beforeEach(() => group.restore(), HOOK_LIMIT_MS);
   afterAll(stopAllRedis);
   return group;
 }

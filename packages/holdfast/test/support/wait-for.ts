@@ -2,8 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isViolation } from './violation.ts';
 
-/** What is awaited comes at once; this is for a machine that is busy with something else. */
-const LIMIT_MS = 10_000;
+/**
+ * What is awaited comes at once; this is for a machine that is busy with something else. Well below a default lease:
+ * what only its end would bring about has not come.
+ */
+const LIMIT_MS = 20_000;
 const POLL_MS_MIN = 5;
 /** What takes seconds is not asked for every few milliseconds: each question may be a dozen connections. */
 const POLL_MS_MAX = 25;
@@ -11,7 +14,7 @@ const POLL_MS_MAX = 25;
 const POLL_SHARE = 0.1;
 
 export interface WaitOptions {
-  /** @default 10_000 */
+  /** @default 20_000 */
   readonly limitMs?: number;
   /** What is awaited, for the message: "the second owner to hold the lock". */
   readonly what?: string;

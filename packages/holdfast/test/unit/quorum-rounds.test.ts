@@ -114,6 +114,18 @@ describe('a fence takes one round', () => {
     expect(raised).toEqual([]);
   });
 
+  test('each time for two sessions of five servers that take turns, while time passes', async () => {
+    const { clock, servers, locks, others } = await setup(0, 1.5, 1, 0.5, 2);
+    const fences: number[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      const [fence, raised] = await take(i % 2 === 0 ? locks : others, servers, 'name');
+      expect(raised).toEqual([]);
+      fences.push(fence);
+      await clock.advance(7 * i);
+    }
+    expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+  });
+
   test('when the clock of a minority is far off, and it is not the first to answer', async () => {
     const { servers, locks } = await setup(0, 0, HOUR_MS);
     const [fence, raised] = await take(locks, servers, 'new');

@@ -166,3 +166,46 @@ describe('a client of the caller’s own making that throws', () => {
     await locks.destroy();
   });
 });
+
+describe('of five servers', () => {
+  function five(nodeTimeoutMs: number): { clock: FakeClock; servers: FakeServer[]; locks: Locks } {
+    const clock = new FakeClock();
+    const servers = ['a', 'b', 'c', 'd', 'e'].map((name) => new FakeServer(clock, name));
+    return { clock, servers, locks: new Locks(servers, { clock, nodeTimeoutMs }) };
+  }
+
+  test.each([1_000, 600])('three that hang end a wait of %d ms within their own deadline', async (waitMs) => {
+    const nodeTimeoutMs = 300;
+    const { clock, servers, locks } = five(nodeTimeoutMs);
+    await (await locks.mutex('m').acquire()).release();
+    for (const server of servers.slice(0, 3)) server.isFrozen = true;
+    let endedMs = Number.NaN;
+    const beganMs = clock.monotonicMs();
+    const error = locks
+      .mutex('m')
+      .acquire({ waitMs })
+      .catch((reason: unknown) => {
+        endedMs = clock.monotonicMs() - beganMs;
+        return reason;
+      });
+    await clock.advance(waitMs + nodeTimeoutMs);
+    expect(await error).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
+    expect(endedMs).toBeGreaterThanOrEqual(waitMs - 1);
+    expect(endedMs).toBeLessThanOrEqual(waitMs + nodeTimeoutMs);
+    await locks.destroy();
+  });
+
+  test('one that hangs from the start costs the first caller a moment, and the next ones nothing', async () => {
+    const { clock, servers, locks } = five(5_000);
+    const [first] = servers;
+    if (first === undefined) return;
+    first.isFrozen = true;
+    const acquiring = locks.mutex('m').acquire();
+    await clock.advance(60);
+    await (await acquiring).release();
+    const beforeMs = clock.monotonicMs();
+    for (let i = 0; i < 10; i += 1) await (await locks.mutex('m').acquire()).release();
+    expect(clock.monotonicMs()).toBe(beforeMs);
+    await locks.destroy();
+  });
+});

@@ -1,12 +1,13 @@
 /** A child's side of the conversation with its test: lines of JSON out, words in, and anything that went wrong. */
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { LivedOn } from '../../support/lived-on.ts';
 
 /** What every child may say, whatever else it does. */
 export interface TroubleLine {
   /** A warning of the process, or an error that nobody handled. */
   readonly trouble?: string;
-  /** The last word: how long the process lived on after `say({ leaving: true })`. */
+  /** The last word: how long the process lived on after `say({ leaving: true })`, by turns of its own. */
   readonly leftAfterMs?: number;
 }
 
@@ -34,8 +35,8 @@ export function reportTrouble(): void {
 
 /** Nothing is left to do: from here on only a leak keeps the process. */
 export function leave(): void {
-  const startedMs = performance.now();
-  process.once('exit', () => say({ leftAfterMs: performance.now() - startedMs }));
+  const lived = new LivedOn();
+  process.once('exit', () => say({ leftAfterMs: lived.ms }));
   say({ leaving: true });
 }
 
