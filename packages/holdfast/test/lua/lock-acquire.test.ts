@@ -207,7 +207,8 @@ test('a time for all servers never makes a fence smaller', async () => {
   const ahead = (await database.nowMs()) * 1_000 + 50_000;
   await database.redis.set(INPUT.fence, `${ahead}`);
   await database.redis.del(INPUT.lock);
-  expect((await granted({ commonUs: ahead })).firstFence).toBe(ahead + 1);
+  // Not `ahead + 1` for certain: on a busy machine the server's own clock may have passed it by now.
+  expect((await granted({ commonUs: ahead })).firstFence).toBeGreaterThan(ahead);
 });
 
 test('a counter that is lost begins again from the server’s own clock, not from a time before it', async () => {
