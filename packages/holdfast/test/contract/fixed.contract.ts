@@ -51,8 +51,9 @@ export function fixedContract(test: ContractTest): void {
         throw new Error('entered for twenty leases, and had it still');
       };
       const error = await failureOf(lock.using(enterUntilLost, { leaseMs, renew: false }));
+      // Expired by our own clock; or gone, when a count was on its way for so long that the server knew first.
       expect(error).toBeInstanceOf(LockLostError);
-      expect(error).toMatchObject({ reason: 'expired', outcome: { reason: { code: 'ELOCKLOST' } } });
+      expect(error).toMatchObject({ outcome: { reason: { code: 'ELOCKLOST' } } });
     });
   });
 }
