@@ -13,17 +13,17 @@
  *
  * ## doubted
  * Up, and nothing has come back for a while: the other end may be gone without a word, or the server may be slow. Silence
- * alone does not tell which, so a second connection is made beside the first. The server lets us in there and the first
- * is still silent: the first is dead, and the second takes its place (up). The first has spoken: the server was slow, and
- * the second is dropped (up). A server that stands still lets nobody in: the first is kept, with whatever is queued on it
- * (doubted). The first is lost: the second is the one that is being made (connecting).
+ * alone does not tell which, so a second connection is made beside the first. The server lets us in there, and a moment
+ * later (`GRACE_MS`) the first is still silent: the first is dead, and the second takes its place (up). The first has
+ * spoken: the server was slow, and the second is dropped (up). A server that stands still lets nobody in: the first is
+ * kept, with whatever is queued on it (doubted). The first is lost: the second is the only one (connecting, or up).
  *
  * `close` leads to idle from everywhere, without a word.
  */
 import { AsyncResource } from 'node:async_hooks';
 import { type Agenda, Alarm } from '../core/agenda.ts';
 import { reasonOf } from './reason.ts';
-import { SILENCE_MS_MAX, Silence } from './silence.ts';
+import { SECOND_LOOK_MS, SILENCE_MS_MAX, Silence } from './silence.ts';
 import { CONNECT_MS_MAX, type Driver, type Wire } from './wire.ts';
 
 /**
@@ -32,6 +32,12 @@ import { CONNECT_MS_MAX, type Driver, type Wire } from './wire.ts';
  */
 const REPLACE_PAUSE_MS_MIN = 1_000;
 const REPLACE_PAUSE_MS_MAX = 4_000;
+
+/**
+ * How long the first may still be silent once the server has let us in on the second. After a server or a network has
+ * stood still, answers on the first and the handshake on the second come at about the same time, in any order.
+ */
+const GRACE_MS = 50;
 
 export interface LinkEvents {
   up(wire: Wire, silence: Silence): void;
@@ -48,8 +54,11 @@ export class Link {
   /** Of whichever wire is being connected: there is one at most. */
   readonly #connectAlarm: Alarm;
   #wire: Wire | null = null;
-  /** Being connected, beside one that is doubted. */
+  /** Being connected, or let in, beside one that is doubted. */
   #spare: Wire | null = null;
+  #isSpareUp = false;
+  readonly #graceAlarm = new Alarm(() => this.#judge(), false);
+  #isSecondLook = false;
   #silence: Silence | null = null;
   #isHeld = true;
   #replaceFromMs = 0;
@@ -137,7 +146,11 @@ export class Link {
 
   #arrived(wire: Wire): void {
     if (this.#wire === wire) this.#rise(wire);
-    else if (this.#spare === wire) this.#judge(wire);
+    if (this.#spare !== wire) return;
+    this.#agenda.cancel(this.#connectAlarm);
+    this.#isSpareUp = true;
+    this.#isSecondLook = false;
+    this.#agenda.setIn(this.#graceAlarm, GRACE_MS);
   }
 
   #lost(wire: Wire, cause: unknown): void {
@@ -170,23 +183,32 @@ export class Link {
   }
 
   /** The server has let us in on a second connection, so it is there, and works. Has the first one spoken meanwhile? */
-  #judge(spare: Wire): void {
+  #judge(): void {
     const silence = this.#silence;
     if (silence?.isDoubted !== true) {
       this.#dropSpare();
-      return;
+    } else if (!this.#isSecondLook) {
+      this.#isSecondLook = true;
+      this.#agenda.setIn(this.#graceAlarm, SECOND_LOOK_MS);
+    } else {
+      const forMs = Math.round(silence.lastsMs);
+      this.#fall(new Error(`no answer for ${forMs} ms, while a new connection works`));
     }
-    const reason = `no answer for ${Math.round(silence.lastsMs)} ms, while a new connection works`;
-    this.#fall(new Error(reason));
-    if (this.#wire === spare) this.#rise(spare);
   }
 
   #dropSpare(): void {
-    const spare = this.#spare;
+    const spare = this.#takeSpare();
     if (spare === null) return;
-    this.#spare = null;
     this.#agenda.cancel(this.#connectAlarm);
     spare.drop();
+  }
+
+  #takeSpare(): Wire | null {
+    const spare = this.#spare;
+    this.#spare = null;
+    this.#isSpareUp = false;
+    this.#agenda.cancel(this.#graceAlarm);
+    return spare;
   }
 
   #drop(): void {
@@ -197,13 +219,14 @@ export class Link {
     wire?.drop();
   }
 
-  /** A second one that is being made goes on being made, as the only one. */
+  /** A second one takes its place: at once if the server has let us in there, or when it does. */
   #fall(cause: unknown): void {
-    const spare = this.#spare;
-    this.#spare = null;
+    const isSpareUp = this.#isSpareUp;
+    const spare = this.#takeSpare();
     if (spare === null) this.#agenda.cancel(this.#connectAlarm);
     this.#drop();
     this.#wire = spare;
     this.#events.down(reasonOf(cause), cause);
+    if (spare !== null && isSpareUp && this.#wire === spare) this.#rise(spare);
   }
 }

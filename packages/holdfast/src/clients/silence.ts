@@ -23,6 +23,12 @@ const DOUBT_SHARE = 0.5;
 const DOUBT_MS_MIN = 100;
 const DOUBT_MS_MAX = 1_000;
 
+/**
+ * When this process stood still, a timer rings before what came meanwhile is read. So whoever doubts a connection looks
+ * once more, this much later.
+ */
+export const SECOND_LOOK_MS = 1;
+
 /** How long a call that may take so long waits for any answer before its connection is doubted. */
 export function patienceMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs * DOUBT_SHARE, DOUBT_MS_MIN), DOUBT_MS_MAX);
@@ -47,6 +53,7 @@ export class Silence {
   #doubtAgainMs = 0;
   #isDoubted = false;
   #hasHeard = false;
+  #isSecondLook = false;
   #isStopped = false;
 
   constructor(agenda: Agenda, events: SilenceEvents) {
@@ -124,7 +131,15 @@ export class Silence {
       this.#events.silent();
       return;
     }
-    if (nowMs >= this.#dueMs) {
+    const isDue = nowMs >= this.#dueMs;
+    if (isDue && !this.#isSecondLook) {
+      this.#isSecondLook = true;
+      this.#alarmDueMs = nowMs + SECOND_LOOK_MS;
+      this.#agenda.setAt(this.#alarm, this.#alarmDueMs);
+      return;
+    }
+    this.#isSecondLook = false;
+    if (isDue) {
       this.#isDoubted = true;
       this.#doubtAgainMs = this.#events.doubtful();
     }

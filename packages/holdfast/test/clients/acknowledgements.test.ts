@@ -204,11 +204,12 @@ describe('a connection on which writes are counted', () => {
   test('is replaced when a write gets no answer, and the next write is counted on the other one', async () => {
     const { clock, driver, wire, writes } = await connected();
     const stuck = writes.acknowledge(echo('stuck'), TERMS, 400);
-    await clock.advance(199);
+    await clock.advance(200);
     expect(driver.wires).toHaveLength(1);
     await clock.advance(1);
     expect(driver.wires).toHaveLength(2);
     driver.wire.next('connect').answer();
+    await clock.advance(60);
     expect(await stuck).toMatchObject({ kind: 'unknown' });
     expect(wire.isDropped).toBe(true);
     const write = writes.acknowledge(echo('a'), TERMS, 1_000);

@@ -15,6 +15,10 @@ import { echo } from './scripts.ts';
 const CALL_MS = 600;
 const DOUBT_MS = 300;
 const PAUSE_MS = 1_000;
+/** Nothing is believed before a second look. */
+const LOOK_MS = 1;
+/** How long the first may still be silent when the second is let in, the second look included. */
+const GRACE_MS = 51;
 
 interface Scene {
   readonly clock: FakeClock;
@@ -60,9 +64,9 @@ describe('a connection on which nothing comes back', () => {
   ])('is doubted after %s: a second one is made beside it', async (_, callMs, doubtMs) => {
     const { clock, driver, connection, first } = await connected();
     void connection.run(echo('x'), callMs);
-    await clock.advance(doubtMs - 1);
+    await clock.advance(doubtMs);
     expect(driver.wires).toHaveLength(1);
-    await clock.advance(1);
+    await clock.advance(LOOK_MS);
     expect(driver.wires).toHaveLength(2);
     expect(first.isDropped).toBe(false);
     connection.close();
@@ -73,7 +77,7 @@ describe('a connection on which nothing comes back', () => {
     void connection.run(echo('patient'), 60_000);
     await clock.advance(50);
     void connection.run(echo('hasty'), 200);
-    await clock.advance(50);
+    await clock.advance(50 + LOOK_MS);
     expect(driver.wires).toHaveLength(2);
     connection.close();
   });
@@ -82,11 +86,14 @@ describe('a connection on which nothing comes back', () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS);
+    await clock.advance(DOUBT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
+    await clock.advance(GRACE_MS - 1);
+    expect(first.isDropped).toBe(false);
+    await clock.advance(1);
     expect(failureOf(await stuck)).toMatchObject({
       kind: 'unknown',
-      text: 'the connection was lost: no answer for 300 ms, while a new connection works',
+      text: 'the connection was lost: no answer for 352 ms, while a new connection works',
     });
     expect([first.isDropped, second.isDropped]).toEqual([true, false]);
     expect(connection.isConnected).toBe(true);
@@ -104,8 +111,9 @@ describe('a connection on which nothing comes back', () => {
     const { clock, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
     const late = first.next('evalsha', 'echo stuck');
-    await clock.advance(DOUBT_MS);
+    await clock.advance(DOUBT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
+    await clock.advance(GRACE_MS);
     expect(failureOf(await stuck).kind).toBe('unknown');
     const next = connection.run(echo('next'), CALL_MS);
     late.answer('stuck');
@@ -121,7 +129,7 @@ describe('a connection on which nothing comes back', () => {
     const scene = await connected();
     const { clock, agenda, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS);
+    await clock.advance(DOUBT_MS + LOOK_MS);
     expect(wireAt(scene, 1).isHeld).toBe(false);
     await clock.advance(CALL_MS);
     expect(failureOf(await stuck).kind).toBe('unknown');
@@ -141,11 +149,26 @@ describe('a server that is slow', () => {
     first.next('evalsha', 'echo slow').answer('slow');
     expect(await slow).toBe('slow');
     const second = await letIn(scene, 1);
+    await clock.advance(GRACE_MS);
     expect([first.isDropped, second.isDropped]).toEqual([false, true]);
     const next = connection.run(echo('next'), CALL_MS);
     first.next('evalsha', 'echo next').answer('next');
     expect(await next).toBe('next');
     expect(connection.connections).toBe(1);
+    connection.close();
+  });
+
+  test('keeps its connection also when it answers a moment after it has let us in on the second', async () => {
+    const scene = await connected();
+    const { clock, connection, first } = scene;
+    const slow = connection.run(echo('slow'), CALL_MS);
+    await clock.advance(DOUBT_MS + LOOK_MS);
+    const second = await letIn(scene, 1);
+    await clock.advance(GRACE_MS - 1);
+    first.next('evalsha', 'echo slow').answer('slow');
+    expect(await slow).toBe('slow');
+    await clock.advance(1);
+    expect([first.isDropped, second.isDropped]).toEqual([false, true]);
     connection.close();
   });
 
@@ -158,7 +181,9 @@ describe('a server that is slow', () => {
       first.next('evalsha', 'echo slow').answer('slow');
       expect(await slow).toBe('slow');
       const { wire } = driver;
-      if (wire !== first && !wire.isDropped) await letIn(scene, driver.wires.length - 1);
+      if (wire === first || wire.isDropped) continue;
+      await letIn(scene, driver.wires.length - 1);
+      await clock.advance(GRACE_MS);
     }
     // Ten answers of 400 ms each.
     expect(driver.wires.length - 1).toBeLessThanOrEqual((10 * (DOUBT_MS + 100)) / PAUSE_MS);
@@ -178,6 +203,7 @@ describe('a server that stands still', () => {
     for (const i of [1, 2, 3]) first.next('evalsha', `echo ${i}`).answer(`${i}`);
     expect(await Promise.all(calls)).toEqual(['1', '2', '3']);
     await letIn(scene, 1);
+    await clock.advance(GRACE_MS);
     expect(first.isDropped).toBe(false);
     connection.close();
   });
@@ -202,7 +228,7 @@ describe('a server that stands still', () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     void connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS);
+    await clock.advance(DOUBT_MS + LOOK_MS);
     first.events.lost(new Error('read ECONNRESET'));
     const next = connection.run(echo('next'), CALL_MS);
     const second = await letIn(scene, 1);
@@ -214,15 +240,45 @@ describe('a server that stands still', () => {
 });
 
 describe('a second connection', () => {
+  test('that the server has let in is used at once when the first is lost', async () => {
+    const scene = await connected();
+    const { clock, connection, first } = scene;
+    void connection.run(echo('stuck'), CALL_MS);
+    await clock.advance(DOUBT_MS + LOOK_MS);
+    const second = await letIn(scene, 1);
+    first.events.lost(new Error('read ECONNRESET'));
+    expect(connection.isConnected).toBe(true);
+    const next = connection.run(echo('next'), CALL_MS);
+    second.next('evalsha', 'echo next').answer('next');
+    expect(await next).toBe('next');
+    await clock.advance(GRACE_MS);
+    expect(second.isDropped).toBe(false);
+    connection.close();
+  });
+
+  test('that is lost again while the first is given its moment does not hurt the first', async () => {
+    const scene = await connected();
+    const { clock, connection, first } = scene;
+    const call = connection.run(echo('x'), 60_000);
+    await clock.advance(1_000 + LOOK_MS);
+    const second = await letIn(scene, 1);
+    second.events.lost(new Error('read ECONNRESET'));
+    await clock.advance(GRACE_MS);
+    expect([first.isDropped, second.isDropped]).toEqual([false, true]);
+    first.next('evalsha', 'echo x').answer('x');
+    expect(await call).toBe('x');
+    connection.close();
+  });
+
   test('that cannot be had does not hurt the first, and is tried again after a second', async () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     const call = connection.run(echo('x'), 60_000);
-    await clock.advance(1_000);
+    await clock.advance(1_000 + LOOK_MS);
     wireAt(scene, 1).next('connect').refuse('connect ECONNREFUSED');
-    await clock.advance(PAUSE_MS - 1);
+    await clock.advance(PAUSE_MS);
     expect(driver.wires).toHaveLength(2);
-    await clock.advance(1);
+    await clock.advance(LOOK_MS);
     expect(driver.wires).toHaveLength(3);
     expect(first.isDropped).toBe(false);
     first.next('evalsha', 'echo x').answer('x');
@@ -238,9 +294,9 @@ describe('a second connection', () => {
       throw new Error('no such file');
     };
     const call = connection.run(echo('x'), 60_000);
-    await clock.advance(1_000);
+    await clock.advance(1_000 + LOOK_MS);
     driver.dial = dial;
-    await clock.advance(PAUSE_MS);
+    await clock.advance(PAUSE_MS + LOOK_MS);
     expect(driver.wires).toHaveLength(2);
     first.next('evalsha', 'echo x').answer('x');
     expect(await call).toBe('x');

@@ -133,7 +133,8 @@ export function callerRules(harness: Harness): void {
       expect(Object.keys(await counts.delta())).not.toContain('ping');
       const refused = failureOf(await client.run(returning("redis.error_reply('READONLY you')"), AMPLE_MS));
       expect(refused).toMatchObject({ kind: 'reply', word: 'READONLY' });
-      expect(harness.proxy.connectionsMade).toBe(2);
+      // On a machine that is busy the server may be so slow that a second one is tried; the first is kept.
+      expect(client.connections).toBe(1);
     });
 
     rule('do not run in the async context of whoever needed them first', async () => {

@@ -108,14 +108,14 @@ export function failureRules(harness: Harness): void {
     rule('ends unknown at its deadline when it was written; its late answer goes nowhere', async () => {
       const { client } = await harness.adapt();
       await client.run(append('a'), AMPLE_MS);
-      const made = harness.proxy.connectionsMade;
+      const { connections } = client;
       harness.proxy.freeze();
       expect(failureOf(await client.run(append('b'), SHORT_MS)).kind).toBe('unknown');
       harness.proxy.thaw();
       // On the same connection, so behind it: this is where a clean-up must be able to go.
       expect(await client.run(append('c'), AMPLE_MS)).toBe(1);
       expect(await harness.appended()).toEqual(['a', 'b', 'c']);
-      expect(harness.proxy.connectionsMade).toBe(made);
+      expect(client.connections).toBe(connections);
     });
 
     rule('ends unknown at its deadline when its text was on the way', async () => {
@@ -192,7 +192,7 @@ export function failureRules(harness: Harness): void {
         harness.proxy.thaw();
         expect(await slow).toBe('slow');
       }
-      expect(harness.proxy.connectionsMade).toBe(1);
+      expect(client.connections).toBe(1);
     });
   });
 }
