@@ -43,8 +43,16 @@ async function grown(): Promise<void> {
 describe('the doctor', () => {
   test('finds a server well that keeps every lock, and leaves nothing on it', async () => {
     await grown();
-    const report = await examine([first.url], ...YOUNG);
-    expect(report.findings.filter(({ level, check }) => level !== 'ok' && check !== 'latency')).toEqual([]);
+    // What it tries has a quarter of a second to be answered. A machine that takes longer is told as it is, and asked again.
+    const report = await waitFor(
+      async () => {
+        const found = await examine([first.url], ...YOUNG);
+        const { findings } = found;
+        expect(findings.filter(({ level, check }) => level !== 'ok' && check !== 'latency')).toEqual([]);
+        return found;
+      },
+      { what: 'a clean bill of health', limitMs: 120_000 },
+    );
     expect(of(report, 'version')).toEqual([expect.stringMatching(/^ok: Redis 7\./)]);
     expect(of(report, 'persistence')).toEqual(['ok: every lock is on disk before it is granted']);
     expect(of(report, 'scripts')).toEqual(['ok: a lock and a mutex can be taken, renewed and released']);
@@ -56,8 +64,8 @@ describe('the doctor', () => {
     const long = ['--lease', '1h'];
     await grown();
     const well = await examine([first.url], ...YOUNG);
-    // A busy machine may be slow enough for a warning.
-    expect(well.code).toBe(well.worst === 'ok' ? 0 : 1);
+    // A busy machine may be slow enough for a warning, or for a problem.
+    expect(well.code).toBe(['ok', 'warning', 'problem'].indexOf(well.worst));
     const young = await holdfast(['doctor', '--redis', first.url, ...long]);
     expect(young.code).toBe(1);
     expect(young.stdout).toMatch(/^ {2}warning {2}uptime {7}up for .* only: owners from before/m);

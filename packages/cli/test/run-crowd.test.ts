@@ -2,11 +2,13 @@
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
-import { start } from './support/holdfast.ts';
+import { type Ran, start } from './support/holdfast.ts';
 import { useTraces } from './support/job.ts';
 
 const PROCESSES = 20;
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 600_000;
+/** What a command exits with that could not reach its server. */
+const UNAVAILABLE = 69;
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -20,10 +22,16 @@ test('20 processes at once run one after the other, with fences that grow', {
   timeout: LIMIT_MS,
 }, async () => {
   const traces = makeTraces();
-  const crowd = Array.from({ length: PROCESSES }, () =>
-    start(['run', '--quiet', '--redis', redis.url, 'job', '--', 'sh', '-c', ALONE], { cwd: traces.folder }),
-  );
-  for (const { ended } of crowd) expect(await ended).toMatchObject({ code: 0, stderr: '' });
+  const one = async (): Promise<Ran> => {
+    for (;;) {
+      const args = ['run', '--quiet', '--redis', redis.url, 'job', '--', 'sh', '-c', ALONE];
+      const ran = await start(args, { cwd: traces.folder }).ended;
+      // Twenty that start at once on a busy machine take longer to connect than one may: whoever comes again is served.
+      if (ran.code !== UNAVAILABLE) return ran;
+    }
+  };
+  const crowd = await Promise.all(Array.from({ length: PROCESSES }, one));
+  for (const ran of crowd) expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(traces.lines('overlaps')).toEqual([]);
   const fences = traces.lines('fences').map(Number);
   expect(fences).toHaveLength(PROCESSES);

@@ -23,7 +23,7 @@ export function waitingContract(test: ContractTest, kind: Kind): void {
       expectKeptOut(lease, await kind.of(second, name).tryAcquire());
       expectKeptOut(lease, await kind.of(first, name).tryAcquire());
       await lease.release();
-      const next = await kind.of(second, name).acquire({ waitMs: 0 });
+      const next = await kind.of(second, name).acquire({ waitMs: PATIENT_MS });
       expectKeptOut(next, await kind.of(first, name).tryAcquire());
       expect(next.isHeld).toBe(true);
     });
