@@ -17,7 +17,7 @@ const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u2
 
 async function hold(name: string, owner: string): Promise<void> {
   await ask(redis.port, ['HSET', name, owner, '1']);
-  await ask(redis.port, ['PEXPIRE', name, '60000']);
+  await ask(redis.port, ['PEXPIRE', name, '600000']);
   onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
 }
 

@@ -33,7 +33,7 @@ const JAVA = '8743c9c0-0795-4907-87fd-6c719a6b4586:41';
 
 async function holdAsJava(name: string): Promise<void> {
   await ask(redis.port, ['HSET', name, JAVA, '2']);
-  await ask(redis.port, ['PEXPIRE', name, '30000']);
+  await ask(redis.port, ['PEXPIRE', name, '600000']);
   onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
 }
 

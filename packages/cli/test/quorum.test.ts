@@ -14,18 +14,18 @@ async function grown(): Promise<void> {
   for (const { port } of servers) {
     const uptime = async () =>
       /uptime_in_seconds:(\d+)/.exec(String(await ask(port, ['INFO', 'server'])))?.[1];
-    await waitFor(async () => Number(await uptime()) >= 4, { what: 'a server that votes', limitMs: 60_000 });
+    await waitFor(async () => Number(await uptime()) >= 10, { what: 'a server that votes', limitMs: 60_000 });
   }
 }
 
 const urls = (): string[] => servers.flatMap(({ url }) => ['--redis', url]);
 /** A short grace leaves a renewal time to come late on a busy machine. */
-const TERMS = ['--lease', '3s', '--grace', '50ms'];
+const TERMS = ['--lease', '8s', '--grace', '50ms'];
 const run = (...job: readonly string[]) => ['run', '--quiet', ...urls(), ...TERMS, 'job', '--', ...job];
 
 test('run, ls and release work on a quorum, also with one server down, and not with two', async () => {
   await grown();
-  const holder = start(run('sh', '-c', 'echo on; sleep 60'));
+  const holder = start(run('sh', '-c', 'echo on; sleep 600'));
   await holder.says('on');
   const listed = async () =>
     readAs<LockList>('ls', (await holdfast(['ls', ...urls(), '--json'])).stdout).locks;

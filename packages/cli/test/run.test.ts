@@ -113,7 +113,7 @@ describe.concurrent('while somebody else holds the lock', () => {
     [await ask(redis.port, ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${name}}`])].flat()[1];
 
   beforeAll(async () => {
-    holder = start(['run', '--redis', redis.url, 'held', '--', 'sh', '-c', 'echo on; sleep 60']);
+    holder = start(['run', '--redis', redis.url, 'held', '--', 'sh', '-c', 'echo on; sleep 600']);
     await holder.says('on');
     await recorded('held');
   });
@@ -142,7 +142,7 @@ describe.concurrent('while somebody else holds the lock', () => {
 
   test('a wait says after a second who holds it, and when another does, unless it is to be quiet', async () => {
     const hold = (): Running =>
-      start(['run', '--redis', redis.url, 'told', '--', 'sh', '-c', 'echo on; sleep 60']);
+      start(['run', '--redis', redis.url, 'told', '--', 'sh', '-c', 'echo on; sleep 600']);
     const first = hold();
     await first.says('on');
     await recorded('told');
@@ -155,7 +155,7 @@ describe.concurrent('while somebody else holds the lock', () => {
       );
     await waitFor(() => told(first.pid).test(waiter.stderr), { what: 'who holds it', limitMs: 30_000 });
     // Another program takes it away: Java, which has no record.
-    const take = `redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], ARGV[1], 1) redis.call('PEXPIRE', KEYS[1], 90000)`;
+    const take = `redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], ARGV[1], 1) redis.call('PEXPIRE', KEYS[1], 600000)`;
     await ask(redis.port, ['EVAL', take, '1', 'told', '00000000-0000-4000-8000-000000000000:7']);
     await waitFor(() => /"told": 00000000-0000-4000-8000-000000000000:7.* holds it\n/.test(waiter.stderr), {
       what: 'the other one',
@@ -169,7 +169,7 @@ describe.concurrent('while somebody else holds the lock', () => {
   });
 
   test('a wait without an end begins when the other lets go', async () => {
-    const other = start(['run', '--redis', redis.url, 'turn', '--', 'sh', '-c', 'echo on; sleep 60']);
+    const other = start(['run', '--redis', redis.url, 'turn', '--', 'sh', '-c', 'echo on; sleep 600']);
     await other.says('on');
     const waiter = start(['run', '--quiet', '--redis', redis.url, 'turn', '--', 'echo', 'mine']);
     await waitFor(async () => (await listeners('turn')) === 1, { what: 'a waiter', limitMs: 90_000 });
@@ -184,7 +184,7 @@ describe.concurrent('while somebody else holds the lock', () => {
   ] as const)('%s ends the wait, and nothing is begun or left', async (signal, code) => {
     const name = `signal:${signal}`;
     await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-000000000000:1', '1']);
-    await ask(redis.port, ['PEXPIRE', name, '60000']);
+    await ask(redis.port, ['PEXPIRE', name, '600000']);
     const waiter = start(['run', '--quiet', '--redis', redis.url, name, '--', 'echo', 'never']);
     await waitFor(async () => (await listeners(name)) === 1, { what: 'a waiter', limitMs: 90_000 });
     waiter.kill(signal);

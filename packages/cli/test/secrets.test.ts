@@ -114,7 +114,7 @@ describe.concurrent('on the command line', () => {
 test('a password on the command line does not stay in the list of processes', async () => {
   await ask(redis.port, ['ACL', 'SETUSER', 'me', 'on', '>hunter2', '~*', '&*', '+@all']);
   const url = redis.url.replace('//', '//me:hunter2@');
-  const running = start(['run', '--redis', url, 'job', '--', 'sh', '-c', 'echo on; sleep 60']);
+  const running = start(['run', '--redis', url, 'job', '--', 'sh', '-c', 'echo on; sleep 600']);
   await running.says('on');
   const shown = readFileSync(`/proc/${running.pid}/cmdline`, 'utf8');
   expect(shown).not.toContain('hunter2');
@@ -128,7 +128,7 @@ describe('a user without a password', () => {
 
   test('is logged in where the server wants none', async () => {
     await ask(redis.port, ['ACL', 'SETUSER', 'open', 'on', 'nopass', '~*', '&*', '+@all']);
-    const job = ['job', '--', 'sh', '-c', 'echo on; sleep 60'];
+    const job = ['job', '--', 'sh', '-c', 'echo on; sleep 600'];
     const running = start(['run', '--redis', as('open'), ...job]);
     await running.says('on');
     expect(String(await ask(redis.port, ['CLIENT', 'LIST']))).toContain('user=open');
