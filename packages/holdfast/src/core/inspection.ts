@@ -101,6 +101,12 @@ interface Answer<Value> {
   readonly value: Value;
 }
 
+function isTorn(error: unknown): boolean {
+  return (
+    error instanceof LockUnavailableError && error.servers.some(({ text }) => text.startsWith('TRYAGAIN'))
+  );
+}
+
 export class Inspector {
   readonly #session: Session;
   readonly #keyPrefix: string;
@@ -113,12 +119,18 @@ export class Inspector {
   async inspect(name: string): Promise<Inspection | null> {
     const key = this.#keyPrefix + name;
     const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
-    const answers = await this.#ask(
-      this.#deciding,
-      (_, how) => adminInspect.call({ name: key, fence: fenceKey(key), ...channels, how }),
-      (reply) => inspectionOf(name, reply),
-      name,
-    );
+    const askWith = (fence: string): Promise<Answer<Inspection | null>[]> =>
+      this.#ask(
+        this.#deciding,
+        (_, how) => adminInspect.call({ name: key, fence, ...channels, how }),
+        (reply) => inspectionOf(name, reply),
+        name,
+      );
+    // While a slot of a cluster moves, a lock and its counter may be at different nodes: then its fence is not known.
+    const answers = await askWith(fenceKey(key)).catch((error: unknown) => {
+      if (isTorn(error)) return askWith(key);
+      throw error;
+    });
     return agree(
       answers.map(({ value }) => value),
       this.#session.topology.majority,

@@ -191,13 +191,16 @@ export class ClusterTopology implements Topology, Shards {
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
     const unknown = await this.#nodes.ready(timeoutMs);
     if (unknown !== null) return [{ index: 0, server: this.description, reply: unknown }];
-    const [key = ''] = callFor(0, this.#nodes.how)?.keys ?? [];
+    const [key = '', ...others] = callFor(0, this.#nodes.how)?.keys ?? [];
+    // Keys of a slot that is moving may be apart for long: whoever asks about several may do without some.
+    const hasOneKey = others.every((other) => other === key);
     return this.#route<readonly QueryAnswer[]>(
       key,
       timeoutMs,
       (server, leftMs) => server.query(callFor, leftMs),
       ([answer]) => (answer?.reply instanceof CallFailure ? answer.reply : undefined),
       (reply) => [{ index: 0, server: this.description, reply }],
+      hasOneKey,
     );
   }
 
