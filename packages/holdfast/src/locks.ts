@@ -36,7 +36,7 @@ export interface ForceReleaseOptions {
 
 export class Locks {
   static {
-    inspectable(Locks, 'Locks', (locks) => (#session in locks ? locks.#facts : null));
+    inspectable(this, 'Locks', (locks) => (#session in locks ? locks.#facts : null));
   }
 
   readonly #session: Session;

@@ -19,9 +19,14 @@ function classNameOf(value: object): string {
   return typeof name === 'string' ? printable(name, LENGTH_MAX) : 'no class';
 }
 
-const ONE_LINE = { breakLength: Number.POSITIVE_INFINITY, maxArrayLength: 8, maxStringLength: 200 };
-
-/** A reply that makes no sense. Not by JSON: a client of the caller's own making may give what JSON cannot write. */
+/** A reply that makes no sense. A client of the caller's own making may give what JSON cannot write. */
 export function describeReply(reply: unknown): string {
-  return printable(inspect(reply, ONE_LINE));
+  try {
+    const json = JSON.stringify(reply, (_, value: unknown) =>
+      typeof value === 'bigint' ? `${value}n` : value,
+    );
+    return printable(json ?? String(reply));
+  } catch {
+    return printable(inspect(reply, { breakLength: Number.POSITIVE_INFINITY }));
+  }
 }

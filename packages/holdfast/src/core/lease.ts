@@ -61,7 +61,7 @@ function assertHeld({ name, isHeld }: Lease, { hold, state, loss, fence }: Owner
 /** What the caller holds in its hands. Thousands may be held at once, so it has one field. */
 export class LeaseHandle implements Lease {
   static {
-    inspectable(LeaseHandle, 'Lease', (lease) => (#owner in lease ? lease.#facts : null));
+    inspectable(this, 'Lease', (lease) => (#owner in lease ? lease.#facts : null));
   }
 
   readonly #owner: Owner;

@@ -14,7 +14,7 @@ import { Exclusive } from './exclusive.ts';
  */
 export class Lock extends Exclusive<FencedLease> {
   static {
-    Exclusive.showAs(Lock, 'Lock');
+    Exclusive.showAs(this, 'Lock');
   }
 
   protected override enterAgain(

@@ -14,7 +14,7 @@ import { Exclusive } from './exclusive.ts';
  */
 export class Mutex extends Exclusive<Lease> {
   static {
-    Exclusive.showAs(Mutex, 'Mutex');
+    Exclusive.showAs(this, 'Mutex');
   }
 
   protected override enterAgain(_session: Session, above: Owner): Promise<never> {
