@@ -63,7 +63,10 @@ describe('a message', () => {
 
   test('escapes a reply that makes no sense, also one that JSON cannot carry, and shows only its beginning', () => {
     expect(describeReply([HOSTILE, 5n])).not.toMatch(UNPRINTABLE);
-    expect(describeReply([5n])).toBe('[ 5n ]');
+    expect(describeReply([5n])).toBe('["5n"]');
+    const circular: unknown[] = [];
+    circular.push(circular);
+    expect(describeReply(circular)).toContain('Circular');
     expect(describeReply(undefined)).toBe('undefined');
     expect(describeReply('x'.repeat(1_000_000)).length).toBeLessThan(2_000);
   });
