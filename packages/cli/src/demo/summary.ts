@@ -5,14 +5,17 @@ import type { RoundResult } from './round.ts';
 
 /** From examples/inventory/shop.ts. */
 export const CODE: readonly string[] = [
-  'this.#locks.lock(this.#item).using(async ({ fence }): Promise<Sale> => {',
-  '  this.#selling = fence;',
-  '  const left = await this.#stock.read();',
-  "  if (left <= 0) return { result: 'sold out' };",
-  '  if (thinkMs > 0) await sleep(thinkMs);',
-  '  const isWritten = await this.#stock.writeFenced(left - 1, fence);',
-  "  return isWritten ? { result: 'sold', left: left - 1, fence } : { result: 'refused', fence };",
-  '});',
+  'this.#locks.lock(this.#item).using(',
+  '  async ({ fence }): Promise<Sale> => {',
+  '    this.#selling = fence;',
+  '    const left = await this.#stock.read();',
+  "    if (left <= 0) return { result: 'sold out' };",
+  '    if (thinkMs > 0) await sleep(thinkMs);',
+  '    const isWritten = await this.#stock.writeFenced(left - 1, fence);',
+  "    return isWritten ? { result: 'sold', left: left - 1, fence } : { result: 'refused', fence };",
+  '  },',
+  '  { waitMs: WAIT_MS },',
+  ');',
 ];
 
 export function summarize(results: readonly RoundResult[], leaseMs: number): Line[] {

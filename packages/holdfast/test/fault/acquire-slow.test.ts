@@ -28,6 +28,8 @@ async function inEachCell(run: (cell: Cell) => Promise<void>): Promise<void> {
     const locks = await bench.session(proxy.port, { client, callTimeoutMs: 10_000 });
     const name = bench.name();
     await warmUp(locks, subject, `warm-up:${name}`);
+    // Otherwise a connection that takes so long to answer is replaced by one that works.
+    proxy.refuse();
     await run({ subject, proxy, locks, name }).catch((cause: unknown) => {
       throw new Error(`${client}, ${subject.kind}: ${String(cause)}`, { cause });
     });
