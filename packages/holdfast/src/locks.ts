@@ -1,6 +1,7 @@
 /** The facade: one per Redis, for the life of the process. */
 import type { RedisClient } from './clients/redis-client.ts';
 import { Agenda } from './core/agenda.ts';
+import { checkKnown, checkObject, ofType } from './core/checks.ts';
 import { describe } from './core/describe.ts';
 import { type Facts, inspectable } from './core/inspectable.ts';
 import { type Finding, type Inspection, Inspector } from './core/inspection.ts';
@@ -33,6 +34,10 @@ export interface ForceReleaseOptions {
   /** Only from this owner, as `inspect` and `list` show it. @default whoever holds it */
   readonly owner?: string;
 }
+
+const LIST_OPTIONS = new Set(['prefix', 'all']);
+const FORCE_RELEASE_OPTIONS = new Set(['owner']);
+const CLOSE_OPTIONS = new Set(['graceMs']);
 
 export class Locks {
   static {
@@ -82,14 +87,10 @@ export class Locks {
   /** Walks over the locks and mutexes that are held, in no order. What changes meanwhile may be missed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Inspection, void, undefined> {
     this.#session.assertOpen();
+    checkObject(options, 'the options of list');
+    checkKnown(options, LIST_OPTIONS, 'an option of list');
     const { prefix = '', all = false } = options;
-    if (typeof prefix !== 'string') {
-      throw new LockConfigError(`expected prefix to be a string, got ${describe(prefix)}`);
-    }
-    if (typeof all !== 'boolean') {
-      throw new LockConfigError(`expected all to be a boolean, got ${describe(all)}`);
-    }
-    yield* this.#inspector.list(prefix, all);
+    yield* this.#inspector.list(ofType(prefix, 'prefix', 'string'), ofType(all, 'all', 'boolean'));
   }
 
   /**
@@ -100,6 +101,8 @@ export class Locks {
   async forceRelease(name: string, options: ForceReleaseOptions = {}): Promise<string | null> {
     this.#session.assertOpen(name);
     this.#keyOf(name);
+    checkObject(options, 'the options of forceRelease');
+    checkKnown(options, FORCE_RELEASE_OPTIONS, 'an option of forceRelease');
     const { owner } = options;
     if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
       throw new LockConfigError(`expected owner to be a non-empty string, got ${describe(owner)}`);
@@ -118,9 +121,13 @@ export class Locks {
    * with `LockClosedError`; owners that did not finish find their lease lost. The caller's client stays open.
    */
   async close(options: CloseOptions = {}): Promise<void> {
+    checkObject(options, 'the options of close');
+    checkKnown(options, CLOSE_OPTIONS, 'an option of close');
     const { graceMs = 0 } = options;
     if (typeof graceMs !== 'number' || !(graceMs >= 0) || !Number.isFinite(graceMs)) {
-      throw new LockConfigError(`expected graceMs to be a number of at least 0, got ${describe(graceMs)}`);
+      throw new LockConfigError(
+        `expected graceMs to be a finite number of at least 0, got ${describe(graceMs)}`,
+      );
     }
     return this.#session.close(graceMs);
   }
