@@ -72,7 +72,7 @@ without raising the fence, as Java's \`RLock\` does. Programs that set the optio
 owner, so it is not shown.
 
 Mutexes of holdfast are known by their value. With \`--all\` there are more: every string that expires and [looks
-random](../reference/locks.md#lockslist-prefix-all), because it may be a mutex of another library. It may also be a cached value.
+random](../reference/locks.md#lockslistoptions), because it may be a mutex of another library. It may also be a cached value.
 
 On a terminal the table fits its width: long names and owners are cut in the middle, and columns are left out where there is no room
 (fence, count, kind, waiters, in this order). In a pipe nothing is cut.`,

@@ -14,8 +14,8 @@ function proseOf(page: string): string {
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .trim()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 }
 
