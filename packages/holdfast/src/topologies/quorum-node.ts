@@ -1,5 +1,5 @@
 /** One of several independent servers: what it is asked, for how long, and what it may still owe an answer to. */
-import { CallFailure, type Client, type StopListening, type Wake } from '../clients/client.ts';
+import { CallFailure, type Client, type ScriptCall, type StopListening, type Wake } from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { Instant } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
@@ -179,7 +179,8 @@ export class QuorumNode {
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
     const { absence } = this.standing;
     if (absence === null) {
-      return this.#timed(timeoutMs, () => this.#single.query(callFor, timeoutMs), this.#failuresOfQuery);
+      const ask = (): Promise<readonly QueryAnswer[]> => this.#single.query(callFor, timeoutMs);
+      return this.#timed(timeoutMs, ask, this.#failuresOfQuery, isReading(callFor(0, 'plain')));
     }
     const reply = new CallFailure('unreachable', absence.text);
     return callFor(0, 'plain') === null ? [] : [{ index: 0, server: this.description, reply }];
@@ -194,12 +195,13 @@ export class QuorumNode {
     limitMs: number,
     ask: () => Promise<Result>,
     failuresOf: (result: Result) => readonly ServerFailure[],
+    mayAskAgain = true,
   ): Promise<Result> {
     const { clock } = this.#agenda;
     const { connections } = this.#client;
     let sentMs = clock.monotonicMs();
     let result = await ask();
-    if (this.#isUnread(failuresOf(result), sentMs + limitMs)) {
+    if (mayAskAgain && this.#isUnread(failuresOf(result), sentMs + limitMs)) {
       sentMs = clock.monotonicMs();
       result = await ask();
     }
@@ -233,6 +235,11 @@ export class QuorumNode {
 }
 
 const NO_FAILURES: readonly ServerFailure[] = [];
+
+/** A script that writes by force states no target: asked again, it would take a lock from its next owner. */
+function isReading(call: ScriptCall | null): boolean {
+  return call?.script.source.startsWith('#!lua flags=no-writes') === true;
+}
 
 function failuresOfAcquire(result: AcquireResult): readonly ServerFailure[] {
   return result.is === 'refused' || result.is === 'unknown' ? result.servers : NO_FAILURES;

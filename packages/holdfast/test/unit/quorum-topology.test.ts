@@ -21,6 +21,8 @@ class FakeServer implements Client {
   isBroken = false;
   /** Says nothing any more. */
   isFrozen = false;
+  /** How much longer than its limit a call takes to end, as when this process stands still. */
+  stallMs = 0;
   /** How long it takes to say who it is. */
   healthMs = 0;
 
@@ -37,7 +39,7 @@ class FakeServer implements Client {
   async run({ script, args }: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
     this.asked.push(script.name);
     if (this.isFrozen) {
-      await this.#sleep(timeoutMs);
+      await this.#sleep(timeoutMs + this.stallMs);
       return new CallFailure('unknown', `no answer within ${timeoutMs} ms`);
     }
     if (script.name === 'admin.health') {
@@ -93,6 +95,23 @@ describe('a process that stands still while it asks the servers', () => {
       await locks.destroy();
     },
   );
+});
+
+describe('a look at a lock, or a release by force, that nobody could read the answer to', () => {
+  test.each([
+    ['inspect', 'admin.inspect', 2],
+    // What took effect already would be taken from the next owner.
+    ['forceRelease', 'admin.force-release', 1],
+  ] as const)('of %s: %s is asked %d times', async (verb, script, times) => {
+    const { clock, servers, locks } = setup();
+    await (await locks.mutex('m').acquire()).release();
+    for (const server of servers) Object.assign(server, { isFrozen: true, stallMs: 20 });
+    const failed = locks[verb]('m').catch((error: unknown) => error);
+    await clock.advance(1_000);
+    expect(await failed).toMatchObject({ code: 'ELOCKUNKNOWN' });
+    for (const { asked } of servers) expect(asked.filter((name) => name === script)).toHaveLength(times);
+    await locks.destroy();
+  });
 });
 
 describe('a server that says nothing', () => {
