@@ -111,6 +111,12 @@ export class Hold implements HeapItem {
     return this.strays.count > 0 && clock.monotonicMs() < this.strays.untilMs;
   }
 
+  /** What its late release must see released: the hold itself where it may still be there, and what is on its way. */
+  lateStrays(clock: Clock, mayBeThere: boolean): Strays {
+    if (!mayBeThere || !this.hasStrays(clock)) return this.strays;
+    return { ...this.strays, count: this.strays.count + 1 };
+  }
+
   /** What its release states. */
   get releaseTerms(): ReleaseTerms {
     return { holder: this.holder, leaseMs: this.longestMs };

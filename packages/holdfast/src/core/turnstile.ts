@@ -119,7 +119,7 @@ export class Turnstile implements ContenderHost {
     // And what is gone from a majority of servers may still be on the others.
     const { agenda, topology } = this.#session;
     if (!isCertain || topology.size > 1 || hold.hasStrays(agenda.clock)) {
-      topology.lateReleases.add(this.protocol, hold.releaseTerms, hold.strays);
+      topology.lateReleases.add(this.protocol, hold.releaseTerms, hold.lateStrays(agenda.clock, !isCertain));
     }
     if (mustContinue) this.#continue(0);
   }

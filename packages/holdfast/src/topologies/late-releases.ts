@@ -154,7 +154,9 @@ export class LateReleases implements CleanUp {
   }
 
   #close(late: LateRelease, outcome: 'released' | 'gone' | 'expired' | 'dropped'): void {
-    if (!this.#open.delete(late.terms.holder)) return;
+    // The holder may have been added anew while this release was on its way: that one knows of more.
+    if (this.#open.get(late.terms.holder) !== late) return;
+    this.#open.delete(late.terms.holder);
     // A quiet one undoes a vote, which is part of every lost election.
     if (late.terms.isQuiet !== true) telemetry.lateRelease(late.protocol, outcome);
   }

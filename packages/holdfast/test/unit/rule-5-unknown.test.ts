@@ -143,6 +143,22 @@ describe('rule 5: unknown is not failed', () => {
     expect(stage.server.keys).toEqual([]);
   });
 
+  test('a request that is overtaken by the loss of its hold is given back', async () => {
+    const { stage, process } = await setup();
+    process.client.next('lock.acquire', takesEffectLate(1_500));
+    const terms = { leaseMs: 1_000, renew: false };
+    const lease = await stage.until(process.lock('a').acquire(terms));
+    await stage.clock.advance(lease.remainingMs + 1);
+    expect(lease.isHeld).toBe(false);
+    const released = process.client.sent('lock.release').length;
+    expect(released).toBeGreaterThan(0);
+    await stage.clock.advance(1_500);
+    expect(stage.server.grants).toHaveLength(2);
+    expect(process.client.sent('lock.release').length).toBeGreaterThan(released);
+    await stage.clock.advance(3_000);
+    expect([stage.server.keys, late.outcomes]).toEqual([[], ['released']]);
+  });
+
   test('a request that is overtaken by its own clean-up is given back, however late that is answered', async () => {
     const { stage, process } = await setup();
     const controller = new AbortController();
