@@ -33,13 +33,24 @@ export function replyFailure(error: unknown, word: string): CallFailure {
   return new CallFailure('reply', reasonOf(error), word, error);
 }
 
-/** What an error says, in one line. */
+/** Errors that gather errors go this deep at most: a client of the caller's own may throw two that hold each other. */
+const DEPTH_MAX = 3;
+
+/** What an error says, in one line. It never throws: a client of the caller's own may throw what has no words. */
 export function reasonOf(error: unknown): string {
+  try {
+    return wordsOf(error, 0);
+  } catch {
+    return 'an error that cannot be read';
+  }
+}
+
+function wordsOf(error: unknown, depth: number): string {
   if (!isError(error)) return String(error);
   if (error.message !== '') return error.message;
   // A name with several addresses that all refuse: the reasons are inside, the outer message is empty.
-  const reasons = reasonsIn(error).filter((reason) => reason !== error);
-  return reasons.length > 0 ? reasons.map(reasonOf).join('; ') : error.name;
+  const reasons = depth < DEPTH_MAX ? reasonsIn(error).filter((reason) => reason !== error) : [];
+  return reasons.length > 0 ? reasons.map((reason) => wordsOf(reason, depth + 1)).join('; ') : error.name;
 }
 
 /**

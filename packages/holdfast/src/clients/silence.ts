@@ -125,7 +125,10 @@ export class Silence {
   }
 
   #look(): void {
-    if (this.#unanswered === 0) return;
+    if (this.#unanswered === 0) {
+      this.#isSecondLook = false;
+      return;
+    }
     const nowMs = this.#agenda.clock.monotonicMs();
     if (nowMs >= this.#sinceMs + SILENCE_MS_MAX) {
       this.#events.silent();

@@ -248,8 +248,8 @@ export class Renewal {
       }
       for (const [i, hold] of holds.entries()) if (hold.isLive) this.#afterKeep(hold, results[i] ?? null);
     };
-    // It never rejects: a client that throws has been caught at its border.
-    void sending.then(settle);
+    // It never rejects: a client that throws has been caught at its border. Were it to, no lease may hang on that.
+    void sending.then(settle, () => settle([]));
   }
 
   /** One key that our user may not touch refuses the whole call: the others must not pay for it. */

@@ -5,6 +5,29 @@ import { ignoreRefusal, reasonOf, replyWord } from '../../src/clients/reason.ts'
 
 const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
 
+describe('what an error says', () => {
+  test('is told of errors that hold each other', () => {
+    const [one, other] = [new AggregateError([]), new AggregateError([])];
+    one.errors.push(other);
+    other.errors.push(one);
+    expect(reasonOf(one)).toBe('AggregateError');
+  });
+
+  test.each([
+    ['an object without a prototype', Object.create(null)],
+    [
+      'an object that cannot be made a string',
+      {
+        toString() {
+          throw new Error('no words');
+        },
+      },
+    ],
+  ])('is never an exception of its own: %s', (_, thrown) => {
+    expect(reasonOf(thrown)).toBe('an error that cannot be read');
+  });
+});
+
 describe('the word of an error reply', () => {
   test.each([
     ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT'],
