@@ -29,8 +29,10 @@ if not stored then return { GONE } end
 -- Others have been here before our vote came: one of them may have been given a fence of this block.
 if stored > last then return { GONE } end
 if stored < last then
-  local now_ms = server_now()
-  local reply = store_counter(fence, text, last, fence_ttl_ms, now_ms, math.max(lease_ms, 0))
+  local now_ms, now_us = server_now()
+  -- A counter that is not there may have been lost with later fences in it: the server's time is past those.
+  local to = (text or is_ours) and last or math.max(last, now_us)
+  local reply = store_counter(fence, text, to, fence_ttl_ms, now_ms, math.max(lease_ms, 0))
   if reply['err'] then error(reply) end
 end
 if not is_ours then return { GONE } end

@@ -635,8 +635,9 @@ const lockRaiseSource =
   'if not stored then return { GONE } end\n' +
   'if stored > last then return { GONE } end\n' +
   'if stored < last then\n' +
-  'local now_ms = server_now()\n' +
-  'local reply = store_counter(fence, text, last, fence_ttl_ms, now_ms, math.max(lease_ms, 0))\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local to = (text or is_ours) and last or math.max(last, now_us)\n' +
+  'local reply = store_counter(fence, text, to, fence_ttl_ms, now_ms, math.max(lease_ms, 0))\n' +
   "if reply['err'] then error(reply) end\n" +
   'end\n' +
   'if not is_ours then return { GONE } end\n' +
@@ -644,7 +645,7 @@ const lockRaiseSource =
 
 const lockRaiseText: ScriptText = {
   name: 'lock.raise',
-  sha: '8b2598e0acd5afb90a1de4b6a9c3737973aee081',
+  sha: '378e6266508a62af4c34f672276c1be1836b2c99',
   source: lockRaiseSource,
 };
 

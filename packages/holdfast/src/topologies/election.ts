@@ -66,7 +66,7 @@ export class Election {
     // As a rule a majority has given the same fences, and no more is needed.
     const needed = block === undefined ? 0 : this.#majority - countReaching(votes, block);
     if (block !== undefined && needed > 0) {
-      const failures = await this.#raise(block, needed, votes);
+      const failures = await this.#raise(block, needed, votes, voting);
       if (failures !== null) return this.#lose(outage(failures), votes);
     }
     const heardAt = instantNow(this.#clock);
@@ -156,7 +156,12 @@ export class Election {
   }
 
   /** Null once `needed` more servers have stored the end of the block, which makes a majority; otherwise why not. */
-  #raise(block: Block, needed: number, votes: Votes): Promise<readonly ServerFailure[] | null> {
+  #raise(
+    block: Block,
+    needed: number,
+    votes: Votes,
+    voting: readonly Promise<AcquireResult>[],
+  ): Promise<readonly ServerFailure[] | null> {
     // Some clock is not as we have it, perhaps: the next vote tells.
     for (const { clock } of this.#nodes) clock.doubt();
     const may = this.#nodes.filter((node, i) => {
@@ -164,7 +169,11 @@ export class Election {
       if (vote === undefined) return this.#asked.includes(node);
       return vote.is === 'granted' && !reaches(vote, block);
     });
-    const raises = may.map((node) => this.#raiseOn(node, block, false));
+    const raises = may.map((node) => {
+      const i = this.#nodes.indexOf(node);
+      const raising = this.#raiseOn(node, block, false);
+      return votes[i] === undefined ? backedBy(voting[i] as Promise<AcquireResult>, raising, block) : raising;
+    });
     for (const [i, node] of may.entries()) this.#raising.set(node, raises[i] as Promise<KeepResult>);
     return decide<KeepResult, readonly ServerFailure[] | null>(raises, (answers) => {
       const kept = count(answers, 'kept');
@@ -224,6 +233,20 @@ export class Election {
 }
 
 function ignore(): void {}
+
+/**
+ * A raise on a server whose vote was not there yet counts only with that vote, and only if the vote does not begin
+ * behind the block: the server may have given a fence of this block to somebody before.
+ */
+async function backedBy(
+  voting: Promise<AcquireResult>,
+  raising: Promise<KeepResult>,
+  { first }: Block,
+): Promise<KeepResult> {
+  const [vote, raised] = await Promise.all([voting, raising]);
+  const isBacked = vote.is === 'granted' && (vote.firstFence ?? 0) <= first;
+  return isBacked || raised.is !== 'kept' ? raised : { is: 'gone' };
+}
 
 /**
  * The block that begins at the largest fence given. Servers that begin there may have granted blocks of different

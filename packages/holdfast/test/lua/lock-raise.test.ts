@@ -66,6 +66,13 @@ test('a fence that was given is raised also where nobody holds the lock, which i
   expect(await database.redis.exists(INPUT.lock)).toBe(0);
 });
 
+test('a counter that was lost where nobody holds the lock is set to the time: later fences may be lost with it', async () => {
+  await database.redis.del(INPUT.lock, INPUT.fence);
+  const beforeUs = Number((await database.redis.time())[0]) * 1_000_000;
+  expect(await raise({ isGiven: 1 })).toEqual({ is: 'GONE' });
+  expect(await counter()).toBeGreaterThanOrEqual(beforeUs);
+});
+
 test('a fence that was given is not raised under another owner, whose block ends at the counter', async () => {
   await database.redis.del(INPUT.lock);
   await database.redis.hset(INPUT.lock, 'session:2', '1');
