@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 /** Where the command line begins, and where every failure of it ends: in one line and an exit code. */
 import { readFileSync } from 'node:fs';
+import { format } from 'node:util';
 import { CommanderError } from 'commander';
+import { takeDebugVariable } from './debug-variable.ts';
 import { EXIT } from './exit-codes.ts';
-import { toFailure } from './failure.ts';
-import { tell, tellMore } from './output.ts';
-import { withoutLogins } from './printable.ts';
+import { oneLine, toFailure } from './failure.ts';
+import { discreet, tell, tellMore } from './output.ts';
+import { wordsWithoutLogins } from './printable.ts';
 import { buildProgram, hintFor } from './program.ts';
 
 function ownVersion(): string {
@@ -27,9 +29,9 @@ function report(error: unknown): void {
 
 /** A password on the command line is in the list of processes for all to see, until this. */
 function hideLogins(): void {
-  const words = ['holdfast', ...process.argv.slice(2)];
-  const shown = words.map((word) => withoutLogins(word));
-  if (shown.some((word, at) => word !== words[at])) process.title = shown.join(' ');
+  const words = process.argv.slice(2);
+  const shown = wordsWithoutLogins(words);
+  if (shown.some((word, at) => word !== words[at])) process.title = ['holdfast', ...shown].join(' ');
 }
 
 /** Warnings of the library and of Node itself, in the form of ours. */
@@ -43,13 +45,24 @@ function takeWarnings(): void {
   });
 }
 
+/** What the Redis client says on its own may have words of a server in it. */
+function takeConsole(): void {
+  const say = (...words: readonly unknown[]): void =>
+    tell(`warning: ${oneLine(format(...words)).replace(/^\[(WARN|ERROR)\] /, '')}`);
+  console.warn = say;
+  console.error = say;
+}
+
+takeDebugVariable();
 hideLogins();
 takeWarnings();
+takeConsole();
 const program = buildProgram(ownVersion());
 for (const command of [program, ...program.commands]) {
   command.exitOverride().configureOutput({
     outputError: (text) => {
-      const [first = '', ...more] = text
+      // Before it is cut into lines: a password may have one end in it.
+      const [first = '', ...more] = discreet(text)
         .replace(/^error: /, '')
         .trimEnd()
         .split('\n');

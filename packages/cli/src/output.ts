@@ -42,12 +42,17 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${printableJson(value)}\n`);
 }
 
-/** One line on standard error. A password that stands in it by mistake is left out. */
+/** A message without the passwords that stand in it by mistake: those of the command line, and those in URLs. */
+export function discreet(message: string): string {
+  return withoutLogins(message, process.argv.slice(2));
+}
+
+/** One line on standard error. */
 export function tell(message: string): void {
-  process.stderr.write(`holdfast: ${printable(withoutLogins(message))}\n`);
+  process.stderr.write(`holdfast: ${printable(discreet(message))}\n`);
 }
 
 /** Lines below one that was told: the frames of a stack, a suggestion. */
 export function tellMore(lines: readonly string[]): void {
-  for (const line of lines) process.stderr.write(`${printable(withoutLogins(line))}\n`);
+  for (const line of lines) process.stderr.write(`${printable(discreet(line))}\n`);
 }

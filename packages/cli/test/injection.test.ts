@@ -6,6 +6,8 @@ import { holdfast, start } from './support/holdfast.ts';
 import { openTerminal } from './support/terminal.ts';
 
 const redis = useRedis();
+/** As old ones are, of which the client has something to say on its own. */
+const old = useRedis({ args: ['--rename-command', 'HELLO', 'NOHELLO'] });
 
 /** Clears the screen, colours it, takes the line back, forges a line, writes from right to left, hides. */
 const EVIL = 'evil\u001b[2J\u009b31m\r\nholdfast: all is well\u202e\u200b\u2028\u007f';
@@ -94,6 +96,12 @@ test('a name on the command line is shown as escapes in errors', async () => {
     const ran = await holdfast(args);
     expect(ran.stdout + ran.stderr).not.toMatch(HARMFUL);
   }
+});
+
+test('what the client of Redis says on its own is told as a warning of ours', async () => {
+  const ran = await holdfast(['inspect', 'job', '--redis', old.url.replace('//', '//:unneeded@')]);
+  expect(ran.stderr).toMatch(/^(holdfast: warning: \w[^\n]* does not require a password[^\n]*\n)+$/);
+  expect(ran.code).toBe(1);
 });
 
 test('what a server says in an error is shown as escapes', async () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Line, render, styled } from '../src/output.ts';
-import { printable, printableJson, quote, withoutLogins } from '../src/printable.ts';
+import { printable, printableJson, quote, withoutLogins, wordsWithoutLogins } from '../src/printable.ts';
 
 /** Said another way than in the source: by numbers. */
 function isHarmless(character: string): boolean {
@@ -83,6 +83,31 @@ test.each([
 
 test('quotes cannot be closed by what stands in them', () => {
   expect(quote('a" is free; "b\\')).toBe('"a\\" is free; \\"b\\\\"');
+});
+
+test.each([
+  [
+    ['inspect', 'redis://u:my secret@h'],
+    ['inspect', 'redis://…@h'],
+  ],
+  [['--redis=redis://:se\ncr@et x@h:1'], ['--redis=redis://…@h:1']],
+  [
+    ['--sentinel', 'user:top secret@h:1', 'a@b'],
+    ['--sentinel', '…@h:1', 'a@b'],
+  ],
+  [['--sentinel=user:topsecret@h:1'], ['--sentinel=…@h:1']],
+  [
+    ['--redis', 'redis://h:1', 'a@b'],
+    ['--redis', 'redis://h:1', 'a@b'],
+  ],
+])('of the words %j the logins are left out', (words, shown) => {
+  expect(wordsWithoutLogins(words)).toEqual(shown);
+});
+
+test('a login with spaces, quotes and line ends is left out of a message however that spells it', () => {
+  const url = 'redis://me:a "b\\\n@c d@host';
+  for (const said of [url, JSON.stringify(url), quote(url)])
+    expect(withoutLogins(`got ${said}, not a@b`, ['ls', url])).toMatch(/^got "?redis:\/\/…@host"?, not a@b$/);
 });
 
 test.each([

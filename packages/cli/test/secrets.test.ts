@@ -104,24 +104,61 @@ describe.concurrent('on the command line', () => {
     }
   });
 
-  test('a URL in the wrong place is told without its password', async () => {
-    const ran = await holdfast(['redis://:hunter2@host', 'ls']);
-    expect(ran).toMatchObject({ code: 64, stdout: '' });
-    expect(ran.stderr).toMatch(/^holdfast: unknown command 'redis:\/\/…@host'/);
+  test.each(['redis://:hunter2@host', 'redis://u:my hunter2@host', 'redis://u:my\nhunter2@host'])(
+    'a URL in the wrong place is told without its password: %j',
+    async (url) => {
+      const ran = await holdfast([url, 'ls']);
+      expect(ran).toMatchObject({ code: 64, stdout: '' });
+      expect(ran.stderr).toMatch(/^holdfast: unknown command 'redis:\/\/…@host'/);
+      const value = await holdfast(['ls', `--limit=${url}`]);
+      expect(value).toMatchObject({ code: 64, stdout: '' });
+      expect(value.stderr).not.toContain('hunter2');
+    },
+  );
+
+  test('a sentinel with a login and without a scheme is refused, and not repeated', async () => {
+    for (const sentinel of [
+      ['--sentinel', 'user:hunter2@127.0.0.1:1'],
+      ['--sentinel=user:hunter2@127.0.0.1:1'],
+    ]) {
+      const ran = await holdfast(['ls', ...sentinel, '--sentinel-name', 'mymaster']);
+      expect(ran).toMatchObject({ code: 64, stdout: '' });
+      expect(ran.stderr).toMatch(
+        /^holdfast: --sentinel: expected host:port, .* got an @ without redis:\/\/ before it\n$/,
+      );
+    }
   });
 });
 
-test('a password on the command line does not stay in the list of processes', async () => {
-  await ask(redis.port, ['ACL', 'SETUSER', 'me', 'on', '>hunter2', '~*', '&*', '+@all']);
-  const url = redis.url.replace('//', '//me:hunter2@');
-  const running = start(['run', '--redis', url, 'job', '--', 'sh', '-c', 'echo on; sleep 600']);
-  await running.says('on');
-  const shown = readFileSync(`/proc/${running.pid}/cmdline`, 'utf8');
-  expect(shown).not.toContain('hunter2');
-  expect(shown).toContain('holdfast run --redis redis://…@127.0.0.1');
-  running.kill('SIGTERM');
-  await waitFor(async () => (await running.ended).code === 143);
+test('an empty HOLDFAST_REDIS_URL says nothing: REDIS_URL is looked at', () => {
+  for (const empty of ['', ' ', ',']) {
+    const [address] = resolveAddresses({}, { HOLDFAST_REDIS_URL: empty, REDIS_URL: 'redis://other:7' });
+    expect(address?.label).toBe('redis://other:7');
+  }
 });
+
+test('DEBUG does not print what is sent to the server, and the command of run gets it', async () => {
+  await ask(redis.port, ['ACL', 'SETUSER', 'debugged', 'on', '>hunter2', '~*', '&*', '+@all']);
+  const url = redis.url.replace('//', '//debugged:hunter2@');
+  const env = { DEBUG: 'ioredis:*', HOLDFAST_REDIS_URL: url };
+  const ran = await holdfast(['run', 'debugged', '--', 'sh', '-c', 'echo "$DEBUG"'], { env });
+  expect(ran).toMatchObject({ code: 0, stdout: 'ioredis:*\n', stderr: '' });
+});
+
+test.each(['hunter2', 'my hunter2'])(
+  'a password on the command line does not stay in the list of processes: %s',
+  async (secret) => {
+    await ask(redis.port, ['ACL', 'SETUSER', 'me', 'reset', 'on', `>${secret}`, '~*', '&*', '+@all']);
+    const url = redis.url.replace('//', `//me:${secret}@`);
+    const running = start(['run', '--redis', url, 'job', '--', 'sh', '-c', 'echo on; sleep 600']);
+    await running.says('on');
+    const shown = readFileSync(`/proc/${running.pid}/cmdline`, 'utf8');
+    expect(shown).not.toContain('hunter2');
+    expect(shown).toContain('holdfast run --redis redis://…@127.0.0.1');
+    running.kill('SIGTERM');
+    await waitFor(async () => (await running.ended).code === 143);
+  },
+);
 
 describe('a user without a password', () => {
   const as = (user: string): string => redis.url.replace('//', `//${user}@`);

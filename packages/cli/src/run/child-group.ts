@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
+import { debugVariable } from '../debug-variable.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { hasMembers } from './group-members.ts';
@@ -34,7 +35,7 @@ export class ChildGroup {
     const child = spawn('/bin/sh', ['-c', LAUNCHER, 'holdfast-run', ...command], {
       detached: true,
       stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...debugVariable(), ...environment },
     });
     const exited = exitCodeOf(child);
     if (child.pid !== undefined) return new ChildGroup(child.pid, exited, child.stdio[3] as Writable);

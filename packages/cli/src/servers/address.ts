@@ -79,8 +79,10 @@ export function resolveAddresses(flags: ServerFlags, environment: Environment): 
 /** Those on the command line, or else those in the environment. */
 export function resolveUrls({ redis }: ServerFlags, environment: Environment): ServerUrl[] {
   if (redis !== undefined) return parseAll(redis, '--redis');
-  const source = environment['HOLDFAST_REDIS_URL'] === undefined ? 'REDIS_URL' : 'HOLDFAST_REDIS_URL';
-  const urls = listOf(environment[source]);
+  // An empty variable says nothing, as one that is not there.
+  const own = listOf(environment['HOLDFAST_REDIS_URL']);
+  const source = own.length === 0 ? 'REDIS_URL' : 'HOLDFAST_REDIS_URL';
+  const urls = own.length === 0 ? listOf(environment['REDIS_URL']) : own;
   return parseAll(urls.length === 0 ? [DEFAULT_URL] : urls, source);
 }
 
@@ -137,6 +139,13 @@ function sentinelAddress(flags: ServerFlags, environment: Environment): Address 
     throw new Failure('usage', 'expected --redis or --sentinel, got both');
   }
   const texts = sentinel.map((text) => (text.includes('://') ? text : `redis://${text}`));
+  if (sentinel.some((text) => text.includes('@') && !text.includes('://'))) {
+    // Its text is not repeated: a part of it is a password.
+    throw new Failure(
+      'usage',
+      '--sentinel: expected host:port, or redis://user:password@host:port with a login; got an @ without redis:// before it',
+    );
+  }
   const urls = parseAll(texts, '--sentinel');
   if (urls.some((url) => isSecure(url) || url.scheme === 'unix')) {
     throw new Failure('usage', '--sentinel: expected host:port of a sentinel without TLS, got another kind');
