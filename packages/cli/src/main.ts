@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** Where the command line begins, and where every failure of it ends: in one line and an exit code. */
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { format } from 'node:util';
 import { CommanderError } from 'commander';
 import { takeDebugVariable } from './debug-variable.ts';
@@ -53,10 +54,24 @@ function takeConsole(): void {
   console.error = say;
 }
 
+/** Whoever read us has gone: nothing that we could still say is heard. */
+function heedClosedPipes(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // `watch` leaves in good order.
+    if (process.stdout.listenerCount('error') > 1) return;
+    if (error.code === 'EPIPE') process.exit(EXIT.signalled + constants.signals.SIGPIPE);
+    tell(`standard output cannot be written: ${error.message}`);
+    process.exit(EXIT.internal);
+  });
+  // A command under a lock goes on without our notices.
+  process.stderr.on('error', () => {});
+}
+
 takeDebugVariable();
 hideLogins();
 takeWarnings();
 takeConsole();
+heedClosedPipes();
 const program = buildProgram(ownVersion());
 for (const command of [program, ...program.commands]) {
   command.exitOverride().configureOutput({

@@ -191,6 +191,19 @@ describe('release', () => {
     expect(ran.stderr).toMatch(said);
   });
 
+  test.each([
+    ['Ctrl-D', '\u0004', 1],
+    ['Ctrl-C', '\u0003', 130],
+  ])('takes %s at the question for a no', async (_what, key, code) => {
+    await holdAsJava('java');
+    const terminal = openTerminal(['release', 'java', ...FORCE, '--redis', redis.url]);
+    await terminal.shows('[y/N]');
+    terminal.type(key);
+    expect(await terminal.ended).toBe(code);
+    expect(terminal.text).toMatch(/\[y\/N\] \r?\nholdfast: nothing was released\r\n$/);
+    expect(await ask(redis.port, ['EXISTS', 'java'])).toBe(1);
+  });
+
   test('asks on a terminal, and does nothing without a yes', async () => {
     await holdAsJava('java');
     const args = ['release', 'java', ...FORCE, '--redis', redis.url];

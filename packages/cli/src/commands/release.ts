@@ -1,6 +1,6 @@
 /** `holdfast release`: takes a lock away from the owner that it shows. */
-import { userInfo } from 'node:os';
-import { createInterface } from 'node:readline/promises';
+import { constants, userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
 import type { LockNotHeldError } from 'holdfast';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
@@ -78,12 +78,33 @@ function checkIntent({ force, reason, yes }: ReleaseFlags): string {
 async function confirm(view: LockView): Promise<boolean> {
   const held = view.heldForMs === null ? '' : ` (held for ${describeHeld(view).replace('<', 'less than ')})`;
   const question = `${printable(view.name)} is held by ${describeOwner(view)}${held}. Take it away? [y/N] `;
+  return /^y(es)?$/i.test((await answerTo(question)).trim());
+}
+
+/** Empty after Ctrl-D; fails after Ctrl-C. */
+function answerTo(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
-  } finally {
-    terminal.close();
-  }
+  return new Promise((resolve, reject) => {
+    let isAnswered = false;
+    const interrupt = (): void => {
+      reject(new Failure(EXIT.signalled + constants.signals.SIGINT, 'nothing was released'));
+      terminal.close();
+    };
+    // From the keyboard, and from elsewhere.
+    terminal.once('SIGINT', interrupt);
+    process.once('SIGINT', interrupt);
+    terminal.once('close', () => {
+      process.off('SIGINT', interrupt);
+      // What is told next begins a line.
+      if (!isAnswered) process.stderr.write('\n');
+      resolve('');
+    });
+    terminal.question(question, (answer) => {
+      isAnswered = true;
+      resolve(answer);
+      terminal.close();
+    });
+  });
 }
 
 function tellFree(name: string, reason: string, { json }: ReleaseFlags): number {

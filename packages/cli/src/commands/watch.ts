@@ -87,7 +87,7 @@ class LineShow implements Show {
   constructor() {
     process.once('SIGINT', this.#leave).once('SIGTERM', this.#leave);
     // Whoever read us has gone.
-    process.stdout.once('error', this.#leave);
+    process.stdout.on('error', this.#leave);
   }
 
   get left(): AbortSignal {
