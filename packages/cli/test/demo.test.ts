@@ -21,6 +21,7 @@ const SMALL = ['--buyers', '20', '--instances', '2', '--seconds', '100'];
 const LATE_MS_MAX = 1_600;
 
 const redis = useRedis();
+const locked = useRedis({ args: ['--requirepass', 'hunter2'] });
 useLeakCheck(redis);
 
 interface Played {
@@ -67,13 +68,34 @@ describe('the demo', { timeout: LIMIT_MS }, () => {
     for (const line of CODE) expect(terminal.text).toContain(line);
   });
 
-  test.each(['SIGINT', 'SIGKILL'] as const)('takes its processes with it on %s', async (signal) => {
+  test('on a Redis of its own does not look at what the environment says of others', async () => {
+    const env = {
+      HOLDFAST_REDIS_CLUSTER: '1',
+      HOLDFAST_REDIS_PASSWORD: 'hunter2',
+      HOLDFAST_REDIS_URL: 'redis://no.invalid',
+    };
+    const ran = await holdfast(['demo', ...SMALL, '--stock', '50', '--no-chaos', '--json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('on a server gives the shops the login of the environment', async () => {
+    const env = { HOLDFAST_REDIS_CLUSTER: '1', HOLDFAST_REDIS_PASSWORD: 'hunter2' };
+    const terms = ['--stock', '50', '--no-chaos', '--json', '--redis', locked.url];
+    const ran = await holdfast(['demo', ...SMALL, ...terms], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGKILL', null],
+  ] as const)('takes its processes with it on %s', async (signal, code) => {
     const running = start(['demo', '--stock', '1000000', '--seconds', '60', '--instances', '2']);
     await running.says('Round 1');
     const children = childrenOf(running.pid);
     expect(children.length).toBeGreaterThanOrEqual(3);
     running.kill(signal);
-    await running.ended;
+    expect(await running.ended).toMatchObject({ code });
     await waitFor(() => !children.some(isRunning), { what: 'the shops to end', limitMs: 60_000 });
   });
 

@@ -1,5 +1,6 @@
 /** `holdfast demo`: the sale that oversells without a lock, for real, in a minute. */
 import { randomUUID } from 'node:crypto';
+import { constants } from 'node:os';
 import { Progress, SILENT } from '../demo/progress.ts';
 import { isAsPromised } from '../demo/round.ts';
 import { Sale } from '../demo/sale.ts';
@@ -8,7 +9,7 @@ import { summarize } from '../demo/summary.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { printJson, printLines } from '../output.ts';
-import { resolveUrls } from '../servers/address.ts';
+import { type Environment, resolveUrls, withLogin } from '../servers/address.ts';
 import { openServers, type Servers } from '../servers/connection.ts';
 import { openLocks } from '../servers/locks.ts';
 import { writeServerUrl } from '../servers/url.ts';
@@ -36,9 +37,11 @@ export async function demo(flags: DemoFlags): Promise<number> {
   const stage = flags.redis === undefined ? await openStage() : null;
   try {
     const redis = flags.redis ?? [stage?.url ?? ''];
-    // The shops read URLs in their own way.
-    const urls = resolveUrls({ redis }, {}).map(writeServerUrl);
-    const servers = await openServers({ redis });
+    // What the environment says of servers is not about a Redis of the demo's own; and the shops know no cluster.
+    const environment = stage === null ? loginVariables(process.env) : {};
+    // The shops read URLs in their own way, and nothing else.
+    const urls = resolveUrls({ redis }, {}).map((url) => writeServerUrl(withLogin(url, environment)));
+    const servers = await openServers({ redis }, environment);
     try {
       return await play(flags, urls, servers, stage);
     } finally {
@@ -47,6 +50,10 @@ export async function demo(flags: DemoFlags): Promise<number> {
   } finally {
     await stage?.close();
   }
+}
+
+function loginVariables({ HOLDFAST_REDIS_USERNAME, HOLDFAST_REDIS_PASSWORD }: Environment): Environment {
+  return { HOLDFAST_REDIS_USERNAME, HOLDFAST_REDIS_PASSWORD };
 }
 
 async function play(
@@ -86,9 +93,9 @@ async function play(
 
 /** Whoever has seen enough leaves no shop behind. */
 function onSignal(sale: Sale): () => void {
-  const leave = async (): Promise<void> => {
+  const leave = async (signal: NodeJS.Signals): Promise<void> => {
     await sale.close().catch(() => {});
-    process.exit(EXIT.signalled + 2);
+    process.exit(EXIT.signalled + constants.signals[signal]);
   };
   process.once('SIGINT', leave).once('SIGTERM', leave);
   return () => void process.off('SIGINT', leave).off('SIGTERM', leave);

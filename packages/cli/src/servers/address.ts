@@ -39,7 +39,7 @@ const DEFAULT_HOST = '127.0.0.1';
 const PORT_DEFAULT = 6379;
 const SENTINEL_PORT_DEFAULT = 26379;
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Whether the servers are nodes of one cluster. */
 export function isCluster(flags: ServerFlags, environment: Environment): boolean {
@@ -168,6 +168,12 @@ function sentinelAddress(flags: ServerFlags, environment: Environment): Address 
 interface Login {
   readonly username?: string;
   readonly password?: string;
+}
+
+/** For programs that are only given URLs: with the login of the environment in it where it has none. */
+export function withLogin(url: ServerUrl, environment: Environment): ServerUrl {
+  const { username = null, password = null } = loginOf(url, environment);
+  return { ...url, username, password };
 }
 
 /** The URL goes before the environment. A user without any password logs in with an empty one, as `nopass` wants it. */

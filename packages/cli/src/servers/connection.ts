@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import type { ExitName } from '../exit-codes.ts';
 import { Failure, oneLine } from '../failure.ts';
 import { tell } from '../output.ts';
-import { type Address, isCluster, resolveAddresses, type ServerFlags } from './address.ts';
+import { type Address, type Environment, isCluster, resolveAddresses, type ServerFlags } from './address.ts';
 import { type ClusterWay, findCluster } from './cluster.ts';
 import { identify, tlsComplaint } from './sniff.ts';
 
@@ -43,10 +43,13 @@ export interface Servers {
 }
 
 /** Tries every server, and says of each whether it answers. */
-export async function reachServers(flags: ServerFlags): Promise<Servers> {
-  const addresses = resolveAddresses(flags, process.env);
+export async function reachServers(
+  flags: ServerFlags,
+  environment: Environment = process.env,
+): Promise<Servers> {
+  const addresses = resolveAddresses(flags, environment);
   if (flags.insecure === true) warnOnce('--insecure: anybody on the way may pose as the server');
-  if (isCluster(flags, process.env)) return reachCluster(addresses);
+  if (isCluster(flags, environment)) return reachCluster(addresses);
   return gather(await Promise.all(addresses.map(connect)), null);
 }
 
@@ -83,8 +86,11 @@ function gather(attempts: readonly Attempt[], cluster: ClusterWay | null): Serve
 }
 
 /** As `reachServers`; fails unless a majority answers, or one primary of a cluster. */
-export async function openServers(flags: ServerFlags): Promise<Servers> {
-  const servers = await reachServers(flags);
+export async function openServers(
+  flags: ServerFlags,
+  environment: Environment = process.env,
+): Promise<Servers> {
+  const servers = await reachServers(flags, environment);
   const count = servers.clients.length;
   const needed = servers.cluster === null ? Math.floor(count / 2) + 1 : 1;
   if (servers.up.length < needed) throw refuseAll(servers);
