@@ -1,5 +1,8 @@
 /** Times as people write them: `500ms`, `30s`, `1.5m`. */
 
+/** The longest time of a timer of Node. One that is set for longer fires at once. */
+export const TIMER_MS_MAX: number = 2 ** 31 - 1;
+
 const UNITS_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

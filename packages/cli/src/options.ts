@@ -1,11 +1,20 @@
 /** The options that several commands share, and how the words on the command line are read. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDurationMs } from './duration.ts';
+import { formatDuration, parseDurationMs, TIMER_MS_MAX } from './duration.ts';
 
 export function duration(text: string): number {
   const ms = parseDurationMs(text);
   if (ms !== null && ms > 0) return ms;
   throw new InvalidArgumentError(`Expected a time such as 500ms, 30s or 5m, got ${JSON.stringify(text)}.`);
+}
+
+/** For a time that is waited for in one piece. */
+export function timerDuration(text: string): number {
+  const ms = duration(text);
+  if (ms <= TIMER_MS_MAX) return ms;
+  throw new InvalidArgumentError(
+    `Expected at most ${formatDuration(TIMER_MS_MAX)}, got ${JSON.stringify(text)}.`,
+  );
 }
 
 export function integer(least: number, most: number): (text: string) => number {

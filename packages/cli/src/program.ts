@@ -13,7 +13,7 @@ import type { WatchFlags } from './commands/watch.ts';
 import type { ShellName } from './completion.ts';
 import { EXIT } from './exit-codes.ts';
 import type { ReaderFlags } from './locks/lock-reader.ts';
-import { duration, integer, oneMore, withJson, withServers } from './options.ts';
+import { duration, integer, oneMore, timerDuration, withJson, withServers } from './options.ts';
 
 export function buildProgram(version: string): Command {
   const program = new Command('holdfast')
@@ -61,7 +61,7 @@ function addRun(program: Command): void {
     .option(
       '--grace <time>',
       'from SIGTERM to SIGKILL (default: 5s, less with a lease under 10.5s)',
-      duration,
+      timerDuration,
     )
     .option('--on-busy-exit <code>', 'the exit code when somebody else holds it', integer(0, 255), EXIT.busy)
     .option('--quiet', 'do not say who holds it while waiting')
@@ -91,8 +91,13 @@ function readOptionsAfterName(command: Command, words: readonly string[]): strin
 /** An option before the command is a common slip. */
 export function hintFor(program: Command, command: Command, message: string): string[] {
   const [, flag] = /^unknown option '(--[a-z-]+)/.exec(message) ?? [];
-  const isKnown = program.commands.some(({ options }) => options.some(({ long }) => long === flag));
-  return command === program && isKnown ? [`(${flag} goes after the command: holdfast ls ${flag} …)`] : [];
+  if (command !== program) return [];
+  const having = program.commands.filter(({ options }) => options.some(({ long }) => long === flag));
+  // The one that was meant, when that can be seen.
+  const meant = having.find((one) => process.argv.includes(one.name())) ?? having[0];
+  return meant === undefined
+    ? []
+    : [`(${flag} goes after the command: ${program.name()} ${meant.name()} ${flag} …)`];
 }
 
 const LIMIT_DEFAULT = 1_000;
@@ -124,7 +129,7 @@ function addLooking(program: Command): void {
       'A live table on a terminal. In a pipe, or with --json, one JSON object a line for each change.',
     )
     .argument('[prefix]', 'only names that begin so', '')
-    .addOption(new Option('--every <time>', 'look so often').argParser(duration).default(1_000, '1s'))
+    .addOption(new Option('--every <time>', 'look so often').argParser(timerDuration).default(1_000, '1s'))
     .option('--all', ALL)
     .option('--limit <count>', 'watch so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: WatchFlags) => {

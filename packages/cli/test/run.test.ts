@@ -32,6 +32,11 @@ describe.concurrent('the command', () => {
     expect(read(second)[2]).not.toBe(read(first)[2]);
   });
 
+  test('runs under a lease that is longer than any timer', async () => {
+    const args = ['--lease', '300d', 'long', '--', 'echo', 'done'];
+    expect(await onServer(args)).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' });
+  });
+
   test('reads our standard input and writes to our standard output and error', async () => {
     const ran = await onServer(['input', '--', 'sh', '-c', 'cat; echo oops >&2'], { input: 'one\ntwo\n' });
     expect(ran).toMatchObject({ code: 0, stdout: 'one\ntwo\n', stderr: 'oops\n' });

@@ -50,6 +50,26 @@ describe.concurrent('a command line', () => {
       /unknown option '--redis'\n\(--redis goes after the command: holdfast ls --redis …\)\n$/,
     ],
     [
+      'with an option before a command that is not ls',
+      ['--lease', '10s', 'doctor'],
+      /\(--lease goes after the command: holdfast doctor --lease …\)\n$/,
+    ],
+    [
+      'with an option and no command',
+      ['--on-busy-exit', '0'],
+      /\(--on-busy-exit goes after the command: holdfast run --on-busy-exit …\)\n$/,
+    ],
+    [
+      'with a grace longer than any timer',
+      ['run', '--lease', '300d', '--grace', '30d', ...JOB],
+      /Expected at most 24d 20h, got "30d"/,
+    ],
+    [
+      'that looks less often than any timer',
+      ['watch', '--every', '25d'],
+      /Expected at most 24d 20h, got "25d"/,
+    ],
+    [
       'with an unknown option after the name',
       ['run', 'job', '--lese', '30s', '--', 'true'],
       /unknown option '--lese'; the command goes after --\n$/,

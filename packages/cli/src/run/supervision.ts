@@ -11,6 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from 'holdfast';
+import { TIMER_MS_MAX } from '../duration.ts';
 import type { ChildGroup } from './child-group.ts';
 import type { Guard } from './guard.ts';
 
@@ -94,7 +95,7 @@ export class Supervision {
       return;
     }
     this.#guard.allow(leftMs + GUARD_DELAY_MS);
-    const nextMs = Math.min(leftMs, this.#terms.leaseMs / LOOKS_PER_LEASE);
+    const nextMs = Math.min(leftMs, this.#terms.leaseMs / LOOKS_PER_LEASE, TIMER_MS_MAX);
     this.#lookTimer = setTimeout(() => this.#look(), Math.ceil(nextMs));
   }
 
