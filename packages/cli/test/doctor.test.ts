@@ -58,6 +58,19 @@ describe('the doctor', () => {
     expect(of(report, 'scripts')).toEqual(['ok: a lock and a mutex can be taken, renewed and released']);
     const keys = [await ask(first.port, ['KEYS', '*'])].flat().map(String);
     expect(keys.filter((key) => !key.startsWith('redisson_lock_token:'))).toEqual([]);
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) {
+      const leftMs = Number(await ask(first.port, ['PTTL', key]));
+      // Gone by now, or within a minute.
+      expect(leftMs === -2 || (leftMs > 0 && leftMs <= 60_000), `${key}: ${leftMs} ms`).toBe(true);
+    }
+  });
+
+  test('tries the channel that a lock with a brace in its prefix has', async () => {
+    const user = ['on', '>pass', '~*', 'resetchannels', '&redisson_lock__channel:{tag}:*', '+@all'];
+    await ask(first.port, ['ACL', 'SETUSER', 'braced', 'reset', ...user]);
+    const report = await examine([first.url.replace('//', '//braced:pass@')], ...YOUNG, '--prefix', '{tag}:');
+    expect(of(report, 'messages')).toEqual(['ok: waiters can be woken by messages']);
   });
 
   test('exits by the worst: 0, 1 with a warning, 2 with a problem, and says so in words', async () => {

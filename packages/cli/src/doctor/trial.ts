@@ -7,9 +7,9 @@ import { oneLine } from '../failure.ts';
 import type { Server } from '../servers/connection.ts';
 import { ok, problem, type Verdict, warning } from './finding.ts';
 
-/** The counter of the trial's fences need not outlive it. */
-const FENCE_TTL_MS = 60_000;
 const LEASE_MS = 10_000;
+/** The counter of the trial's fences need not outlive it. It expires this long after the lease: within a minute. */
+const FENCE_TTL_MS = 50_000;
 /** Nobody else wants the name. Within this a slow server is slow, which is told as latency, and not unable to lock. */
 const WAIT_MS = 5_000;
 /** A waiter subscribes within a few round trips, and is woken within one. Without a message it looks after seconds. */
@@ -34,7 +34,7 @@ async function tryWaking(cluster: Cluster, prefix: string, name: string): Promis
   const [owner, waiter] = [new Locks(cluster, options), new Locks(cluster, options)];
   try {
     const lease = await owner.lock(name).acquire({ leaseMs: LEASE_MS, waitMs: WAIT_MS });
-    const waiting = waiter.lock(name).acquire({ waitMs: LEASE_MS });
+    const waiting = waiter.lock(name).acquire({ leaseMs: LEASE_MS, waitMs: LEASE_MS });
     const isListening = async (): Promise<boolean> => {
       const found = await owner.inspect(name);
       return found !== null && found.kind !== 'other' && found.waiters > 0;
@@ -83,7 +83,8 @@ async function tryScripts(redis: Redis | Cluster, prefix: string, name: string):
 }
 
 async function tryMessages(redis: Redis, key: string): Promise<Verdict> {
-  const channel = `redisson_lock__channel:{${key}}`;
+  // Where a name has a brace, Redisson takes the tag of the name, and so does the library.
+  const channel = key.includes('{') ? `redisson_lock__channel:${key}` : `redisson_lock__channel:{${key}}`;
   const listener = redis.duplicate({ lazyConnect: true });
   listener.on('error', () => {});
   const said = await (async () => {
