@@ -23,7 +23,7 @@ export type ExitName = keyof typeof EXIT;
 export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   ok: 'done; of `run`: the command ended with 0',
   nothing:
-    'nobody holds it (`inspect`, `release`), there is a warning (`doctor`, unless `--fail-on problem`), a promise was broken (`demo`)',
+    'nobody holds it (`inspect`, `release`), the answer was no (`release`), there is a warning (`doctor`, unless `--fail-on problem`), a promise was broken (`demo`)',
   problem: 'there is a problem (`doctor`)',
   usage: 'the command line is wrong',
   conflict: 'the key holds something that is not a lock',
@@ -36,5 +36,6 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   lost: 'the lock was lost, and the command was ended (`run`)',
   notExecutable: 'the command cannot be executed (`run`)',
   notFound: 'the command cannot be found (`run`)',
-  signalled: 'plus the number of a signal: the command, or the wait for the lock, was ended by it (`run`)',
+  signalled:
+    'plus the number of a signal: the command, or the wait for the lock, was ended by it (`run`), or the question (`release`), or the sale (`demo`); 141: nobody reads standard output any more',
 };

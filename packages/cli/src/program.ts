@@ -45,7 +45,7 @@ function addRun(program: Command): void {
     .summary('run a command under a lock')
     .description(
       'Takes the lock, runs the command, keeps the lock while it runs, and lets go. The exit code is that of the command. ' +
-        'When the lock is lost, the whole process group of the command gets SIGTERM and, after the grace, SIGKILL, ' +
+        'When the lock can no longer be renewed, the whole process group of the command gets SIGTERM and, after the grace, SIGKILL, ' +
         'before anybody else can get the lock. The command finds HOLDFAST_LOCK, HOLDFAST_FENCE and HOLDFAST_SESSION in ' +
         'its environment.',
     )
@@ -54,7 +54,7 @@ function addRun(program: Command): void {
     .option('--wait <time>', 'wait this long for the lock (default: as long as it takes)', duration)
     .option('--no-wait', 'do not wait: somebody else holds it, so exit')
     .addOption(
-      new Option('--lease <time>', 'how long the lock outlives us when we are killed')
+      new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
         .argParser(duration)
         .default(30_000, '30s'),
     )
@@ -147,8 +147,8 @@ function addRelease(program: Command): void {
         'when another owner has it by then.',
     )
     .argument('<name>', 'the name of the lock')
-    .option('--force', 'yes, from an owner that may be at work')
-    .option('--reason <text>', 'why, for whoever asks later')
+    .option('--force', 'required: yes, from an owner that may be at work')
+    .option('--reason <text>', 'required: why; it is repeated in the output, and stored nowhere')
     .option('--yes', 'do not ask')
     .action(async (name: string, flags: ReleaseFlags) => {
       const { release } = await import('./commands/release.ts');

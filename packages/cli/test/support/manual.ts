@@ -27,13 +27,14 @@ escaped as JSON does it.
 must be written as \`%25\`. A password that should stay out of URLs goes to \`HOLDFAST_REDIS_PASSWORD\`, its user into the URL
 (\`redis://user@host\`) or to \`HOLDFAST_REDIS_USERNAME\`. A user without a password logs in with an empty one. No error, warning or JSON
 has a login in it. A password on the command line is taken out of the list of processes (\`ps\`) at the start; the history of your
-shell still has it.
+shell still has it, and under \`npx\` the processes of npm show it for as long as they run. \`DEBUG\` is not looked at: with it the
+Redis client would print passwords. The command of \`run\` gets that variable as it is.
 
 **TLS.** \`--ca\` names the authorities to trust in place of those that Node knows. \`--cert\` and \`--key\` are for servers that ask for a
 certificate. \`--insecure\` checks nothing, and says so: for a trial only. These four are refused when no server is \`rediss://\`.
 
 With Sentinel: \`--sentinel host:26379 --sentinel-name mymaster\`, the first as often as there are sentinels. The login for the primary
-is in the two variables. TLS to sentinels is not supported here, and refused.
+is in the two variables. A login for the sentinels needs the form of a URL: \`--sentinel redis://user:password@host:26379\`. TLS to sentinels is not supported here, and refused.
 
 With a Redis Cluster: \`--cluster\`, and \`--redis\` for one of its nodes or several; or \`HOLDFAST_REDIS_CLUSTER=1\` beside the variables above.`;
 
@@ -59,8 +60,8 @@ command.
 **When the lock is lost.** The command runs in a process group of its own. The lease is worth the grace and a quarter of a second less
 to the command than to us: when a renewal has not come through by then, the group gets SIGTERM, and after the grace SIGKILL, so that
 nobody of it is left when the key can be granted again. The same happens when \`holdfast\` itself is killed or stopped: a small shell
-stands by for that. Only when somebody takes the lock away by force can the next owner be quicker: the command hears of it at the next
-renewal, within a third of the lease. What leaves the process group (\`setsid\`) leaves this protection.
+stands by for that. Only when the lock is taken away or forgotten (by force, a deleted key, a failover that lost it) can the next owner be
+quicker: the command hears of it at the next renewal, within a third of the lease. What leaves the process group (\`setsid\`) leaves this protection.
 
 **Signals.** SIGTERM goes to the command, and starts the grace; then the lock is released. SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2
 and SIGWINCH only go to the command. Ctrl-Z does not stop it: who stands still cannot renew.

@@ -10,9 +10,10 @@ function proseOf(page: string): string {
     .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
 }
 
-/** As GitHub makes it from a heading. */
+/** As GitHub makes it from a heading. A space before a sign that is left out at the end stays, as a dash. */
 function anchorOf(heading: string): string {
   return heading
+    .trim()
     .toLowerCase()
     .trim()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
