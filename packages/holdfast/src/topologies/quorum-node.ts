@@ -1,5 +1,11 @@
 /** One of several independent servers: what it is asked, for how long, and what it may still owe an answer to. */
-import { CallFailure, type Client, type ScriptCall, type StopListening, type Wake } from '../clients/client.ts';
+import {
+  CallFailure,
+  type Client,
+  type ScriptCall,
+  type StopListening,
+  type Wake,
+} from '../clients/client.ts';
 import type { Agenda } from '../core/agenda.ts';
 import type { Instant } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
