@@ -123,7 +123,7 @@ describe('a voter that is killed and comes back empty', { timeout: 900_000 }, ()
     const trial = new RestartTrial(quorum, {}, SEED);
     for (let rounds = 0; rounds < ROUNDS; ) {
       const { doubles, rounds: some } = await trial.run();
-      expect(doubles).toBe(0);
+      expect(doubles, `of ${some}, after ${rounds}`).toBe(0);
       rounds += some;
     }
   });
