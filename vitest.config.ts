@@ -9,9 +9,20 @@ const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
 const ALL = 'packages/*/test/**/*.test.ts';
 
 /** Folders whose files wait far more than they work. The others bring crowds of processes and whole builds. */
-const WAITING = ['clients', 'fault', 'lua', 'lua-toolchain', 'testing', 'types', 'unit'].map(
-  (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
-);
+const WAITING = [
+  'clients',
+  'fault',
+  'keys',
+  'locking',
+  'lua',
+  'lua-toolchain',
+  'options',
+  'runtime',
+  'telemetry',
+  'testing',
+  'topologies',
+  'types',
+].map((folder) => `packages/holdfast/test/${folder}/**/*.test.ts`);
 
 export default defineConfig({
   resolve: {

@@ -2,7 +2,7 @@
  * The whole family. Match on `code`: it is stable, and two copies of this package in one process agree on it
  * (and on `instanceof`, which tests a registered symbol rather than the prototype).
  */
-import { printable } from './core/printable.ts';
+import { printable } from './runtime/printable.ts';
 
 export type LockErrorCode =
   | 'ELOCKTIMEOUT'

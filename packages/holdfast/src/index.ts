@@ -4,6 +4,7 @@
  * @module
  */
 
+export type { Finding, Inspection } from './admin/inspection.ts';
 export type {
   Acknowledged,
   CallFailureKind,
@@ -19,13 +20,6 @@ export type {
 } from './clients/client.ts';
 export { CallFailure, CLIENT } from './clients/client.ts';
 export type { RedisClient } from './clients/redis-client.ts';
-export type { Clock, Timer } from './core/clock.ts';
-export type { Finding, Inspection } from './core/inspection.ts';
-export type { FencedLease, Lease } from './core/lease.ts';
-export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './core/options.ts';
-export type { Random } from './core/random.ts';
-export type { ReplicaOptions } from './core/replicas.ts';
-export type { WakeReason } from './core/wakeup.ts';
 export type {
   Holder,
   LockErrorCode,
@@ -45,10 +39,16 @@ export {
   LockUnavailableError,
   LockUnknownError,
 } from './errors.ts';
+export type { FencedLease, Lease } from './locking/lease.ts';
+export type { WakeReason } from './locking/wakeup.ts';
 export type { CloseOptions, ForceReleaseOptions, ListOptions } from './locks.ts';
 export { Locks } from './locks.ts';
-export type { Lock } from './primitives/lock.ts';
-export type { Mutex } from './primitives/mutex.ts';
+export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './options/options.ts';
+export type { ReplicaOptions } from './options/replicas.ts';
+export type { Lock } from './primitives/lock/lock.ts';
+export type { Mutex } from './primitives/mutex/mutex.ts';
+export type { Clock, Timer } from './runtime/clock.ts';
+export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,
   LateReleaseMessage,

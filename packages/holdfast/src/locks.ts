@@ -1,19 +1,20 @@
 /** The facade: one per Redis, for the life of the process. */
+
+import { type Finding, type Inspection, Inspector } from './admin/inspection.ts';
 import type { RedisClient } from './clients/redis-client.ts';
-import { Agenda } from './core/agenda.ts';
-import { checkKnown, checkObject, ofType } from './core/checks.ts';
-import { describe } from './core/describe.ts';
-import { type Facts, inspectable } from './core/inspectable.ts';
-import { type Finding, type Inspection, Inspector } from './core/inspection.ts';
-import { checkName, checkSlots } from './core/name.ts';
-import { type LocksOptions, resolveLocksOptions } from './core/options.ts';
-import { Session } from './core/session.ts';
 import { LockConfigError } from './errors.ts';
-import { Lock } from './primitives/lock.ts';
-import { LockProtocol } from './primitives/lock-protocol.ts';
-import { Mutex } from './primitives/mutex.ts';
-import { MutexProtocol } from './primitives/mutex-protocol.ts';
-import { topologyOf } from './topologies/choice.ts';
+import { checkName, checkSlots } from './keys/name.ts';
+import { Session } from './locking/session.ts';
+import { checkKnown, checkObject, ofType } from './options/checks.ts';
+import { type LocksOptions, resolveLocksOptions } from './options/options.ts';
+import { Lock } from './primitives/lock/lock.ts';
+import { LockProtocol } from './primitives/lock/lock-protocol.ts';
+import { Mutex } from './primitives/mutex/mutex.ts';
+import { MutexProtocol } from './primitives/mutex/mutex-protocol.ts';
+import { describe } from './runtime/describe.ts';
+import { type Facts, inspectable } from './runtime/inspectable.ts';
+import { TimerQueue } from './runtime/timer-queue.ts';
+import { topologyOf } from './topologies/choose.ts';
 
 export interface CloseOptions {
   /** How long owners may finish before what they hold is taken from them. @default 0 */
@@ -52,9 +53,9 @@ export class Locks {
   /** One client: its server decides. Several, of independent servers: a majority of them does. */
   constructor(clients: RedisClient | readonly RedisClient[], options: LocksOptions = {}) {
     const resolved = resolveLocksOptions(options);
-    const agenda = new Agenda(resolved.clock);
-    const topology = topologyOf(clients, agenda, resolved);
-    this.#session = new Session(topology, agenda, resolved);
+    const timers = new TimerQueue(resolved.clock);
+    const topology = topologyOf(clients, timers, resolved);
+    this.#session = new Session(topology, timers, resolved);
     this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#inspector = new Inspector(this.#session, this.#keyPrefix);

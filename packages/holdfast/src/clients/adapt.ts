@@ -1,25 +1,26 @@
 /** From what the caller has to the seam: which client is this, and can it be used? */
-import type { Agenda } from '../core/agenda.ts';
-import type { Random } from '../core/random.ts';
+
 import { LockConfigError } from '../errors.ts';
-import { Acknowledgements } from './acknowledgements.ts';
-import type { CallResult } from './call.ts';
-import type { ListenResult } from './channel.ts';
+import type { Random } from '../runtime/random.ts';
+import type { TimerQueue } from '../runtime/timer-queue.ts';
 import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
-import type { ClusterDriver } from './cluster-driver.ts';
-import { Connection } from './connection.ts';
-import { driveGlide } from './glide.ts';
+import type { ClusterDriver } from './cluster/cluster-driver.ts';
+import type { CallResult } from './connection/call.ts';
+import type { ListenResult } from './connection/channel.ts';
+import { Connection } from './connection/connection.ts';
+import type { Driver } from './connection/raw-connection.ts';
+import { Acknowledgements } from './connection/replica-count.ts';
+import { Subscriptions } from './connection/subscriptions.ts';
+import { driveGlide } from './glide/glide.ts';
 import { guardClient } from './guarded-client.ts';
-import { driveIoredisCluster } from './ioredis-cluster.ts';
-import { driveIoredis } from './ioredis-sentinels.ts';
-import { driveNodeRedis } from './node-redis.ts';
-import { driveNodeRedisCluster } from './node-redis-cluster.ts';
-import { driveNodeRedisSentinel } from './node-redis-sentinels.ts';
-import { Subscriptions } from './subscriptions.ts';
-import type { Driver } from './wire.ts';
+import { driveIoredisCluster } from './ioredis/cluster.ts';
+import { driveIoredis } from './ioredis/sentinels.ts';
+import { driveNodeRedisCluster } from './node-redis/cluster.ts';
+import { driveNodeRedis } from './node-redis/node-redis.ts';
+import { driveNodeRedisSentinel } from './node-redis/sentinels.ts';
 
 export interface AdaptOptions {
-  readonly agenda: Agenda;
+  readonly timers: TimerQueue;
   readonly random: Random;
   /** How many calls may travel as one. @default 1 */
   readonly bundleMax?: number;
@@ -39,13 +40,13 @@ class AdaptedClient implements Client {
   readonly acknowledge?: NonNullable<Client['acknowledge']>;
   readonly #acknowledgements: Acknowledgements;
 
-  constructor(driver: Driver, { agenda, random, bundleMax = 1 }: AdaptOptions) {
+  constructor(driver: Driver, { timers, random, bundleMax = 1 }: AdaptOptions) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
     this.reconnectsSilently = driver.reconnectsSilently ?? false;
-    this.#connection = new Connection(driver, agenda, bundleMax);
-    this.#subscriptions = new Subscriptions(driver, agenda, random);
-    this.#acknowledgements = new Acknowledgements(driver, agenda);
+    this.#connection = new Connection(driver, timers, bundleMax);
+    this.#subscriptions = new Subscriptions(driver, timers, random);
+    this.#acknowledgements = new Acknowledgements(driver, timers);
     if (!this.reconnectsSilently) {
       this.acknowledge = (call, terms, timeoutMs) =>
         this.#acknowledgements.acknowledge(call, terms, timeoutMs);
@@ -79,7 +80,7 @@ class AdaptedClient implements Client {
 export function adaptClient(client: unknown, options: AdaptOptions): Client {
   return isClient(client)
     ? guardClient(client)
-    : new AdaptedClient(driverOf(client, options.agenda), options);
+    : new AdaptedClient(driverOf(client, options.timers), options);
 }
 
 /** The way to the nodes of a cluster, or null when it is no cluster. Nothing is connected yet. */
@@ -96,15 +97,15 @@ function isClient(client: unknown): client is Client {
   return typeof client === 'object' && client !== null && CLIENT in client && client[CLIENT] === true;
 }
 
-function driverOf(client: unknown, agenda: Agenda): Driver {
+function driverOf(client: unknown, timers: TimerQueue): Driver {
   if (typeof client === 'object' && client !== null && whyNot(client) === null) {
     if (hasMethods(client, ['evalsha', 'duplicate', 'connect', 'disconnect', 'subscribe']))
-      return driveIoredis(client, agenda);
+      return driveIoredis(client, timers);
     if (hasMethods(client, ['evalSha', 'duplicate', 'connect', 'destroy', 'sendCommand', 'unref'])) {
       return driveNodeRedis(client);
     }
     if (hasMethods(client, ['getSentinelNode', 'duplicate', '_execute', 'connect', 'destroy'])) {
-      return driveNodeRedisSentinel(client, agenda);
+      return driveNodeRedisSentinel(client, timers);
     }
     if (hasMethods(client, ['customCommand', 'subscribeLazy', 'close']) && 'config' in client) {
       return driveGlide(client);

@@ -17,7 +17,7 @@ import {
   type StopListening,
   type Wake,
 } from './client.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf } from './connection/reply-errors.ts';
 
 class GuardedClient implements Client {
   readonly [CLIENT] = true as const;

@@ -1,9 +1,7 @@
 /** One node of a cluster, as the seam has it: scripts to it, plain channels and the channels of its shard. */
-import type { Agenda } from '../core/agenda.ts';
-import type { Random } from '../core/random.ts';
-import { Acknowledgements } from './acknowledgements.ts';
-import type { CallResult } from './call.ts';
-import type { ListenResult } from './channel.ts';
+
+import type { Random } from '../runtime/random.ts';
+import type { TimerQueue } from '../runtime/timer-queue.ts';
 import {
   type Acknowledged,
   type CallFailure,
@@ -13,9 +11,12 @@ import {
   type ScriptCall,
   type Wake,
 } from './client.ts';
-import { Connection } from './connection.ts';
-import { type SubscriptionEvents, Subscriptions } from './subscriptions.ts';
-import type { Driver, NodeDriver, Wire, WireEvents } from './wire.ts';
+import type { CallResult } from './connection/call.ts';
+import type { ListenResult } from './connection/channel.ts';
+import { Connection } from './connection/connection.ts';
+import type { Driver, NodeDriver, Wire, WireEvents } from './connection/raw-connection.ts';
+import { Acknowledgements } from './connection/replica-count.ts';
+import { type SubscriptionEvents, Subscriptions } from './connection/subscriptions.ts';
 
 export interface NodeClient extends Client {
   acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure>;
@@ -27,11 +28,11 @@ export interface NodeClient extends Client {
 /** Nothing is connected yet. */
 export function nodeClient(
   driver: NodeDriver,
-  agenda: Agenda,
+  timers: TimerQueue,
   random: Random,
   events: SubscriptionEvents,
 ): NodeClient {
-  return new OneNode(driver, agenda, random, events);
+  return new OneNode(driver, timers, random, events);
 }
 
 class OneNode implements NodeClient {
@@ -44,14 +45,14 @@ class OneNode implements NodeClient {
   readonly #plain: Subscriptions;
   readonly #shard: Subscriptions;
 
-  constructor(driver: NodeDriver, agenda: Agenda, random: Random, events: SubscriptionEvents) {
+  constructor(driver: NodeDriver, timers: TimerQueue, random: Random, events: SubscriptionEvents) {
     this.description = driver.description;
     this.keyPrefix = driver.keyPrefix;
     // Calls of one moment may be about different slots, so none travels with another.
-    this.#connection = new Connection(driver, agenda, 1);
-    this.#acknowledgements = new Acknowledgements(driver, agenda);
-    this.#plain = new Subscriptions(driver, agenda, random, events);
-    this.#shard = new Subscriptions(new ShardDriver(driver), agenda, random, events);
+    this.#connection = new Connection(driver, timers, 1);
+    this.#acknowledgements = new Acknowledgements(driver, timers);
+    this.#plain = new Subscriptions(driver, timers, random, events);
+    this.#shard = new Subscriptions(new ShardDriver(driver), timers, random, events);
     this.asking = new AskingClient(this);
   }
 

@@ -3,9 +3,9 @@
  * throw. Payloads carry lock names, never owners' tokens. Without subscribers nothing is built.
  */
 import { type Channel, channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
-import type { Hold } from '../core/hold.ts';
-import type { WakeReason } from '../core/wakeup.ts';
 import type { LossReason } from '../errors.ts';
+import type { Hold } from '../locking/hold.ts';
+import type { WakeReason } from '../locking/wakeup.ts';
 import type { KeepResult, Kind, Protocol, RenewItem } from '../topologies/topology.ts';
 
 /** The names of the channels. The first four are tracing channels: `tracing:<name>:start` and so on. */

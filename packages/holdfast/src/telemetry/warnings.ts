@@ -1,5 +1,5 @@
 /** What a program must hear of although it subscribes to no channel: warnings of the process. */
-import { detached } from '../core/detached.ts';
+import { detached } from '../runtime/detached.ts';
 
 /** A program that abandons leases of so many names has heard of it by then. The channel still tells of every one. */
 export const WARNED_MAX = 100;

@@ -5,9 +5,9 @@
  * It is not a database: nothing is written to disk, no memory limit is kept, and one slow script stops the process.
  */
 import type { Client } from '../clients/client.ts';
-import { type Clock, systemClock } from '../core/clock.ts';
-import { describe } from '../core/describe.ts';
-import { type Random, systemRandom } from '../core/random.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { describe } from '../runtime/describe.ts';
+import { type Random, systemRandom } from '../runtime/random.ts';
 import { toBytes, toText } from './bytes.ts';
 import { execute } from './dispatch.ts';
 import { Listener, type NodeAddress } from './listener.ts';

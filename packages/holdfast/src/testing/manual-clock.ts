@@ -1,7 +1,7 @@
 /** Time that moves only when a test moves it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, TIMER_MS_MAX, type Timer } from '../core/clock.ts';
-import { describe } from '../core/describe.ts';
+import { type Clock, TIMER_MS_MAX, type Timer } from '../runtime/clock.ts';
+import { describe } from '../runtime/describe.ts';
 
 /** More than any honest test fires in one step; a timer that arms itself again for no time at all ends here. */
 const FIRINGS_MAX = 1_000_000;

@@ -9,9 +9,9 @@ import {
   type StopListening,
   type Wake,
 } from '../clients/client.ts';
-import { CONNECTION_NAME } from '../clients/wire.ts';
-import { TIMER_MS_MAX } from '../core/clock.ts';
-import { inMs } from '../core/printable.ts';
+import { CONNECTION_NAME } from '../clients/connection/raw-connection.ts';
+import { TIMER_MS_MAX } from '../runtime/clock.ts';
+import { inMs } from '../runtime/printable.ts';
 import { toBytes, toText } from './bytes.ts';
 import type { NodeConnection } from './connection.ts';
 import { execute } from './dispatch.ts';

@@ -1,6 +1,6 @@
 /** Everything that one embedded node has: its clock, its databases, its scripts, its connections. */
-import type { Clock } from '../core/clock.ts';
-import type { Random } from '../core/random.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
 import { Channels } from './channels.ts';
 import { NodeConnection, type Peer } from './connection.ts';
 import { type Entry, KeySpace, type Moment, type Value } from './key-space.ts';

@@ -7,16 +7,16 @@ import {
   type StopListening,
   type Wake,
 } from '../clients/client.ts';
-import type { Agenda } from '../core/agenda.ts';
-import type { Clock } from '../core/clock.ts';
-import { type Instant, instantNow, leaseDeadline, remainingAt } from '../core/instant.ts';
-import { inMs } from '../core/printable.ts';
 import type { ServerFailure } from '../errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type Instant, instantNow, leaseDeadline, remainingAt } from '../runtime/instant.ts';
+import { inMs } from '../runtime/printable.ts';
+import type { TimerQueue } from '../runtime/timer-queue.ts';
 import { adminHealth } from '../scripts/generated.ts';
-import { LateReleases, type LateReleasesOptions } from './late-releases.ts';
-import { decodeAcquire, decodeRelease, read } from './reading.ts';
-import { isCertainWord, isConflictWord, isPassingWord } from './reply-words.ts';
-import { ServerClock } from './server-clock.ts';
+import { LateReleases, type LateReleasesOptions } from './server/late-releases.ts';
+import { decodeAcquire, decodeRelease, read } from './server/reading.ts';
+import { isCertainWord, isConflictWord, isPassingWord } from './server/reply-words.ts';
+import { ServerClock } from './server/server-clock.ts';
 import type {
   AcquireResult,
   HoldTerms,
@@ -64,15 +64,15 @@ export class SingleTopology implements Topology {
 
   constructor(
     client: Client,
-    agenda: Agenda,
+    timers: TimerQueue,
     options: LateReleasesOptions,
     { serverClock = new ServerClock(), how = PLAIN }: SingleSettings = {},
   ) {
     this.#client = client;
     this.#serverClock = serverClock;
     this.#how = how;
-    this.#clock = agenda.clock;
-    this.lateReleases = new LateReleases(agenda, this, options);
+    this.#clock = timers.clock;
+    this.lateReleases = new LateReleases(timers, this, options);
   }
 
   get description(): string {

@@ -3,8 +3,8 @@
  * topology decides how many nodes must agree and turns their answers into one.
  */
 import type { CallFailure, Reply, ScriptCall, StopListening, Wake } from '../clients/client.ts';
-import type { Instant } from '../core/instant.ts';
 import type { ServerFailure } from '../errors.ts';
+import type { Instant } from '../runtime/instant.ts';
 
 export type Kind = 'lock' | 'mutex';
 

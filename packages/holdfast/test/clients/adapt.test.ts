@@ -5,9 +5,9 @@ import * as nodeRedis5 from 'redis-5';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { adaptClient } from '../../src/clients/adapt.ts';
 import { CLIENT, type Client } from '../../src/clients/client.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { systemRandom } from '../../src/core/random.ts';
 import { LockConfigError } from '../../src/errors.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { CallerOptions } from './caller.ts';
 import { FLAVOURS } from './flavours.ts';
@@ -20,7 +20,7 @@ const CLUSTER = { rootNodes: [{ url: 'redis://127.0.0.1:1' }] };
 const SENTINEL = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
 
 function adapt(client: unknown): Client {
-  return adaptClient(client, { agenda: new Agenda(new FakeClock()), random: systemRandom });
+  return adaptClient(client, { timers: new TimerQueue(new FakeClock()), random: systemRandom });
 }
 
 describe('a client handed in', () => {

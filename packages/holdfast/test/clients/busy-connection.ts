@@ -1,7 +1,7 @@
 /** A connection with calls on their way, so that the others are gathered; and calls that can be. */
 import type { ScriptCall, ScriptText } from '../../src/clients/client.ts';
-import { Connection } from '../../src/clients/connection.ts';
-import { Agenda } from '../../src/core/agenda.ts';
+import { Connection } from '../../src/clients/connection/connection.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeDriver, type FakeWire } from './fake-driver.ts';
 import { echo } from './scripts.ts';
@@ -39,7 +39,7 @@ interface Busy {
 export async function busy(bundleMax = 128): Promise<Busy> {
   const clock = new FakeClock();
   const driver = new FakeDriver();
-  const connection = new Connection(driver, new Agenda(clock), bundleMax);
+  const connection = new Connection(driver, new TimerQueue(clock), bundleMax);
   const words = ['first', 'second'];
   const calls = words.map((word) => connection.run(echo(word), 60_000));
   driver.wire.next('connect').answer();

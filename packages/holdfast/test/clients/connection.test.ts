@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Connection } from '../../src/clients/connection.ts';
-import { SILENCE_MS_MAX } from '../../src/clients/silence.ts';
-import { CONNECT_MS_MAX } from '../../src/clients/wire.ts';
-import { Agenda } from '../../src/core/agenda.ts';
+import { Connection } from '../../src/clients/connection/connection.ts';
+import { CONNECT_MS_MAX } from '../../src/clients/connection/raw-connection.ts';
+import { SILENCE_MS_MAX } from '../../src/clients/connection/stall-watch.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeDriver } from './fake-driver.ts';
 import { failureOf } from './harness.ts';
@@ -10,9 +10,9 @@ import { echo } from './scripts.ts';
 
 function setUp() {
   const clock = new FakeClock();
-  const agenda = new Agenda(clock);
+  const timers = new TimerQueue(clock);
   const driver = new FakeDriver();
-  return { clock, agenda, driver, connection: new Connection(driver, agenda) };
+  return { clock, timers, driver, connection: new Connection(driver, timers) };
 }
 
 async function connected() {
@@ -27,7 +27,7 @@ async function connected() {
 
 describe('a connection of our own', () => {
   test('that hangs while it is made is dropped after CONNECT_MS_MAX, and the next call makes another', async () => {
-    const { clock, driver, connection, agenda } = setUp();
+    const { clock, driver, connection, timers } = setUp();
     const call = connection.run(echo('a'), 60_000);
     await clock.advance(CONNECT_MS_MAX - 1);
     expect(driver.wire.isDropped).toBe(false);
@@ -37,7 +37,7 @@ describe('a connection of our own', () => {
       text: 'no connection within 5000 ms',
     });
     expect(driver.wire.isDropped).toBe(true);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
     const late = driver.wire.next('connect');
     void connection.run(echo('b'), 60_000);
     expect(driver.wires).toHaveLength(2);
@@ -180,10 +180,10 @@ describe('a connection of our own', () => {
   });
 
   test('is not silent when it is idle', async () => {
-    const { clock, driver, agenda } = await connected();
+    const { clock, driver, timers } = await connected();
     await clock.advance(10 * SILENCE_MS_MAX);
     expect(driver.wire.isDropped).toBe(false);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
     expect(clock.pendingTimers).toBe(0);
   });
 });

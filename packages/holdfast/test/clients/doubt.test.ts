@@ -3,9 +3,9 @@
  * same. A second connection tells them apart, and takes the place of the first only when the first is dead.
  */
 import { describe, expect, test } from 'vitest';
-import { Connection } from '../../src/clients/connection.ts';
-import { SILENCE_MS_MAX } from '../../src/clients/silence.ts';
-import { Agenda } from '../../src/core/agenda.ts';
+import { Connection } from '../../src/clients/connection/connection.ts';
+import { SILENCE_MS_MAX } from '../../src/clients/connection/stall-watch.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeDriver, type FakeWire } from './fake-driver.ts';
 import { failureOf } from './harness.ts';
@@ -22,7 +22,7 @@ const GRACE_MS = 51;
 
 interface Scene {
   readonly clock: FakeClock;
-  readonly agenda: Agenda;
+  readonly timers: TimerQueue;
   readonly driver: FakeDriver;
   readonly connection: Connection;
   readonly first: FakeWire;
@@ -37,15 +37,15 @@ function wireAt({ driver }: Scene, index: number): FakeWire {
 /** A connection that works. */
 async function connected(): Promise<Scene> {
   const clock = new FakeClock();
-  const agenda = new Agenda(clock);
+  const timers = new TimerQueue(clock);
   const driver = new FakeDriver();
-  const connection = new Connection(driver, agenda);
+  const connection = new Connection(driver, timers);
   const answer = connection.run(echo('first'), CALL_MS);
   driver.wire.next('connect').answer();
   await clock.settle();
   driver.wire.next('evalsha', 'echo first').answer('first');
   expect(await answer).toBe('first');
-  return { clock, agenda, driver, connection, first: driver.wire };
+  return { clock, timers, driver, connection, first: driver.wire };
 }
 
 /** The server lets us in there. */
@@ -127,7 +127,7 @@ describe('a connection on which nothing comes back', () => {
 
   test('holds the process no more than before, and leaves no timer when it is closed', async () => {
     const scene = await connected();
-    const { clock, agenda, connection, first } = scene;
+    const { clock, timers, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
     await clock.advance(DOUBT_MS + LOOK_MS);
     expect(wireAt(scene, 1).isHeld).toBe(false);
@@ -136,7 +136,7 @@ describe('a connection on which nothing comes back', () => {
     expect(clock.refdTimers).toBe(0);
     connection.close();
     expect([first.isDropped, wireAt(scene, 1).isDropped]).toEqual([true, true]);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 });
 

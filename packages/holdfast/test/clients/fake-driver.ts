@@ -1,6 +1,6 @@
 /** A client whose every answer a test gives by hand. */
 import type { ScriptCall } from '../../src/clients/client.ts';
-import type { Driver, Wire, WireEvents } from '../../src/clients/wire.ts';
+import type { Driver, Wire, WireEvents } from '../../src/clients/connection/raw-connection.ts';
 
 /** Something asked of the client that has not been answered yet. */
 export interface Asked {

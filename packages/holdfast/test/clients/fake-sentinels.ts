@@ -1,8 +1,9 @@
 /** Sentinels whose every answer a test gives by hand. */
-import { PrimaryDriver } from '../../src/clients/primary.ts';
-import type { Address, Sentinels } from '../../src/clients/sentinels.ts';
-import type { Wire, WireEvents } from '../../src/clients/wire.ts';
-import { Agenda } from '../../src/core/agenda.ts';
+
+import type { Wire, WireEvents } from '../../src/clients/connection/raw-connection.ts';
+import { PrimaryDriver } from '../../src/clients/sentinel/primary.ts';
+import type { Address, Sentinels } from '../../src/clients/sentinel/search.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeWire } from './fake-driver.ts';
 
@@ -48,9 +49,9 @@ class FakeSentinels implements Sentinels {
 
 export function setUp() {
   const clock = new FakeClock();
-  const agenda = new Agenda(clock);
+  const timers = new TimerQueue(clock);
   const sentinels = new FakeSentinels();
-  const driver = new PrimaryDriver(sentinels, agenda);
+  const driver = new PrimaryDriver(sentinels, timers);
   const lost: string[] = [];
   const dial = (): Wire => driver.dial({ lost: (cause) => lost.push(String(cause)), message: () => {} });
   /** The two differ while it leads a failover. */
@@ -63,7 +64,7 @@ export function setUp() {
     wire.next('command', ADDRESS).answer([host, '7']);
     await clock.settle();
   };
-  return { clock, agenda, sentinels, dial, lost, say };
+  return { clock, timers, sentinels, dial, lost, say };
 }
 
 type Parts = ReturnType<typeof setUp>;

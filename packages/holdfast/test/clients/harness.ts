@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 import { adaptClient } from '../../src/clients/adapt.ts';
 import { CallFailure, type Client, type Reply } from '../../src/clients/client.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { type Clock, systemClock } from '../../src/core/clock.ts';
-import { systemRandom } from '../../src/core/random.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import type { Extent } from '../support/extent.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
@@ -24,7 +24,7 @@ export interface Row extends Extent {
 export interface Adapted {
   readonly client: Client;
   readonly caller: Caller;
-  readonly agenda: Agenda;
+  readonly timers: TimerQueue;
 }
 
 export interface AdaptChoices extends Partial<CallerOptions> {
@@ -86,9 +86,9 @@ export class Harness {
       ...options,
     });
     if (isConnected) await caller.connect();
-    const agenda = new Agenda(clock);
-    const client = adaptClient(caller.client, { agenda, random: systemRandom });
-    const adapted = { client, caller, agenda };
+    const timers = new TimerQueue(clock);
+    const client = adaptClient(caller.client, { timers, random: systemRandom });
+    const adapted = { client, caller, timers };
     this.#adapted.push(adapted);
     return adapted;
   }

@@ -42,7 +42,7 @@ describe('who has heard that the primary was replaced', () => {
   });
 
   test('is told which server the sentinels still name when they name no other in time', async () => {
-    const { agenda, clock, connecting, hear, say, second, sentinels, wire } = await replaced();
+    const { timers, clock, connecting, hear, say, second, sentinels, wire } = await replaced();
     hear();
     wire.drop();
     await say(1, 'old', 1);
@@ -51,7 +51,7 @@ describe('who has heard that the primary was replaced', () => {
     const reasons = 'sentinel:2: refused; old:7 is named, which was replaced; 1 did not answer';
     expect(await connecting).toBe(`Error: no sentinel names the primary main: ${reasons}`);
     second.drop();
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 
   test('believes the sentinels all the same when they have said nothing else for half a minute', async () => {

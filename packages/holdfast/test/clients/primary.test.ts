@@ -57,7 +57,7 @@ describe('the primary', () => {
   });
 
   test('that no sentinel names is told with what each of them said', async () => {
-    const { clock, agenda, sentinels, dial } = setUp();
+    const { clock, timers, sentinels, dial } = setUp();
     const wire = dial();
     const connecting = wire.connect().catch(String);
     await clock.settle();
@@ -71,7 +71,7 @@ describe('the primary', () => {
     expect(await connecting).toBe(`Error: no sentinel names the primary main: ${reasons}`);
     wire.drop();
     expect(sentinels.open).toEqual([]);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 
   test('is not believed to be one when it says that it is none', async () => {
@@ -128,17 +128,17 @@ describe('a connection to the primary', () => {
   });
 
   test('is watched over for as long as there is one, and leaves nothing behind', async () => {
-    const { agenda, sentinels, wire, dial } = await connected();
+    const { timers, sentinels, wire, dial } = await connected();
     const second = dial();
     wire.drop();
     expect(sentinels.open.filter((to) => to.startsWith('sentinel')).length).toBeGreaterThan(0);
     second.drop();
     expect(sentinels.open).toEqual([]);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 
   test('does without a sentinel that lets nobody in, and tries it again later, with more patience', async () => {
-    const { agenda, clock, sentinels, dial, say } = setUp();
+    const { timers, clock, sentinels, dial, say } = setUp();
     const wire = dial();
     void wire.connect();
     await clock.settle();
@@ -155,6 +155,6 @@ describe('a connection to the primary', () => {
     }
     expect(sentinels.wires.every(({ to, wire: { isHeld } }) => to === 'old:7' || !isHeld)).toBe(true);
     wire.drop();
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 });

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { adaptClient } from '../../src/clients/adapt.ts';
 import type { Client } from '../../src/clients/client.ts';
 import type { RedisClient } from '../../src/clients/redis-client.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { systemRandom } from '../../src/core/random.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { type RedisServer, startRedis, stopAllRedis } from '../support/redis-server.ts';
@@ -62,7 +62,7 @@ afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
 
 function adapt(client: RedisClient): Client {
   const adapted = adaptClient(client, {
-    agenda: new Agenda(systemClock),
+    timers: new TimerQueue(systemClock),
     random: systemRandom,
   });
   clients.push(adapted);

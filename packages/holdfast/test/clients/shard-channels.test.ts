@@ -2,11 +2,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { asIoredis, IoredisDriver } from '../../src/clients/ioredis.ts';
+import { asIoredis, IoredisDriver } from '../../src/clients/ioredis/ioredis.ts';
 import { type NodeClient, nodeClient } from '../../src/clients/node-client.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { systemRandom } from '../../src/core/random.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { freePort } from '../support/free-port.ts';
 import { RespReader } from '../support/resp.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -45,7 +45,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const caller = new Redis({ host: '127.0.0.1', port, lazyConnect: true });
   const driver = new IoredisDriver(asIoredis(caller));
-  client = nodeClient(driver, new Agenda(systemClock), systemRandom, {});
+  client = nodeClient(driver, new TimerQueue(systemClock), systemRandom, {});
 });
 
 afterEach(async () => {

@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { SILENCE_MS_MAX } from '../../src/clients/silence.ts';
+import { SILENCE_MS_MAX } from '../../src/clients/connection/stall-watch.ts';
 import {
   RECONNECT_MS_MAX,
   RECONNECT_MS_MIN,
   REFUSED_MS,
   Subscriptions,
-} from '../../src/clients/subscriptions.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { systemRandom } from '../../src/core/random.ts';
+} from '../../src/clients/connection/subscriptions.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeDriver } from './fake-driver.ts';
 import { failureOf } from './harness.ts';
 
 function setUp(fraction = 0) {
   const clock = new FakeClock();
-  const agenda = new Agenda(clock);
+  const timers = new TimerQueue(clock);
   const driver = new FakeDriver();
   const refusals: string[] = [];
   const random = { ...systemRandom, fraction: () => fraction };
-  const subscriptions = new Subscriptions(driver, agenda, random, {
+  const subscriptions = new Subscriptions(driver, timers, random, {
     refused: (_, { text }) => refusals.push(text),
   });
-  return { clock, agenda, driver, subscriptions, refusals };
+  return { clock, timers, driver, subscriptions, refusals };
 }
 
 /** With one confirmed listener, whose messages are in `heard`. */
@@ -84,12 +84,12 @@ describe('a lost subscription', () => {
   });
 
   test('holds the process while somebody listens, and is forgotten when nobody does', async () => {
-    const { clock, driver, agenda, stop } = await listening();
+    const { clock, driver, timers, stop } = await listening();
     driver.wire.events.lost(new Error('read ECONNRESET'));
     expect(clock.refdTimers).toBe(1);
     stop();
     expect(clock.refdTimers).toBe(0);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
     await clock.advance(60_000);
     expect(driver.wires).toHaveLength(1);
   });
@@ -238,7 +238,7 @@ describe('a subscription', () => {
   });
 
   test('ends with close, and a stop afterwards is harmless', async () => {
-    const { agenda, driver, subscriptions, stop, heard } = await listening();
+    const { timers, driver, subscriptions, stop, heard } = await listening();
     const pending = subscriptions.listen('other', () => {}, 1_000);
     subscriptions.close();
     expect(failureOf(await pending).kind).toBe('closed');
@@ -246,6 +246,6 @@ describe('a subscription', () => {
     stop();
     expect(heard).toEqual([]);
     expect(driver.wire.isDropped).toBe(true);
-    expect(agenda.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 });

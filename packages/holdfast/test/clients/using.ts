@@ -1,9 +1,9 @@
 /** An adapted client for the length of a function, for tests outside the matrix. */
 import { adaptClient } from '../../src/clients/adapt.ts';
 import type { Client } from '../../src/clients/client.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { systemRandom } from '../../src/core/random.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import type { Caller } from './caller.ts';
 
 /** Closes both clients at the end. */
@@ -11,7 +11,7 @@ export async function using<T>(
   made: Caller | Promise<Caller>,
   body: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const options = { agenda: new Agenda(systemClock), random: systemRandom };
+  const options = { timers: new TimerQueue(systemClock), random: systemRandom };
   const caller = await made;
   const client = adaptClient(caller.client, options);
   try {

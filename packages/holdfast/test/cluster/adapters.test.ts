@@ -2,8 +2,8 @@
 import { createCluster as createNodeRedis6Cluster } from 'redis';
 import { createCluster as createNodeRedis5Cluster } from 'redis-5';
 import { describe, expect, test } from 'vitest';
-import { slotOf } from '../../src/clients/slot.ts';
 import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
+import { slotOf } from '../../src/keys/slot.ts';
 import { command } from '../support/redis-cluster.ts';
 import { steady } from '../support/steady.ts';
 import { always } from '../support/violation.ts';

@@ -1,8 +1,8 @@
 /** A service that starts while its cluster is being put together: some slots have nobody yet. */
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SLOTS, slotOf } from '../../src/clients/slot.ts';
 import { Locks, LockUnavailableError } from '../../src/index.ts';
+import { SLOTS, slotOf } from '../../src/keys/slot.ts';
 import { command } from '../support/redis-cluster.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';

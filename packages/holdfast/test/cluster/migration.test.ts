@@ -1,7 +1,7 @@
 /** Slots that move while somebody holds a lock in them, waits for one, or comes for one. */
 import { afterEach, expect, test } from 'vitest';
-import { slotOf } from '../../src/clients/slot.ts';
 import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
+import { slotOf } from '../../src/keys/slot.ts';
 import { command } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';
 import { steady } from '../support/steady.ts';

@@ -4,11 +4,11 @@
  */
 import { Cluster } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { slotOf } from '../../src/clients/slot.ts';
 import { Locks, type LocksOptions } from '../../src/index.ts';
+import { slotOf } from '../../src/keys/slot.ts';
 import { lockAcquire } from '../../src/scripts/generated.ts';
-import { LOCK } from '../fault/acquire-support.ts';
-import { outlivesSilence } from '../fault/silence-support.ts';
+import { LOCK } from '../fault/acquire/support.ts';
+import { outlivesSilence } from '../fault/silent-link.ts';
 import { commandCounts } from '../support/commands.ts';
 import { type FaultProxy, script, startProxy } from '../support/fault-proxy.ts';
 import { command } from '../support/redis-cluster.ts';

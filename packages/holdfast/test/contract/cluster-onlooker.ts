@@ -1,6 +1,6 @@
 /** An onlooker's connection to a whole cluster, as one server: a key is asked of its node, everything else of all. */
 import { Cluster, type Redis } from 'ioredis';
-import { slotOf } from '../../src/clients/slot.ts';
+import { slotOf } from '../../src/keys/slot.ts';
 
 type Answers = readonly unknown[];
 

@@ -1,8 +1,8 @@
 /** The users that docs/operate/acl.md describes for a cluster can do what it says, and no less than all of it is needed. */
 import { Cluster } from 'ioredis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { slotOf } from '../../src/clients/slot.ts';
 import { Locks, LockUnavailableError } from '../../src/index.ts';
+import { slotOf } from '../../src/keys/slot.ts';
 import { aclWords, CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
 import { CALM, command, useCluster } from '../support/redis-cluster.ts';
 import { SlotMigration } from '../support/slot-migration.ts';

@@ -1,13 +1,13 @@
 /** What the reference says about names, numbers and types is what the source has. */
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { NAME_BYTES_MAX } from '../../src/core/name.ts';
-import * as options from '../../src/core/options.ts';
-import { BATCH_MAX } from '../../src/core/renewal.ts';
-import { WAITERS_MAX } from '../../src/core/waiter-queue.ts';
 import * as holdfast from '../../src/index.ts';
+import { NAME_BYTES_MAX } from '../../src/keys/name.ts';
+import { BATCH_MAX } from '../../src/locking/renewal.ts';
+import { WAITERS_MAX } from '../../src/locking/waiter-queue.ts';
+import * as options from '../../src/options/options.ts';
 import * as generated from '../../src/scripts/generated.ts';
-import { LATE_RELEASES_MAX } from '../../src/topologies/late-releases.ts';
+import { LATE_RELEASES_MAX } from '../../src/topologies/server/late-releases.ts';
 import { CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
 import { listBrokenLinks } from './links.ts';
 import { ROOT, readPage } from './pages.ts';
@@ -41,7 +41,7 @@ describe('the page of the options', () => {
   const DAY_MS = 24 * 60 * 60 * 1000;
 
   test('has every option', () => {
-    const source = readPage('packages/holdfast/src/core/options.ts');
+    const source = readPage('packages/holdfast/src/options/options.ts');
     const lists = [...source.matchAll(/new Set\(\[([^\]]*)\]\)/g)].map(([, list = '']) => list);
     const names = lists.flatMap((list) => [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name));
     expect(names).toContain('callTimeoutMs');

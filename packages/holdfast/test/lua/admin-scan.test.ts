@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { systemRandom } from '../../src/core/random.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
 import { type AdminScanInput, type AdminScanOutcome, adminScan } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
 

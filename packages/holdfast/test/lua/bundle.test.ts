@@ -1,11 +1,11 @@
 /** Many calls of a script as one: each answers and does what it would have by itself. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answersOf, requestOf } from '../../src/clients/bundle.ts';
-import { Call } from '../../src/clients/call.ts';
 import { CallFailure, type ScriptCall, type ScriptText } from '../../src/clients/client.ts';
-import { Agenda } from '../../src/core/agenda.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { answersOf, requestOf } from '../../src/clients/connection/bundle.ts';
+import { Call } from '../../src/clients/connection/call.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { lockAcquire, lockRelease, mutexAcquire, mutexRelease } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
 
@@ -16,8 +16,8 @@ const RUNS = 60;
 const LATE_MS = 1;
 
 function asCalls(requests: readonly ScriptCall[]): Call[] {
-  const agenda = new Agenda(systemClock);
-  return requests.map((request) => new Call(request, 1_000, agenda));
+  const timers = new TimerQueue(systemClock);
+  return requests.map((request) => new Call(request, 1_000, timers));
 }
 
 /** Without what depends on the time of the day. */

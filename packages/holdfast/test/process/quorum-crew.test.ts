@@ -1,6 +1,6 @@
 /** Four processes of ten callers each on five servers that freeze and die at random, two of them at a time. */
 import { describe, expect, test } from 'vitest';
-import { useServers } from '../fault/quorum-support.ts';
+import { useServers } from '../fault/quorum/support.ts';
 import { useChildren } from '../support/child.ts';
 import { rowsOf, upTo } from '../support/extent.ts';
 import { useLeakCheck } from '../support/leak-check.ts';

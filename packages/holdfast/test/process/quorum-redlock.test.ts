@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
-import { useServers } from '../fault/quorum-support.ts';
+import { useServers } from '../fault/quorum/support.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
 import { waitFor } from '../support/wait-for.ts';

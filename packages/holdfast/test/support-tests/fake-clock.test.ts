@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { TIMER_MS_MAX } from '../../src/core/clock.ts';
+import { TIMER_MS_MAX } from '../../src/runtime/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('a fake clock', () => {

@@ -1,6 +1,6 @@
 /** Time that moves only when a test moves it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, TIMER_MS_MAX, type Timer } from '../../src/core/clock.ts';
+import { type Clock, TIMER_MS_MAX, type Timer } from '../../src/runtime/clock.ts';
 
 /** More than any honest test fires in one step; a timer that re-arms itself for no delay ends here. */
 const FIRINGS_MAX = 1_000_000;

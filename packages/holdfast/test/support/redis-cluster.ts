@@ -3,7 +3,7 @@
  * a second where `redis-cli --cluster create` takes five; what comes out is the same.
  */
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { SLOTS, slotOf } from '../../src/clients/slot.ts';
+import { SLOTS, slotOf } from '../../src/keys/slot.ts';
 import type { Certificates } from './certificates.ts';
 import { freePort } from './free-port.ts';
 import { ask, describeReply } from './raw-redis.ts';

@@ -1,5 +1,5 @@
 /** EVAL and its relatives. */
-import { assert } from '../../core/assert.ts';
+import { assert } from '../../runtime/assert.ts';
 import { ANY, at, type Command, type CommandContext, manages } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { integerOf } from '../number-text.ts';

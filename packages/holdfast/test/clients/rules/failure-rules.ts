@@ -1,6 +1,6 @@
 /** What a call ends as when the connection or the server fails under it. */
 import { describe, expect } from 'vitest';
-import { SILENCE_MS_MAX } from '../../../src/clients/silence.ts';
+import { SILENCE_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { command, script } from '../../support/fault-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -143,7 +143,7 @@ export function failureRules(harness: Harness): void {
 
     rule('does not keep close from ending at once', async () => {
       const patient = { disconnectTimeout: 60_000 };
-      const { client, agenda } = await harness.adapt({ port: harness.redis.port, ioredis: patient });
+      const { client, timers } = await harness.adapt({ port: harness.redis.port, ioredis: patient });
       await client.run(echo('x'), AMPLE_MS);
       harness.redis.freeze();
       const call = client.run(echo('y'), AMPLE_MS);
@@ -152,7 +152,7 @@ export function failureRules(harness: Harness): void {
       // Less than whatever it could have waited for: the silence of the server, the call, the patience of the client.
       expect(performance.now() - startMs).toBeLessThan(SILENCE_MS_MAX - 1_000);
       expect(failureOf(await call).kind).toBe('unknown');
-      expect(agenda.size).toBe(0);
+      expect(timers.size).toBe(0);
       harness.redis.resume();
       await waitFor(async () => (await harness.ownConnections()).length === 0);
     });

@@ -115,12 +115,12 @@ export function listenRules(harness: Harness): void {
 
   describe('a listener that cannot be had', () => {
     rule('because the server is not there ends unreachable, and a later one works', async () => {
-      const { client, agenda } = await harness.adapt();
+      const { client, timers } = await harness.adapt();
       harness.proxy.refuse();
       const failure = failureOf(await client.listen('news', () => {}, AMPLE_MS));
       expect(failure.kind).toBe('unreachable');
       harness.expectReason(failure.text, `ECONNREFUSED 127.0.0.1:${harness.proxy.port}`);
-      expect(agenda.size).toBe(0);
+      expect(timers.size).toBe(0);
       await harness.proxy.accept();
       const heard: (string | null)[] = [];
       await hear(client, 'news', (message) => heard.push(message));

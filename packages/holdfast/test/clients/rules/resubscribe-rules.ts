@@ -79,7 +79,7 @@ export function resubscribeRules(harness: Harness): void {
     });
 
     rule('is not restored for a listener that stopped meanwhile', async () => {
-      const { client, agenda } = await harness.adapt();
+      const { client, timers } = await harness.adapt();
       const heard: Heard = [];
       const stop = await hear(client, 'news', (message) => heard.push(message));
       harness.proxy.refuse();
@@ -90,7 +90,7 @@ export function resubscribeRules(harness: Harness): void {
         return text.includes('ECONNREFUSED');
       });
       stop();
-      await waitFor(() => agenda.size <= 1, { what: 'no more attempts to be planned' });
+      await waitFor(() => timers.size <= 1, { what: 'no more attempts to be planned' });
       await harness.proxy.accept();
       const made = harness.proxy.connectionsMade;
       await hear(client, 'other', () => {});
@@ -100,13 +100,13 @@ export function resubscribeRules(harness: Harness): void {
     });
 
     rule('is not restored after close, and nobody is told', async () => {
-      const { client, agenda } = await harness.adapt();
+      const { client, timers } = await harness.adapt();
       const heard: Heard = [];
       const stop = await hear(client, 'news', (message) => heard.push(message));
       harness.proxy.refuse();
       harness.proxy.cutAll();
       await client.close();
-      expect(agenda.size).toBe(0);
+      expect(timers.size).toBe(0);
       stop();
       await harness.proxy.accept();
       expect(heard).toEqual([]);

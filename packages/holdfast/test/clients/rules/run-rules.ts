@@ -93,12 +93,12 @@ export function runRules(harness: Harness): void {
       },
     );
 
-    rule('leaves no alarm behind but the one that watches the connection', async () => {
-      const { client, agenda } = await harness.adapt();
+    rule('leaves no deadline behind but the one that watches the connection', async () => {
+      const { client, timers } = await harness.adapt();
       await Promise.all(Array.from({ length: 50 }, () => client.run(echo('x'), AMPLE_MS)));
-      expect(agenda.size).toBeLessThanOrEqual(1);
+      expect(timers.size).toBeLessThanOrEqual(1);
       await client.close();
-      expect(agenda.size).toBe(0);
+      expect(timers.size).toBe(0);
     });
 
     rule('of many at once is answered with its own answer', async () => {

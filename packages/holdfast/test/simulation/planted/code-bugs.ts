@@ -1,8 +1,9 @@
 /** Mistakes in the shipped code: methods are replaced in the process that plays the world, and put back after. */
-import { Hold } from '../../../src/core/hold.ts';
-import { Wakeup } from '../../../src/core/wakeup.ts';
+
 import type { Clock } from '../../../src/index.ts';
-import { LateReleases } from '../../../src/topologies/late-releases.ts';
+import { Hold } from '../../../src/locking/hold.ts';
+import { Wakeup } from '../../../src/locking/wakeup.ts';
+import { LateReleases } from '../../../src/topologies/server/late-releases.ts';
 import { SingleTopology } from '../../../src/topologies/single.ts';
 import type { Machine } from '../machine.ts';
 import type { PlantedBug } from './bug.ts';

@@ -1,6 +1,6 @@
 /** Mistakes that only several nodes have room for. */
 import { CallFailure } from '../../../src/index.ts';
-import { QuorumNode } from '../../../src/topologies/quorum-node.ts';
+import { QuorumNode } from '../../../src/topologies/quorum/node.ts';
 import type { PlantedBug } from './bug.ts';
 import { replacing } from './client-bugs.ts';
 import { replace } from './code-bugs.ts';

@@ -1,0 +1,70 @@
+/** ioredis clients that find their server by sentinels. */
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import type { Driver, Wire, WireEvents } from '../connection/raw-connection.ts';
+import { PrimaryDriver } from '../sentinel/primary.ts';
+import type { Address, Sentinels } from '../sentinel/search.ts';
+import { asIoredis, type Ioredis, IoredisDriver, IoredisWire } from './ioredis.ts';
+
+const SENTINEL_PORT = 26_379;
+
+class IoredisSentinels implements Sentinels {
+  readonly name: string;
+  readonly addresses: readonly Address[];
+  readonly #client: Ioredis;
+  readonly #driver: IoredisDriver;
+
+  constructor(client: Ioredis) {
+    const { name, sentinels } = client.options;
+    // The client refuses to be made without both.
+    this.name = String(name);
+    this.#client = client;
+    this.#driver = new IoredisDriver(client);
+    this.addresses = Array.isArray(sentinels) ? sentinels.map(addressOf) : [];
+  }
+
+  get description(): string {
+    return this.#driver.description;
+  }
+
+  get keyPrefix(): string {
+    return this.#driver.keyPrefix;
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  dialSentinel(address: Address, events: WireEvents): Wire {
+    const { sentinelUsername, sentinelPassword, sentinelTLS } = this.#client.options;
+    const username = sentinelUsername ?? null;
+    const password = sentinelPassword ?? null;
+    return new IoredisWire(this.#client, 0, events, { ...address, username, password, tls: sentinelTLS });
+  }
+
+  dialPrimary(address: Address, events: WireEvents): Wire {
+    const { enableTLSForSentinelMode, tls, natMap } = this.#client.options;
+    const where = mapped(address, natMap);
+    return this.#driver.dial(events, { ...where, tls: enableTLSForSentinelMode === true ? tls : undefined });
+  }
+}
+
+/** The caller must have made sure that it is one: see `adapt.ts`. */
+export function driveIoredis(client: object, timers: TimerQueue): Driver {
+  const ioredis = asIoredis(client);
+  const hasSentinels = Array.isArray(ioredis.options['sentinels']);
+  return hasSentinels ? new PrimaryDriver(new IoredisSentinels(ioredis), timers) : new IoredisDriver(ioredis);
+}
+
+function addressOf(sentinel: unknown): Address {
+  const { host, port } = (sentinel ?? {}) as Partial<Record<'host' | 'port', unknown>>;
+  return { host: String(host ?? 'localhost'), port: Number(port ?? SENTINEL_PORT) };
+}
+
+/** Where a server is seen from here, when the sentinels see it elsewhere. */
+function mapped(address: Address, map: unknown): object {
+  const key = `${address.host}:${address.port}`;
+  // The caller's own, as its client takes it.
+  if (typeof map === 'function') return (map as (key: string) => object | null)(key) ?? address;
+  if (typeof map === 'object' && map !== null) return (map as Record<string, object>)[key] ?? address;
+  return address;
+}

@@ -1,0 +1,101 @@
+/**
+ * A caller that wants in: its options, its promise, and what ends its wait (its turn, its time, its signal).
+ * The caller awaits the promise in its own async context; settling it from elsewhere does not carry ours over.
+ */
+import type { LockError } from '../errors.ts';
+import type { ResolvedAcquireOptions } from '../options/options.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
+import type { Protocol } from '../topologies/topology.ts';
+import { abortError } from './failures.ts';
+import type { WaiterQueue } from './waiter-queue.ts';
+
+/**
+ * A promise that rejects with the error after its stack was taken again, now with the functions that await it.
+ *
+ * The error was made in a timer, or where a reply came in: the caller is not on that stack. V8 finds the functions that
+ * await a promise while a reaction of that promise runs. So the error is thrown in a reaction, and one turn late: by
+ * then the waiter's promise, which the caller awaits, follows this one. Waits that succeed pay nothing.
+ */
+function rejectionFor(error: LockError): Promise<never> {
+  const aTurnLate = Promise.resolve().then(() => {});
+  return aTurnLate.then(() => {
+    Error.captureStackTrace(error);
+    throw error;
+  });
+}
+
+export class Waiter<Result> {
+  readonly options: ResolvedAcquireOptions;
+  readonly startedMs: number;
+  readonly promise: Promise<Result>;
+  /** Its neighbours; written by the queue. */
+  previous: Waiter<Result> | null = null;
+  next: Waiter<Result> | null = null;
+  queue: WaiterQueue<Result> | null = null;
+  /** Its time is up, but an attempt for it is under way; that one still counts. */
+  isOverdue = false;
+  readonly #timers: TimerQueue;
+  readonly #protocol: Protocol;
+  #deadline: Deadline | null = null;
+  readonly #stopHearing: (() => void) | null;
+  /** Null once it is settled. */
+  #resolve: ((result: Result | Promise<never>) => void) | null = null;
+
+  constructor(timers: TimerQueue, protocol: Protocol, options: ResolvedAcquireOptions, startedMs: number) {
+    this.#timers = timers;
+    this.#protocol = protocol;
+    this.options = options;
+    this.startedMs = startedMs;
+    this.promise = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#stopHearing = options.signal === undefined ? null : onAbort(options.signal, () => this.#abort());
+  }
+
+  get elapsedMs(): number {
+    return this.#timers.clock.monotonicMs() - this.startedMs;
+  }
+
+  get remainingMs(): number {
+    return this.options.waitMs - this.elapsedMs;
+  }
+
+  /** Starts its clock. Only a caller that really waits pays for one. */
+  armTimeout(onTimeout: (waiter: this) => void): void {
+    if (this.#deadline !== null || this.options.waitMs === Number.POSITIVE_INFINITY) return;
+    this.#deadline = new Deadline(() => onTimeout(this), true);
+    this.#timers.setAt(this.#deadline, this.startedMs + this.options.waitMs);
+  }
+
+  resolve(result: Result): void {
+    this.#settle()?.(result);
+  }
+
+  /** With an error of this caller's own: its stack is made to show the caller. */
+  reject(error: LockError): void {
+    const resolve = this.#settle();
+    // Nobody would follow a second rejection, and Node would end the process over it.
+    if (resolve !== null) resolve(rejectionFor(error));
+  }
+
+  /** With an error that others get too, as it is. */
+  fail(error: unknown): void {
+    const resolve = this.#settle();
+    if (resolve !== null) resolve(Promise.reject(error));
+  }
+
+  #settle(): ((result: Result | Promise<never>) => void) | null {
+    const resolve = this.#resolve;
+    this.#resolve = null;
+    this.queue?.remove(this);
+    if (this.#deadline !== null) this.#timers.cancel(this.#deadline);
+    this.#stopHearing?.();
+    return resolve;
+  }
+
+  #abort(): void {
+    const { signal } = this.options;
+    if (signal !== undefined) this.reject(abortError(this.#protocol, this.elapsedMs, signal));
+  }
+}

@@ -1,0 +1,42 @@
+/** The form of every complaint about what a caller has chosen: expected what, got what. */
+import { LockConfigError } from '../errors.ts';
+import { describe } from '../runtime/describe.ts';
+
+export function integerWithin(value: unknown, name: string, min: number, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+    throw new LockConfigError(
+      `expected ${name} to be an integer from ${min} to ${max}, got ${describe(value)}`,
+    );
+  }
+  return value;
+}
+
+export function ofType<Type extends 'boolean' | 'string'>(
+  value: unknown,
+  name: string,
+  type: Type,
+): Type extends 'boolean' ? boolean : string {
+  // `typeof` has proved the type that the conditional names; the compiler cannot connect the two.
+  if (typeof value === type) return value as Type extends 'boolean' ? boolean : string;
+  throw new LockConfigError(`expected ${name} to be a ${type}, got ${describe(value)}`);
+}
+
+export function oneOf<Value extends string>(value: unknown, name: string, values: readonly Value[]): Value {
+  const found = values.find((one) => one === value);
+  if (found !== undefined) return found;
+  const expected = values.map((one) => `'${one}'`).join(', ');
+  throw new LockConfigError(`expected ${name} to be one of ${expected}, got ${describe(value)}`);
+}
+
+export function checkObject(options: unknown, what: string): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LockConfigError(`expected ${what} to be an object, got ${describe(options)}`);
+  }
+}
+
+export function checkKnown(options: object, known: ReadonlySet<string>, what: string): void {
+  for (const key of Object.keys(options)) {
+    if (known.has(key)) continue;
+    throw new LockConfigError(`expected ${what} among ${[...known].join(', ')}, got ${describe(key)}`);
+  }
+}

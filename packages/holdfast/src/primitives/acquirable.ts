@@ -1,0 +1,178 @@
+/** What `lock` and `mutex` have in common: three strengths of acquiring, one owner at a time. */
+
+import { LockConfigError, LockLostError, LockNotHeldError } from '../errors.ts';
+import { abortError, quoted } from '../locking/failures.ts';
+import { type FencedLease, type Lease, LeaseHandle } from '../locking/lease.ts';
+import type { Owner } from '../locking/owner.ts';
+import { ENDED } from '../locking/reentry.ts';
+import { ownerInScope, runAs } from '../locking/scope.ts';
+import type { Session } from '../locking/session.ts';
+import {
+  type AcquireOptions,
+  type ResolvedAcquireOptions,
+  resolveAcquireOptions,
+  type TryAcquireOptions,
+} from '../options/options.ts';
+import { describe } from '../runtime/describe.ts';
+import { type Facts, inspectable } from '../runtime/inspectable.ts';
+import { telemetry } from '../telemetry/channels.ts';
+import type { Protocol } from '../topologies/topology.ts';
+
+export abstract class Exclusive<Proof extends Lease | FencedLease> {
+  /** For `console.log`, which shows an instance of that class under that name. */
+  protected static showAs(ofClass: { readonly prototype: Exclusive<Lease> }, name: string): void {
+    inspectable(ofClass, name, (lock) => (#session in lock ? lock.#facts : null));
+  }
+
+  readonly #session: Session;
+  readonly #protocol: Protocol;
+
+  constructor(session: Session, protocol: Protocol) {
+    this.#session = session;
+    this.#protocol = protocol;
+  }
+
+  /** The name, as given. */
+  get name(): string {
+    return this.#protocol.name;
+  }
+
+  /** For `console.log`: what this process knows without asking a server. */
+  get #facts(): Facts {
+    const { name } = this;
+    const hold = this.#session.holdOf(this.#protocol);
+    const remainingMs = hold?.isLive ? Math.floor(hold.remainingMs(this.#session.timers.clock)) : 0;
+    if (hold === null || remainingMs <= 0) return { name, state: 'not held here' };
+    return { name, state: 'held here', fence: hold.owner?.fence, remainingMs };
+  }
+
+  /** One attempt: the lease, or `null` when somebody else holds it. */
+  tryAcquire(options: TryAcquireOptions = {}): Promise<Proof | null> {
+    return this.#acquire(options, true);
+  }
+
+  /** Waits until it is ours. Rejects with `LockTimeoutError` after `waitMs`, `LockAbortedError` on abort. */
+  acquire(options?: AcquireOptions): Promise<Proof> {
+    // Only a try resolves to null.
+    return this.#acquire(options, false) as Promise<Proof>;
+  }
+
+  /**
+   * Acquires, runs the body, releases. Resolves or rejects as the body does, unless the lease was lost while the
+   * body ran: then it rejects with a `LockLostError` whose `outcome` is what the body did.
+   */
+  async using<Result>(
+    body: (lease: Proof) => Result | PromiseLike<Result>,
+    options?: AcquireOptions,
+  ): Promise<Result> {
+    if (typeof body !== 'function') {
+      throw new LockConfigError(`expected the body of using to be a function, got ${describe(body)}`);
+    }
+    const work = (): Promise<Result> => this.#using(body, options);
+    return telemetry.using(this.#protocol, this.#session.id, work);
+  }
+
+  async #using<Result>(
+    body: (lease: Proof) => Result | PromiseLike<Result>,
+    options: AcquireOptions | undefined,
+  ): Promise<Result> {
+    const lease = await this.acquire(options);
+    const owner = LeaseHandle.ownerOf(lease, this.#session) as Owner;
+    // A body that never ends holds the lock for ever. If only its timers are left to keep it, so be it.
+    owner.keep();
+    const [outcome] = await Promise.allSettled([runAs(owner, () => body(lease))]);
+    // A body may release early. No answer to the release says nothing about the time before it.
+    const wasOurs = owner.state === 'released' || (await lease.release().catch(() => true));
+    if (owner.loss !== null || !wasOurs) throw this.#lossDuring(owner, outcome);
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  }
+
+  #lossDuring(owner: Owner, outcome: PromiseSettledResult<unknown>): LockLostError {
+    const { loss, fence } = owner;
+    const did = outcome.status === 'fulfilled' ? 'the body finished all the same' : 'the body failed';
+    const why = loss?.message ?? `${quoted(this.#protocol)}: was gone when it was released`;
+    const cause = outcome.status === 'rejected' ? outcome.reason : (loss ?? undefined);
+    const reason = loss?.reason ?? 'gone';
+    const details = { lock: this.name, elapsedMs: loss?.elapsedMs, reason, fence, outcome, cause };
+    return new LockLostError(`${why}; ${did}`, details);
+  }
+
+  /** Not async: a caller that waits would pay for another promise, and there may be thousands of them. */
+  #acquire(options: AcquireOptions | undefined, isTry: boolean): Promise<Proof | null> {
+    try {
+      const resolved =
+        options === undefined
+          ? this.#session.plainOptions
+          : resolveAcquireOptions(options, this.#session.options, isTry);
+      if (resolved.signal?.aborted) throw resolved.signal.reason;
+      const startedMs = this.#session.timers.clock.monotonicMs();
+      const entering = telemetry.tracesAcquires
+        ? this.#enterTraced(resolved, startedMs)
+        : this.#enter(resolved, startedMs);
+      // The handle has a fence exactly when the protocol is fenced, which is what `Proof` says.
+      return entering as Promise<unknown> as Promise<Proof | null>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #enterTraced(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
+    return telemetry.acquire(this.#protocol, this.#session.id, async (trace) => {
+      const lease = await this.#enter(options, startedMs);
+      if (trace !== null) trace.fence = lease?.fence;
+      return lease;
+    });
+  }
+
+  #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
+    const above = this.#ownerAbove(options);
+    // Also while closing: an owner in its grace may need its own lock again to finish.
+    if (above !== null) return this.#enterBelow(above, options, startedMs);
+    this.#session.assertOpen(this.name);
+    return this.#session.turnstile(this.#protocol).enter(options, startedMs);
+  }
+
+  async #enterBelow(
+    above: Owner,
+    options: ResolvedAcquireOptions,
+    startedMs: number,
+  ): Promise<LeaseHandle | null> {
+    const owner = await this.enterAgain(this.#session, above, options, startedMs);
+    if (owner === null) return null;
+    if (owner !== ENDED) return new LeaseHandle(owner);
+    // The owner above has released meanwhile: this caller goes to the next queue. It may have aborted on the way,
+    // between one queue and the other, where nobody listened.
+    if (options.signal?.aborted) {
+      const elapsedMs = this.#session.timers.clock.monotonicMs() - startedMs;
+      throw abortError(this.#protocol, elapsedMs, options.signal);
+    }
+    // Nested `using`: the next one out may still be open, and its body may wait for this caller.
+    const outer = options.within === undefined ? ownerInScope(this.#session, this.#protocol) : null;
+    if (outer !== null) return this.#enterBelow(outer, options, startedMs);
+    this.#session.assertOpen(this.name);
+    return this.#session.turnstile(this.#protocol).enter(options, startedMs);
+  }
+
+  /** How this kind answers a caller that holds it already. */
+  protected abstract enterAgain(
+    session: Session,
+    above: Owner,
+    options: ResolvedAcquireOptions,
+    startedMs: number,
+  ): Promise<Owner | null | typeof ENDED>;
+
+  #ownerAbove({ within }: ResolvedAcquireOptions): Owner | null {
+    if (within === undefined) return ownerInScope(this.#session, this.#protocol);
+    const owner = LeaseHandle.ownerOf(within, this.#session);
+    const { kind, key } = owner?.hold.protocol ?? {};
+    if (owner === undefined || kind !== this.#protocol.kind || key !== this.#protocol.key) {
+      const got = owner === undefined ? describe(within) : `a lease of ${quoted(owner.hold.protocol)}`;
+      const expected = `a lease of ${quoted(this.#protocol)} from this Locks`;
+      throw new LockConfigError(`expected within to be ${expected}, got ${got}`);
+    }
+    if (owner.state !== 'released') return owner;
+    const message = `${quoted(this.#protocol)}: the lease given as within has been released`;
+    throw new LockNotHeldError(message, { lock: this.name });
+  }
+}

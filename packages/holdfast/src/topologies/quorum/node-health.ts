@@ -1,0 +1,142 @@
+/**
+ * What is known of one of several servers.
+ *
+ * - `new`: never asked. Out: `joining`.
+ * - `joining`: asked who it is and how long it runs; its vote does not count before that. Out: `up`, `down`.
+ * - `up`: may vote, unless it has restarted too recently (the guard). Out: `joining` when its connection is another
+ *   than the one it was asked on, because it may have restarted in between; `down` when a call gets no answer.
+ * - `down`: skipped, so that it costs its callers nothing. Asked again, in the background, by whoever uses the lock
+ *   next, at a growing pace. Out: `joining`.
+ */
+import type { Client } from '../../clients/client.ts';
+import type { ServerFailure } from '../../errors.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import { driftMs } from '../../runtime/instant.ts';
+import { inMs } from '../../runtime/printable.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import type { SingleTopology } from '../single.ts';
+import type { NodePace } from './node-timeout.ts';
+
+/** Uptime is told in whole seconds, of the clock and not of the run: it may be this much more than the truth. */
+const UPTIME_ERROR_MS = 1_000;
+
+/** `failure` is why it was down; without one, its callers wait for it. */
+export interface Joining {
+  readonly is: 'joining';
+  readonly joined: Promise<void>;
+  readonly failure: ServerFailure | null;
+}
+
+type State =
+  | { readonly is: 'new' }
+  | Joining
+  | { readonly is: 'up'; readonly connections: number; readonly startedMs: number; readonly runId: string }
+  | { readonly is: 'down'; readonly failure: ServerFailure; readonly askAtMs: number };
+
+export interface StandingOptions {
+  readonly callTimeoutMs: number;
+  readonly random: Random;
+}
+
+/** There is no timer here: a session that is not used asks nobody anything. */
+export class NodeStanding {
+  readonly #client: Client;
+  readonly #single: SingleTopology;
+  readonly #timers: TimerQueue;
+  readonly #pace: NodePace;
+  readonly #callTimeoutMs: number;
+  readonly #backoff: Backoff;
+  #state: State = { is: 'new' };
+  /** Called when it is up again. */
+  onUp: (() => void) | null = null;
+
+  constructor(
+    client: Client,
+    single: SingleTopology,
+    timers: TimerQueue,
+    pace: NodePace,
+    { callTimeoutMs, random }: StandingOptions,
+  ) {
+    this.#client = client;
+    this.#single = single;
+    this.#timers = timers;
+    this.#pace = pace;
+    this.#callTimeoutMs = callTimeoutMs;
+    this.#backoff = new Backoff(random);
+  }
+
+  get runId(): string | null {
+    return this.#state.is === 'up' ? this.#state.runId : null;
+  }
+
+  get isUp(): boolean {
+    const state = this.#state;
+    return state.is === 'up' && this.#client.isConnected && state.connections === this.#client.connections;
+  }
+
+  /** Why it cannot be asked now, or null. */
+  get absence(): ServerFailure | null {
+    const state = this.#state;
+    if ((state.is === 'down' || state.is === 'joining') && state.failure !== null) return state.failure;
+    return this.isUp ? null : this.#failure('unreachable', 'not connected yet');
+  }
+
+  /** Why it cannot vote on a lease of that length, or null. */
+  obstacle(guardMs: number, nowMs: number): ServerFailure | null {
+    const { absence } = this;
+    if (absence !== null || this.#state.is !== 'up' || guardMs === 0) return absence;
+    const upMs = nowMs - this.#state.startedMs;
+    const waitMs = guardMs + driftMs(guardMs) - upMs;
+    if (waitMs <= 0) return null;
+    const text = `may have started ${inMs(Math.max(0, upMs))} ago and forgotten a lease: it votes in ${inMs(Math.ceil(waitMs))}`;
+    return this.#failure('guard', text);
+  }
+
+  /**
+   * Null when it is known whether it can be asked; otherwise that is being found out, from now on at the latest. One
+   * that is down is asked again at its pace, or now when it is needed.
+   */
+  muster(isNeeded: boolean): Joining | null {
+    if (this.isUp) return null;
+    const state = this.#state;
+    if (state.is === 'joining') return state;
+    if (state.is !== 'down') return this.#join(null);
+    const isDue = isNeeded || this.#timers.clock.monotonicMs() >= state.askAtMs;
+    return isDue ? this.#join(state.failure) : null;
+  }
+
+  /** A call on that connection got no answer; unless the server has come back meanwhile, it is down. */
+  missed(failure: ServerFailure, connections: number): void {
+    if (this.#state.is === 'up' && this.#client.connections === connections) this.#fall(failure);
+  }
+
+  #fall(failure: ServerFailure): void {
+    const askAtMs = this.#timers.clock.monotonicMs() + this.#backoff.nextMs();
+    this.#state = { is: 'down', failure, askAtMs };
+  }
+
+  #join(failure: ServerFailure | null): Joining {
+    const joining: Joining = { is: 'joining', joined: this.#ask(), failure };
+    this.#state = joining;
+    return joining;
+  }
+
+  async #ask(): Promise<void> {
+    const { clock } = this.#timers;
+    const sentMs = clock.monotonicMs();
+    const health = await this.#single.health(this.#callTimeoutMs);
+    if ('kind' in health) return this.#fall(health);
+    this.#backoff.reset();
+    const heardMs = clock.monotonicMs();
+    this.#pace.guess(heardMs - sentMs);
+    // The latest that it can have been.
+    const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
+    this.#state = { is: 'up', connections: this.#client.connections, startedMs, runId: health.runId };
+    this.onUp?.();
+  }
+
+  #failure(kind: ServerFailure['kind'], text: string): ServerFailure {
+    return { server: this.#client.description, kind, text };
+  }
+}

@@ -1,0 +1,183 @@
+/** A caller that changes its mind, at every moment there is, leaves nothing behind. */
+import { describe, expect, test } from 'vitest';
+import { LockAbortedError } from '../../../src/index.ts';
+import { command } from '../../support/fault-proxy.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { useRedis } from '../../support/redis-server.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { atOnce, held, listeners, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+
+const LEASE_MS = 60_000;
+/** Enough to come later than what is done as soon as the server has answered. */
+const SLOW_MS = 100;
+const REASON = new Error('changed my mind');
+
+const free = (subject: Subject, name: string): Promise<boolean> =>
+  waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the key to be gone' });
+
+const silent = (subject: Subject, name: string): Promise<boolean> =>
+  waitFor(async () => (await listeners(redis.port, subject, name)) === 0, { what: 'nobody to listen' });
+
+function expectAborted(error: unknown, name: string): void {
+  expect(error).toBeInstanceOf(LockAbortedError);
+  expect(error).toMatchObject({ code: 'ELOCKABORTED', lock: name, cause: REASON });
+}
+
+describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) => {
+  test('before anything was sent sends nothing and tells the reason', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client });
+    const name = bench.name();
+    const signal = AbortSignal.abort(REASON);
+    let hasRun = false;
+    const body = (): void => {
+      hasRun = true;
+    };
+    expect(await rejection(subject.of(locks, name).acquire({ signal }))).toBe(REASON);
+    expect(await rejection(subject.of(locks, name).tryAcquire({ signal }))).toBe(REASON);
+    expect(await rejection(subject.of(locks, name).using(body, { signal }))).toBe(REASON);
+    expect(hasRun).toBe(false);
+    expect(proxy.history).toEqual([]);
+  });
+
+  test('while it waits ends the wait at once, and nothing is granted to it later', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const controller = new AbortController();
+    let hasRun = false;
+    const body = (): void => {
+      hasRun = true;
+    };
+    const waiting = rejection(subject.of(locks, name).using(body, { signal: controller.signal }));
+    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+    controller.abort(REASON);
+    expectAborted(await atOnce(waiting), name);
+    await silent(subject, name);
+    proxy.clearHistory();
+    expect(await lease.release()).toBe(true);
+    expect(await held(redis.port, subject, name)).toBeNull();
+    expect(await subject.of(owner, name).using(() => 'free')).toBe('free');
+    expect(proxy.history.filter(subject.acquires)).toEqual([]);
+    expect(hasRun).toBe(false);
+  });
+
+  test('while its attempt is under way does not wait for the answer, and a grant that crosses it is released', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    await warmUp(locks, subject);
+    for (const verb of ['acquire', 'tryAcquire'] as const) {
+      const name = bench.name();
+      const controller = new AbortController();
+      const slow = proxy.delayReply(subject.acquires, SLOW_MS);
+      const acquiring = rejection(subject.of(locks, name)[verb]({ signal: controller.signal }));
+      await slow;
+      // However long the look takes, the answer comes after it.
+      proxy.freeze();
+      controller.abort(REASON);
+      expectAborted(await atOnce(acquiring), name);
+      expect(await held(redis.port, subject, name)).not.toBeNull();
+      proxy.thaw();
+      await free(subject, name);
+    }
+  });
+
+  test('while its attempt is under way leaves the grant to the next caller of the process', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    await warmUp(locks, subject);
+    const name = bench.name();
+    const controller = new AbortController();
+    const slow = proxy.delayReply(subject.acquires, SLOW_MS);
+    proxy.clearHistory();
+    const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    const second = subject.of(locks, name).acquire();
+    const third = subject.of(locks, name).acquire();
+    await slow;
+    controller.abort(REASON);
+    expectAborted(await first, name);
+    const lease = await second;
+    expect(lease.isHeld).toBe(true);
+    // One request served it: that of the caller who left.
+    expect(proxy.history.filter(subject.acquires)).toHaveLength(1);
+    expect(await lease.release()).toBe(true);
+    expect(await (await third).release()).toBe(true);
+    await free(subject, name);
+  });
+
+  test('of the first in the queue lets the next one wait on, and be served', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const controller = new AbortController();
+    const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    const second = subject.of(locks, name).acquire();
+    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiters to listen' });
+    controller.abort(REASON);
+    expectAborted(await first, name);
+    expect(await lease.release()).toBe(true);
+    expect(await (await second).release()).toBe(true);
+    await silent(subject, name);
+  });
+
+  test('while the subscription is under way leaves no subscription', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const controller = new AbortController();
+    const slow = proxy.delayReply(command('SUBSCRIBE'), SLOW_MS);
+    const waiting = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    await slow;
+    proxy.freeze();
+    expect(await listeners(redis.port, subject, name)).toBe(1);
+    controller.abort(REASON);
+    expectAborted(await atOnce(waiting), name);
+    proxy.thaw();
+    await silent(subject, name);
+    expect(await lease.release()).toBe(true);
+  });
+
+  test('while the body runs does not end the lease, and the lock is released when the body ends', async () => {
+    const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const name = bench.name();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const running = subject.of(locks, name).using(
+      async (lease) => {
+        controller.abort(REASON);
+        expect(lease.isHeld).toBe(true);
+        expect(lease.signal.aborted).toBe(false);
+        signal.throwIfAborted();
+      },
+      { signal },
+    );
+    expect(await rejection(running)).toBe(REASON);
+    expect(await held(redis.port, subject, name)).toBeNull();
+  });
+});
+
+test('an abort while a re-entry turns into a wait of its own is not lost', async () => {
+  const locks = await bench.session(redis.port, { leaseMs: LEASE_MS });
+  const name = bench.name();
+  const lock = locks.lock(name);
+  const outer = await lock.acquire();
+  const inner = await lock.acquire({ within: outer });
+  const controller = new AbortController();
+  // Behind its sibling, until the lease above both is released: then it must queue like any other caller.
+  const sibling = rejection(lock.acquire({ within: outer, signal: controller.signal }));
+  const released = outer.release();
+  controller.abort(REASON);
+  expect(await released).toBe(true);
+  const limit = new Promise((resolve) => setTimeout(resolve, 5_000, 'still waiting').unref());
+  expectAborted(await Promise.race([sibling, limit]), name);
+  expect(await inner.release()).toBe(true);
+});

@@ -1,0 +1,85 @@
+/** What callers do in their callbacks is their own business: it cannot hurt their other locks, or ours. */
+import { describe, expect, test, vi } from 'vitest';
+import { type Lease, LockLostError } from '../../../src/index.ts';
+import { startChild, useChildren } from '../../support/child.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { ask } from '../../support/raw-redis.ts';
+import { useRedis } from '../../support/redis-server.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import type { CallbackPlan, CallbackWord } from '../acquire/callbacks.ts';
+import { MATRIX, rejection, SUBJECTS, useBench } from '../acquire/support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis, { checksHandles: false });
+useChildren();
+const bench = useBench();
+
+/** A process takes its time to start on a busy machine. */
+const START_LIMIT_MS = 120_000;
+vi.setConfig({ testTimeout: 120_000 });
+
+test.each(SUBJECTS)(
+  'callbacks that throw and block do not cost another lease, nor go unheard: $kind',
+  async (subject) => {
+    const names = [bench.name(), bench.name()] as const;
+    const plan: CallbackPlan = { port: redis.port, kind: subject.kind, names };
+    const child = startChild<CallbackWord>('test/fault/acquire/callbacks.ts', [JSON.stringify(plan)]);
+    await child.next(({ event }) => event === 'held', START_LIMIT_MS);
+    await ask(redis.port, ['DEL', names[0]]);
+    const lost = await child.next(({ event }) => event === 'lost');
+    // Two listeners and the property, behind the subscriber of the channel and that of the renewal that found out.
+    expect(lost).toMatchObject({ reason: 'gone' });
+    const untilMs = performance.now() + 4_200;
+    await waitFor(() => performance.now() >= untilMs, { what: 'more than a lease to pass' });
+    child.send('end');
+    const end = await child.next(({ event }) => event === 'end');
+    expect(end).toMatchObject({ wasKept: true, released: true });
+    if (end.event !== 'end') return;
+    expect(end.uncaught.length).toBeGreaterThan(3);
+    expect(new Set(end.uncaught)).toEqual(new Set(['a callback of the caller']));
+    // That of the asynchronous listener, which Node reports as it does any listener's.
+    expect(end.unhandled).toEqual([]);
+    expect((await child.exited).code).toBe(0);
+  },
+);
+
+describe.each(MATRIX)('$client, $subject.kind: in the callback of a loss', ({ client, subject }) => {
+  test('everything may be called: the lease is settled, and the name can be acquired again', async () => {
+    const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
+    const name = bench.name();
+    const lease = await subject.of(locks, name).acquire();
+    const seen: unknown[] = [];
+    let again: Promise<Lease> | undefined;
+    lease.signal.addEventListener('abort', () => {
+      seen.push(lease.isHeld, lease.remainingMs);
+      void lease.release().then((wasOurs) => seen.push(wasOurs));
+      lease.extend(1_000).catch((error: unknown) => seen.push(error));
+      again = subject.of(locks, name).acquire();
+    });
+    await ask(redis.port, ['DEL', name]);
+    await waitFor(() => again !== undefined, { what: 'the callback' });
+    expect(await (await again)?.release()).toBe(true);
+    expect(seen).toEqual([false, 0, false, expect.any(LockLostError)]);
+  });
+
+  test('closing ends everything else in order', async () => {
+    const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
+    const [lost, other, taken] = [bench.name(), bench.name(), bench.name()];
+    const lease = await subject.of(locks, lost).acquire();
+    const bystander = await subject.of(locks, other).acquire();
+    await subject.take(redis.port, taken, 60_000);
+    const waiting = rejection(subject.of(locks, taken).acquire());
+    let closing: Promise<void> | undefined;
+    lease.signal.addEventListener('abort', () => {
+      closing = locks.close();
+    });
+    await ask(redis.port, ['DEL', lost]);
+    await waitFor(() => closing !== undefined, { what: 'the callback' });
+    await closing;
+    expect(await waiting).toMatchObject({ code: 'ELOCKCLOSED' });
+    expect(bystander.isHeld).toBe(false);
+    expect(bystander.signal.reason).toMatchObject({ reason: 'closed' });
+    expect(await ask(redis.port, ['EXISTS', other])).toBe(0);
+    await ask(redis.port, ['DEL', taken]);
+  });
+});

@@ -1,0 +1,84 @@
+/** What a user reads when something else stands under a name, or somebody with a strange identity holds it. */
+import { describe, expect, test } from 'vitest';
+import { type LockError, LockTimeoutError } from '../../../src/index.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { ask } from '../../support/raw-redis.ts';
+import { useRedis } from '../../support/redis-server.ts';
+import { CLIENTS, LOCK, MUTEX, rejection, type Subject, useBench } from '../acquire/support.ts';
+
+const redis = useRedis();
+// Keys that are not ours must stay: each test makes its own, and the check empties the server.
+useLeakCheck(redis, { ignoreKeys: [/redisson_lock_token:/, /^foreign/] });
+const bench = useBench();
+
+/** A line of its own in a log, a cleared screen, a name that reads backwards. */
+const HOSTILE = 'x\r\nall is well\u001b[2J\u009b31m\u202e\u0000';
+const UNPRINTABLE = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u;
+
+const EXPECTED = { lock: 'a hash with one holder', mutex: 'a string' } as const;
+
+const IN_THE_WAY: readonly { what: string; subject: Subject; make: readonly string[] }[] = [
+  { what: 'a list', subject: LOCK, make: ['RPUSH', 'KEY', 'a'] },
+  { what: 'a string', subject: LOCK, make: ['SET', 'KEY', 'a document'] },
+  { what: 'a hash of another kind', subject: LOCK, make: ['HSET', 'KEY', 'a', '1', 'b', '2'] },
+  { what: 'a hash that is not a lock', subject: LOCK, make: ['HSET', 'KEY', 'name', 'Ada'] },
+  { what: 'a list', subject: MUTEX, make: ['RPUSH', 'KEY', 'a'] },
+  { what: 'a hash', subject: MUTEX, make: ['HSET', 'KEY', 'name', 'Ada'] },
+];
+
+describe('an error', () => {
+  test.each(IN_THE_WAY)(
+    'about $what where a $subject.kind should be says both',
+    async ({ what, subject, make }) => {
+      for (const client of CLIENTS) {
+        const locks = await bench.session(redis.port, { client });
+        const name = `foreign:${bench.name()}`;
+        await ask(
+          redis.port,
+          make.map((word) => (word === 'KEY' ? name : word)),
+        );
+        const error = (await rejection(subject.of(locks, name).acquire())) as LockError;
+        expect(error.message).toBe(
+          `${subject.kind} "${name}": the key holds something else (expected ${EXPECTED[subject.kind]}, got ${what}); it was left untouched`,
+        );
+      }
+    },
+  );
+
+  test.each([
+    ['a list', ['RPUSH', 'KEY', 'a']],
+    ['text', ['SET', 'KEY', 'many']],
+  ])(
+    'about a counter of fences that is %s names the counter, and nothing of our scripts',
+    async (_, make) => {
+      const locks = await bench.session(redis.port);
+      const name = `foreign:${bench.name()}`;
+      const counter = `redisson_lock_token:{${name}}`;
+      await ask(
+        redis.port,
+        make.map((word) => (word === 'KEY' ? counter : word)),
+      );
+      const error = (await rejection(locks.lock(name).acquire())) as LockError;
+      expect(error).toMatchObject({ code: 'ELOCKCONFLICT' });
+      expect(error.message).toBe(
+        `lock "${name}": the counter of its fences holds no number that can grow; it was left untouched`,
+      );
+    },
+  );
+
+  test('about a holder that would steer a terminal shows it escaped, and keeps it as it is', async () => {
+    for (const client of CLIENTS) {
+      const locks = await bench.session(redis.port, { client });
+      const name = `foreign:${bench.name()}`;
+      await ask(redis.port, ['HSET', name, HOSTILE, '1']);
+      await ask(redis.port, ['PEXPIRE', name, '60000']);
+      const error = (await rejection(locks.lock(name).acquire({ waitMs: 50.5 }))) as LockTimeoutError;
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect(error.holder?.owner).toBe(HOSTILE);
+      expect(error.message).not.toMatch(UNPRINTABLE);
+      expect(error.message).toContain('x\\u{d}\\u{a}all is well\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{0} holds it');
+      expect(error.message).not.toMatch(/\d\.\d/);
+      for (const line of String(error.stack).split('\n')) expect(line).not.toMatch(UNPRINTABLE);
+    }
+  });
+});

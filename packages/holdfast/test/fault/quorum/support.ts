@@ -1,0 +1,182 @@
+/** Several real servers that decide together, sessions that reach them straight or through proxies, a look at votes. */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { Locks, type LocksOptions, LockUnavailableError, type ServerFailure } from '../../../src/index.ts';
+import type { FaultProxy } from '../../support/fault-proxy.ts';
+import { ask } from '../../support/raw-redis.ts';
+import { RedisServer, stopAllRedis } from '../../support/redis-server.ts';
+import type { RedisOptions } from '../../support/server-args.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { type Bench, held, rejection, type Subject, useBench } from '../acquire/support.ts';
+
+/** Where a test is not about it: longer than the machine stalls. */
+const NODE_TIMEOUT_MS = 1_000;
+
+/** A server by where it listens. */
+interface Way {
+  readonly port: number;
+}
+
+export class QuorumBench {
+  readonly servers: readonly RedisServer[];
+  readonly bench: Bench;
+
+  constructor(servers: readonly RedisServer[], bench: Bench) {
+    this.servers = servers;
+    this.bench = bench;
+  }
+
+  get majority(): number {
+    return Math.floor(this.servers.length / 2) + 1;
+  }
+
+  name(): string {
+    return this.bench.name();
+  }
+
+  /** One for each server, in their order. */
+  proxies(): Promise<FaultProxy[]> {
+    return Promise.all(this.servers.map(({ port }) => this.bench.proxy(port)));
+  }
+
+  /** A session of its own. The servers have just started, so nobody guards against that unless the test says so. */
+  session(options: LocksOptions = {}, ways: readonly Way[] = this.servers): Locks {
+    return this.guarded({ restartGuardMs: 0, ...options }, ways);
+  }
+
+  /** A session of its own, with the guard as it is by default. */
+  guarded(options: LocksOptions = {}, ways: readonly Way[] = this.servers): Locks {
+    const clients = ways.map(({ port }) => {
+      const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true });
+      client.on('error', () => {});
+      return client;
+    });
+    const locks = new Locks(clients, {
+      nodeTimeoutMs: NODE_TIMEOUT_MS,
+      callTimeoutMs: 5_000,
+      ...options,
+    });
+    this.bench.onEnd(async () => {
+      await locks.destroy();
+      for (const client of clients) client.disconnect();
+    });
+    return locks;
+  }
+
+  /** A session that has all of its servers behind it. */
+  async assembled(
+    subject: Subject,
+    options: LocksOptions = {},
+    ways: readonly Way[] = this.servers,
+  ): Promise<Locks> {
+    const locks = this.session(options, ways);
+    await this.assemble(locks, subject);
+    return locks;
+  }
+
+  /** Resolves when every server votes for that session. */
+  async assemble(locks: Locks, subject: Subject): Promise<void> {
+    const name = this.name();
+    await waitFor(
+      async () => {
+        await using _lease = await subject.of(locks, name).acquire();
+        // Stragglers are not waited for by an acquisition, but their votes come.
+        await waitFor(async () => (await this.voters(subject, name)).length === this.servers.length, {
+          limitMs: 100,
+        });
+        return true;
+      },
+      { limitMs: 60_000, what: 'a vote of every server' },
+    );
+  }
+
+  /** Resolves when every server has given its vote: the last ones may be on their way when a lock is granted. */
+  async untilAll(subject: Subject, name: string): Promise<void> {
+    await waitFor(async () => (await this.voters(subject, name)).length === this.servers.length, {
+      what: `every vote for ${name}`,
+    });
+  }
+
+  /** What each server says against an attempt, once the session has reached all of them: a first use waits for a majority. */
+  objections(attempt: () => Promise<unknown>): Promise<readonly ServerFailure[]> {
+    return waitFor(
+      async () => {
+        const error = await rejection(attempt());
+        if (!(error instanceof LockUnavailableError)) throw error;
+        return !error.servers.some(({ kind }) => kind === 'unreachable') && error.servers;
+      },
+      { what: 'a word of every server' },
+    );
+  }
+
+  /** Whose vote stands on each server, in their order; null for none, undefined for a server that is away. */
+  votes(subject: Subject, name: string): Promise<(string | null | undefined)[]> {
+    return Promise.all(
+      this.servers.map(async (server) => {
+        if (!server.isRunning || server.isFrozen) return undefined;
+        return (await held(server.port, subject, name))?.owner ?? null;
+      }),
+    );
+  }
+
+  /** The servers on which a vote stands, by their place. */
+  async voters(subject: Subject, name: string): Promise<number[]> {
+    const votes = await this.votes(subject, name);
+    return votes.flatMap((vote, i) => (typeof vote === 'string' ? [i] : []));
+  }
+
+  /** Takes it for somebody else on some servers. */
+  async take(subject: Subject, name: string, places: readonly number[], ttlMs = 60_000): Promise<void> {
+    await Promise.all(places.map((i) => subject.take(this.server(i).port, name, ttlMs)));
+  }
+
+  /** Removes it from some servers, as an administrator would. */
+  async remove(name: string, places: readonly number[]): Promise<void> {
+    await Promise.all(places.map((i) => ask(this.server(i).port, ['DEL', name])));
+  }
+
+  server(place: number): RedisServer {
+    const server = this.servers[place];
+    if (server === undefined) throw new Error(`expected a server from 0 to ${this.servers.length - 1}`);
+    return server;
+  }
+
+  /** Lets frozen servers go on, and waits until they do: what piled up is run first. */
+  async resume(places: readonly number[]): Promise<void> {
+    for (const i of places) this.server(i).resume();
+    await Promise.all(places.map((i) => ask(this.server(i).port, ['PING'])));
+  }
+
+  /** Nothing of it stands anywhere. */
+  async untilFree(subject: Subject, name: string, limitMs = 10_000): Promise<void> {
+    await waitFor(async () => (await this.voters(subject, name)).length === 0, {
+      limitMs,
+      what: `no vote for ${name} to be left`,
+    });
+  }
+}
+
+/** Servers for a test file: started before its tests, up before each, stopped at its end. */
+export function useServers(size: number, options: RedisOptions = {}): readonly RedisServer[] {
+  const servers = Array.from({ length: size }, () => new RedisServer(options));
+  beforeAll(async () => {
+    await Promise.all(servers.map((server) => server.start()));
+  });
+  beforeEach(async () => {
+    await Promise.all(servers.map((server) => server.ensureUp()));
+  });
+  afterAll(stopAllRedis);
+  return servers;
+}
+
+/** Call it after `useLeakCheck`, whose check must come after everything is taken down. */
+export function useQuorumBench(servers: readonly RedisServer[]): QuorumBench {
+  return new QuorumBench(servers, useBench());
+}
+
+/** How long it took, in milliseconds. */
+export async function timed<Result>(work: () => Promise<Result>): Promise<[Result, number]> {
+  const startedMs = performance.now();
+  const result = await work();
+  return [result, performance.now() - startedMs];
+}

@@ -1,0 +1,71 @@
+/**
+ * A TCP connection goes silent: packets vanish, and neither side is told. A new connection would work at once. Renewals
+ * must not stay on the dead one for longer than the lease can bear. How long that is to the millisecond is asked by a
+ * clock of the test's own, in `clients/silent-connection.test.ts`.
+ */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Locks } from '../../../src/index.ts';
+import { FLAVOURS } from '../../clients/flavours.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { useRedis } from '../../support/redis-server.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { held, LOCK, MATRIX, useBench, warmUp } from '../acquire/support.ts';
+import { outlivesSilence } from '../silent-link.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+
+describe.each(FLAVOURS)('by $name', { timeout: 60_000 }, ({ make }) => {
+  test.each([1_000, 3_000])('a lease of %i ms outlives a connection that goes silent', async (leaseMs) => {
+    const proxy = await bench.proxy(redis.port);
+    const caller = await make({ port: proxy.port });
+    const locks = new Locks(caller.client, { leaseMs });
+    onTestFinished(async () => {
+      await locks.destroy();
+      await caller.end();
+    });
+    await warmUp(locks, LOCK);
+    const name = bench.name();
+    const acquire = () => locks.lock(name).acquire();
+    await outlivesSilence({ acquire, proxies: [proxy], renews: LOCK.renews });
+    expect(await held(redis.port, LOCK, name)).toBe(null);
+  });
+});
+
+describe.each(MATRIX)('$client, $subject.kind: on a connection that went silent', ({ client, subject }) => {
+  test('an acquire is asked again over a new one, under the same holder', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: 60_000 });
+    await warmUp(locks, subject);
+    const name = bench.name();
+    proxy.mute();
+    const lease = await subject.of(locks, name).tryAcquire();
+    expect(lease?.isHeld).toBe(true);
+    expect(await lease?.release()).toBe(true);
+  });
+
+  test('a release is carried out over a new one, long before the lease is over', async () => {
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: 60_000 });
+    const name = bench.name();
+    const lease = await subject.of(locks, name).acquire();
+    proxy.mute();
+    await expect(lease.release()).rejects.toMatchObject({ code: 'ELOCKUNKNOWN' });
+    await waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the release' });
+  });
+});
+
+test('a server that is frozen and goes on finds its connections where they were, and one more at most', async () => {
+  const proxy = await bench.proxy(redis.port);
+  const locks = await bench.session(proxy.port, { leaseMs: 60_000, callTimeoutMs: 20_000 });
+  await warmUp(locks, LOCK);
+  const made = proxy.connectionsMade;
+  redis.freeze();
+  const inspecting = locks.inspect('nobody');
+  // Doubted by now, and not given up: that comes after five seconds.
+  await waitFor(() => proxy.connectionsMade > made, { what: 'a second connection' });
+  redis.resume();
+  expect(await inspecting).toBe(null);
+  expect(proxy.connectionsMade).toBe(made + 1);
+});

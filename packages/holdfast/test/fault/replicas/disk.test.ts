@@ -1,0 +1,71 @@
+/** With `replicas.aof`, a grant counts only once it is on disk, here and at the replicas. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LockUnavailableError } from '../../../src/index.ts';
+import { rowsOf } from '../../support/extent.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { ask } from '../../support/raw-redis.ts';
+import { type RedisServer, useRedis } from '../../support/redis-server.ts';
+import { ReplicatedServers } from '../../support/replicated-servers.ts';
+import { fetchedServers } from '../../support/server-program.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { held, rejection, SUBJECTS, useBench, warmUp } from '../acquire/support.ts';
+import { has } from './support.ts';
+
+const plain = useRedis();
+useLeakCheck(plain);
+const bench = useBench();
+
+const ON_DISK = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/** Those with WAITAOF. One of them is asked in every run, if there is one. */
+const PROGRAMS = rowsOf(
+  fetchedServers()
+    .filter(({ title }) => /^(Valkey|Redis (7\.[2-9]|[89]|\d\d))/.test(title))
+    .map((program, i) => ({ ...program, isMatrix: i > 0 })),
+);
+
+test('a server that cannot tell what is on disk is told', async () => {
+  const locks = await bench.session(plain.port, { replicas: { min: 1, timeoutMs: 300, aof: true } });
+  const name = bench.name();
+  const error = await rejection(locks.lock(name).acquire());
+  expect(error).toBeInstanceOf(LockUnavailableError);
+  await waitFor(async () => !(await has(plain, name)), { what: 'it to be given back' });
+  // Newer servers know the command, and say that they have no file.
+  expect(String(error)).toMatch(/does not know WAITAOF, which replicas\.aof needs|WAITAOF cannot be used/);
+});
+
+describe.each(PROGRAMS)('on $title', (program) => {
+  const group = new ReplicatedServers(ON_DISK, 1, program);
+  const [primary, replica] = group.servers as [RedisServer, RedisServer];
+  beforeAll(() => group.start(), 180_000);
+  beforeEach(async () => {
+    await group.gather(primary);
+    await ask(replica.port, ['CONFIG', 'SET', 'appendonly', 'yes']);
+  }, 60_000);
+  afterAll(() => Promise.all(group.servers.map((server) => server.stop())));
+
+  test.each(SUBJECTS)('a $kind that is granted outlives a crash of both', async (subject) => {
+    const replicas = { min: 1, timeoutMs: 4_000, aof: true };
+    const locks = await bench.session(primary.port, { replicas, leaseMs: 60_000 });
+    const name = bench.name();
+    await subject.of(locks, name).acquire();
+    await Promise.all([primary.kill(), replica.kill()]);
+    await locks.destroy();
+    for (const server of [primary, replica]) {
+      await server.restart();
+      await waitFor(() => has(server, name), { what: 'it to be read from the disk' });
+      await ask(server.port, ['DEL', name]);
+    }
+  });
+
+  test.each(SUBJECTS)('a $kind that the replica keeps in memory alone is given back', async (subject) => {
+    const locks = await bench.session(primary.port, { replicas: { min: 1, timeoutMs: 500, aof: true } });
+    const name = bench.name();
+    await warmUp(locks, subject);
+    await ask(replica.port, ['CONFIG', 'SET', 'appendonly', 'no']);
+    const error = await rejection(subject.of(locks, name).tryAcquire());
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(String(error)).toMatch(/wanted 1 replica to have it, 0 had it on disk/);
+    await waitFor(async () => (await held(primary.port, subject, name)) === null);
+  });
+});

@@ -1,0 +1,63 @@
+/** A server that is back and still reads its data: it answers, but nothing useful yet. */
+import { expect, test } from 'vitest';
+import { LockUnavailableError } from '../../../src/index.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { ask, askAll } from '../../support/raw-redis.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { RespError } from '../../support/resp.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { held, MATRIX, rejection, useBench } from '../acquire/support.ts';
+
+useLeakCheck();
+const bench = useBench();
+
+/** Slow enough that the test sees it, for twelve seconds unless it is told to hurry. */
+const KEYS = 3_000;
+const LOAD_DELAY_US = 4_000;
+
+test('a server that loads its data is told by its word, waited out, and the locks in its data are still held', async () => {
+  const redis = await startRedis({ loadDelayUs: LOAD_DELAY_US });
+  bench.onEnd(() => redis.stop());
+  await askAll(
+    redis.port,
+    Array.from({ length: KEYS }, (_, index) => ['SET', `filler:${index}`, 'x'.repeat(200)]),
+  );
+  const cells = await Promise.all(
+    MATRIX.map(async ({ client, subject }) => {
+      const locks = await bench.session(redis.port, { client, leaseMs: 60_000 });
+      const name = bench.name();
+      const lease = await subject.of(locks, name).acquire();
+      return { subject, locks, name, lease };
+    }),
+  );
+  await ask(redis.port, ['SAVE']);
+  await redis.kill();
+  await redis.restart();
+  const isLoading = async (): Promise<boolean> => {
+    const reply = await ask(redis.port, ['GET', 'x']);
+    return reply instanceof RespError && reply.text.startsWith('LOADING');
+  };
+  expect(await isLoading()).toBe(true);
+  const served = await Promise.all(
+    cells.map(async ({ subject, locks, name }) => {
+      const free = `${name}:free`;
+      const patient = subject.of(locks, free).using(() => 'served');
+      const error = await rejection(subject.of(locks, `${name}:try`).tryAcquire());
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(error).toMatchObject({ servers: [{ text: expect.stringMatching(/LOADING/) }] });
+      return { patient };
+    }),
+  );
+  expect(await isLoading()).toBe(true);
+  expect(await ask(redis.port, ['CONFIG', 'SET', 'key-load-delay', '0'])).toBe('OK');
+  await waitFor(async () => !(await isLoading()), { limitMs: 20_000, what: 'the server to have loaded' });
+  for (const { patient } of served) expect(await patient).toBe('served');
+  for (const { subject, locks, name, lease } of cells) {
+    expect(await held(redis.port, subject, `${name}:try`)).toBeNull();
+    expect(lease.isHeld).toBe(true);
+    // Ours, across the restart: nobody else gets in, and it can be released.
+    expect(await subject.of(locks, name).tryAcquire()).toBeNull();
+    await lease.extend(30_000);
+    expect(await lease.release()).toBe(true);
+  }
+});

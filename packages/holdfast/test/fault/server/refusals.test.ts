@@ -1,0 +1,203 @@
+/** A server that is there and refuses to write: told by its own words, waited out, and no key is left over. */
+import { describe, expect, test } from 'vitest';
+import {
+  CHANNELS,
+  type LateReleaseMessage,
+  LockLostError,
+  type Locks,
+  LockUnavailableError,
+} from '../../../src/index.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { useRedis } from '../../support/redis-server.ts';
+import { steady } from '../../support/steady.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { CONDITION_ARGS, CONDITIONS } from '../acquire/conditions.ts';
+import {
+  type ClientKind,
+  held,
+  MATRIX,
+  rejection,
+  type SessionOptions,
+  type Subject,
+  useBench,
+} from '../acquire/support.ts';
+
+const redis = useRedis({ args: CONDITION_ARGS });
+useLeakCheck(redis);
+const bench = useBench();
+const STEADY = steady();
+
+interface Cell {
+  readonly client: ClientKind;
+  readonly subject: Subject;
+  readonly locks: Locks;
+  readonly name: string;
+}
+
+/** All clients and kinds at once, because the server is in one state for all of them. */
+async function openCells(options: SessionOptions = {}): Promise<Cell[]> {
+  return Promise.all(
+    MATRIX.map(async ({ client, subject }) => {
+      const locks = await bench.session(redis.port, { client, ...options });
+      const name = bench.name();
+      expect(await (await subject.of(locks, name).acquire({ leaseMs: 60_000 })).release()).toBe(true);
+      return { client, subject, locks, name };
+    }),
+  );
+}
+
+async function inEach<T extends { readonly client: ClientKind; readonly subject: Subject }, Result>(
+  cells: readonly T[],
+  run: (cell: T) => Promise<Result>,
+): Promise<(T & { readonly result: Result })[]> {
+  return Promise.all(
+    cells.map(async (cell) => {
+      try {
+        return { ...cell, result: await run(cell) };
+      } catch (cause) {
+        throw new Error(`${cell.client}, ${cell.subject.kind}: ${String(cause)}`, { cause });
+      }
+    }),
+  );
+}
+
+/** Waits for real time to pass, where that is the fault itself. */
+async function elapse(durationMs: number): Promise<void> {
+  const untilMs = performance.now() + durationMs;
+  await waitFor(() => performance.now() >= untilMs, { limitMs: durationMs + 5_000 });
+}
+
+describe.each(CONDITIONS)('a server that answers $word', (condition) => {
+  const { word, letsGo } = condition;
+
+  async function during<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      await condition.begin(redis);
+      return await work();
+    } finally {
+      await condition.end(redis);
+    }
+  }
+
+  function expectRefused(error: unknown, name: string): void {
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    const servers = [{ kind: 'reply', text: expect.stringMatching(new RegExp(`^${word} `)) }];
+    expect(error).toMatchObject({ lock: name, servers });
+  }
+
+  test('fails a try at once and a short wait at its end, and serves a long one when it writes again', async () => {
+    const cells = await openCells();
+    const patient = await during(() =>
+      inEach(cells, async ({ subject, locks, name }) => {
+        const startMs = performance.now();
+        expectRefused(await rejection(subject.of(locks, `${name}:try`).tryAcquire()), `${name}:try`);
+        expect(performance.now() - startMs).toBeLessThan(30_000);
+        const short = subject.of(locks, `${name}:short`).acquire({ waitMs: 1_000 });
+        expectRefused(await rejection(short), `${name}:short`);
+        const served = subject.of(locks, name).using(() => 'served');
+        await elapse(200);
+        // A promise inside an object is not awaited on the way out.
+        return { served };
+      }),
+    );
+    await inEach(patient, async ({ subject, name, result }) => {
+      expect(await result.served).toBe('served');
+      expect(await held(redis.port, subject, `${name}:try`)).toBeNull();
+      expect(await held(redis.port, subject, `${name}:short`)).toBeNull();
+    });
+  });
+
+  test('does not cost a lease that outlasts it', STEADY, async () => {
+    const cells = await openCells({ leaseMs: 4_800 });
+    const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+    const startMs = performance.now();
+    // Longer than a renewal may wait, shorter than the lease. Some of them take their time to begin.
+    await during(() => elapse(Math.max(200, 2_400 - (performance.now() - startMs))));
+    await elapse(5_000 - (performance.now() - startMs));
+    for (const { result: lease } of owners) lease.signal.throwIfAborted();
+    await inEach(owners, async ({ result: lease }) => {
+      expect(lease.isHeld).toBe(true);
+      expect(lease.signal.aborted).toBe(false);
+      expect(await lease.release()).toBe(true);
+    });
+  });
+
+  if (!letsGo)
+    test('costs a lease that it outlasts, and the key is removed when it writes again', async () => {
+      const cells = await openCells({ leaseMs: 600 });
+      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      await during(() =>
+        inEach(owners, async ({ result: lease }) => {
+          await waitFor(() => lease.signal.aborted, { what: 'the loss to be told' });
+          expect(lease.isHeld).toBe(false);
+          expect(lease.signal.reason).toBeInstanceOf(LockLostError);
+          expect(lease.signal.reason).toMatchObject({ reason: 'expired' });
+          expect(await lease.release()).toBe(false);
+        }),
+      );
+      await inEach(cells, ({ subject, name }) =>
+        waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the key to be gone' }),
+      );
+    });
+
+  if (!letsGo)
+    test('fails a release with its words, and the release is repeated until it is done', async () => {
+      const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+      const cells = await openCells({ leaseMs: 60_000 });
+      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      await during(() =>
+        inEach(owners, async ({ result: lease, name }) => {
+          expectRefused(await rejection(lease.release()), name);
+          expect(lease.isHeld).toBe(false);
+          expect(await lease.release()).toBe(false);
+        }),
+      );
+      await inEach(cells, async ({ subject, name }) => {
+        await waitFor(() => late.some(({ lock }) => lock === name), { what: 'the late release' });
+        const mine = late.filter(({ lock }) => lock === name);
+        expect(mine).toEqual([{ lock: name, kind: subject.kind, outcome: 'released' }]);
+        expect(await held(redis.port, subject, name)).toBeNull();
+      });
+    });
+
+  if (!letsGo)
+    test('fails an extension with its words, and the lease goes on', async () => {
+      const cells = await openCells({ leaseMs: 60_000 });
+      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      await during(() =>
+        inEach(owners, async ({ result: lease, name }) => {
+          expectRefused(await rejection(lease.extend(90_000)), name);
+          expect(lease.isHeld).toBe(true);
+          expect(lease.remainingMs).toBeGreaterThan(5_000);
+        }),
+      );
+      await inEach(owners, async ({ result: lease }) => {
+        await lease.extend(90_000);
+        expect(lease.remainingMs).toBeGreaterThan(60_000);
+        expect(await lease.release()).toBe(true);
+      });
+    });
+
+  if (letsGo)
+    test('still extends, renews, counts and releases what is held', async () => {
+      const cells = await openCells({ leaseMs: 6_000 });
+      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      await during(() =>
+        inEach(owners, async ({ result: lease, subject, locks, name }) => {
+          // It has been renewed when it ends later than it did.
+          const endMs = (): number => performance.now() + lease.remainingMs;
+          const firstEndMs = endMs();
+          await waitFor(() => endMs() > firstEndMs + 500 || !lease.isHeld, { what: 'a renewal' });
+          expect(lease.isHeld).toBe(true);
+          await lease.extend(60_000);
+          expect(lease.remainingMs).toBeGreaterThan(30_000);
+          if (subject.kind === 'lock') {
+            const inner = await locks.lock(name).acquire({ within: lease });
+            expect(await inner.release()).toBe(true);
+          }
+          expect(await lease.release()).toBe(true);
+          expect(await held(redis.port, subject, name)).toBeNull();
+        }),
+      );
+    });
+});

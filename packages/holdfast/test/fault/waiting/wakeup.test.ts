@@ -1,0 +1,199 @@
+/** A message that somebody released is a hint that may be lost. Nobody who waits may depend on it. */
+import { describe, expect, test } from 'vitest';
+import { CHANNELS, type WokenMessage } from '../../../src/index.ts';
+import { command } from '../../support/fault-proxy.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { ask } from '../../support/raw-redis.ts';
+import { useRedis } from '../../support/redis-server.ts';
+import { steady } from '../../support/steady.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { asleep, listeners, MATRIX, useBench, warmUp } from '../acquire/support.ts';
+
+const redis = useRedis();
+useLeakCheck(redis);
+const bench = useBench();
+const STEADY = steady();
+
+const LEASE_MS = 60_000;
+/** Nobody sleeps longer without looking. */
+const CAP_MS = 5_000;
+/** For a machine that is busy with something else. */
+const SLACK_MS = 15_000;
+
+describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, subject }) => {
+  test('when its connections drop while the message is on its way', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const waiting = subject.of(locks, name).acquire();
+    await asleep(locks, proxy, subject, name);
+    proxy.freeze();
+    expect(await lease.release()).toBe(true);
+    proxy.cutAll();
+    proxy.thaw();
+    expect(await (await waiting).release()).toBe(true);
+    // Neither by the message, which is lost, nor by its own timer.
+    expect(woken.filter(({ lock }) => lock === name).map(({ reason }) => reason)).toEqual(['resync']);
+  });
+
+  test('when the release came before it subscribed', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    // The server has said "held" and the waiter has not heard it yet.
+    const answered = proxy.delayReply(subject.acquires, 200);
+    const waiting = subject.of(locks, name).acquire();
+    await answered;
+    // However long the rest takes.
+    proxy.freeze();
+    expect(await listeners(redis.port, subject, name)).toBe(0);
+    expect(await lease.release()).toBe(true);
+    proxy.thaw();
+    expect(await (await waiting).release()).toBe(true);
+    // The attempt behind the subscription found it: there was no sleep to be woken from.
+    expect(woken.filter(({ lock }) => lock === name)).toEqual([]);
+  });
+
+  test('when the release came before it knew that it was subscribed', async () => {
+    const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const name = bench.name();
+    const lease = await subject.of(owner, name).acquire();
+    const confirmed = proxy.delayReply(command('SUBSCRIBE'), 200);
+    const waiting = subject.of(locks, name).acquire();
+    await confirmed;
+    proxy.freeze();
+    expect(await listeners(redis.port, subject, name)).toBe(1);
+    expect(await lease.release()).toBe(true);
+    proxy.thaw();
+    expect(await (await waiting).release()).toBe(true);
+    expect(woken.filter(({ lock, reason }) => lock === name && reason === 'time')).toEqual([]);
+  });
+
+  test('when the lock runs out without a word, by the time it was told', async () => {
+    const locks = await bench.session(redis.port, { client });
+    await warmUp(locks, subject);
+    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const name = bench.name();
+    const startMs = performance.now();
+    await subject.take(redis.port, name, 1_500);
+    const lease = await subject.of(locks, name).acquire();
+    const tookMs = performance.now() - startMs;
+    expect(await lease.release()).toBe(true);
+    expect(tookMs).toBeGreaterThanOrEqual(1_499);
+    // That it is the time it was told, and not the longest sleep, is shown by a clock that is ours: `locking/seeking.test.ts`.
+    expect(tookMs).toBeLessThan(CAP_MS + SLACK_MS);
+    expect(woken.filter(({ lock }) => lock === name).map(({ reason }) => reason)).toContain('time');
+  });
+});
+
+test('nobody waits longer than five seconds for a release of which nothing is heard', async () => {
+  await ask(redis.port, [
+    'ACL',
+    'SETUSER',
+    'mute',
+    'on',
+    '>secret',
+    'allcommands',
+    'allkeys',
+    'resetchannels',
+  ]);
+  bench.onEnd(async () => {
+    await ask(redis.port, ['ACL', 'DELUSER', 'mute']);
+  });
+  const runs = MATRIX.flatMap(({ client, subject }) => {
+    const unheard: Record<string, () => Promise<void>> = {
+      /** The owner may not publish. */
+      'a mute owner': async () => {
+        const owner = await bench.session(redis.port, {
+          client,
+          username: 'mute',
+          password: 'secret',
+          leaseMs: LEASE_MS,
+        });
+        const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+        const name = bench.name();
+        const lease = await subject.of(owner, name).acquire();
+        const waiting = subject.of(locks, name).acquire();
+        await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+        expect(await lease.release()).toBe(true);
+        const releasedMs = performance.now();
+        expect(await (await waiting).release()).toBe(true);
+        expect(performance.now() - releasedMs).toBeLessThan(CAP_MS + SLACK_MS);
+      },
+      /** Somebody deletes the key by hand. */
+      'a deleted key': async () => {
+        const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+        const name = bench.name();
+        await subject.take(redis.port, name, LEASE_MS);
+        const waiting = subject.of(locks, name).acquire();
+        await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+        expect(await ask(redis.port, ['DEL', name])).toBe(1);
+        const releasedMs = performance.now();
+        expect(await (await waiting).release()).toBe(true);
+        expect(performance.now() - releasedMs).toBeLessThan(CAP_MS + SLACK_MS);
+      },
+      /** The waiter may not listen. */
+      'a deaf waiter': async () => {
+        const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
+        const locks = await bench.session(redis.port, {
+          client,
+          username: 'mute',
+          password: 'secret',
+          leaseMs: LEASE_MS,
+        });
+        const name = bench.name();
+        const lease = await subject.of(owner, name).acquire();
+        const waiting = subject.of(locks, name).acquire();
+        await waitFor(
+          async () => String(await ask(redis.port, ['ACL', 'LOG'])).includes(subject.channel(name)),
+          {
+            what: 'the subscription to be refused',
+          },
+        );
+        expect(await lease.release()).toBe(true);
+        const releasedMs = performance.now();
+        expect(await (await waiting).release()).toBe(true);
+        expect(performance.now() - releasedMs).toBeLessThan(CAP_MS + SLACK_MS);
+      },
+    };
+    return Object.entries(unheard).map(async ([what, run]) => {
+      await run().catch((cause: unknown) => {
+        throw new Error(`${client}, ${subject.kind}, ${what}`, { cause });
+      });
+    });
+  });
+  await Promise.all(runs);
+});
+
+test(
+  'a waiter whose subscription was cut before the server saw it does not sleep for seconds without one',
+  STEADY,
+  async () => {
+    const runs = MATRIX.map(async ({ client, subject }) => {
+      const proxy = await bench.proxy(redis.port);
+      const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
+      const other = await bench.session(redis.port);
+      const name = bench.name();
+      await subject.take(redis.port, name, LEASE_MS);
+      const cut = proxy.cutBeforeRequest(command('SUBSCRIBE'));
+      const waiting = subject.of(locks, name).acquire();
+      await cut;
+      // The server is there: it is asked again as after any lost connection, and well before the cap.
+      const cutMs = performance.now();
+      await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+      expect(performance.now() - cutMs).toBeLessThan(3_000);
+      expect(await other.forceRelease(name)).toBe(subject.foreignOwner);
+      expect(await (await waiting).release()).toBe(true);
+    });
+    await Promise.all(runs);
+  },
+);

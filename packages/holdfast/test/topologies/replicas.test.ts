@@ -1,0 +1,94 @@
+/** Who may ask for replicas, and what becomes of a grant that they do not have. */
+import { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { type Acknowledged, CallFailure, LockConfigError, Locks, type ScriptCall } from '../../src/index.ts';
+import { EmbeddedNode } from '../../src/testing/index.ts';
+import { AcknowledgedTopology } from '../../src/topologies/server/acknowledged.ts';
+import { Stage } from '../locking/support/stage.ts';
+
+const TERMS = { min: 1, timeoutMs: 500, aof: false };
+const HOLD = { holder: 's:1', leaseMs: 1_000, fences: 1 };
+
+describe('replicas', () => {
+  test('are not asked for several servers, whose majority is what counts', () => {
+    const clients = [1, 2, 3].map((port) => new Redis({ port, lazyConnect: true }));
+    const make = (): Locks => new Locks(clients, { replicas: { min: 1 } });
+    expect(make).toThrow(LockConfigError);
+    expect(make).toThrow('expected no replicas with several clients, got some');
+  });
+
+  test('are not asked through a client that cannot count them', async () => {
+    const node = new EmbeddedNode();
+    const make = (): Locks => new Locks(node.client(), { replicas: { min: 2 } });
+    expect(make).toThrow(LockConfigError);
+    expect(make).toThrow(
+      'expected a client that can count replicas for replicas.min 2, got embedded node, which cannot',
+    );
+    await node.close();
+  });
+});
+
+type Outcome = (run: () => Promise<unknown>) => Promise<Acknowledged | CallFailure>;
+
+/** A server that grants, and a count that goes as the test says. */
+function setUp(outcome: Outcome) {
+  const stage = new Stage();
+  const process = stage.process();
+  const { client } = process;
+  const acknowledge = (call: ScriptCall): Promise<Acknowledged | CallFailure> =>
+    outcome(() => client.run(call, 500));
+  const counting = Object.assign(client, { acknowledge });
+  const acknowledged = new AcknowledgedTopology(process.topology, counting, TERMS, stage.clock);
+  return { stage, client, acknowledged, protocol: process.lockProtocol('a') };
+}
+
+function copies(count: { replicas: number; local: number } | CallFailure): Outcome {
+  return async (run) => {
+    // What the scripted server answers is what a script answers.
+    const reply = (await run()) as Acknowledged['reply'];
+    return { reply, copies: Promise.resolve(count) };
+  };
+}
+
+const ENOUGH = copies({ replicas: 1, local: 0 });
+const NONE = copies({ replicas: 0, local: 0 });
+
+describe('a grant', () => {
+  test('that enough replicas have is granted', async () => {
+    const { stage, acknowledged, protocol } = setUp(ENOUGH);
+    expect(await stage.until(acknowledged.acquire(protocol, HOLD, 500))).toMatchObject({ is: 'granted' });
+  });
+
+  test.each<[string, Outcome, object]>([
+    ['too few have', NONE, { isPassing: true }],
+    ['nobody counted', copies(new CallFailure('unknown', 'lost')), { isPassing: true }],
+    ['could not be stated again', async () => new CallFailure('unreachable', 'no'), { isPassing: true }],
+    ['our user may not count', copies(new CallFailure('reply', 'NOPERM', 'NOPERM')), { isPassing: false }],
+  ])('that %s is refused as one to be given back', async (_, outcome, result) => {
+    const { stage, acknowledged, protocol } = setUp(outcome);
+    const refused = { is: 'refused', isCertain: true, wasGranted: true, ...result };
+    expect(await stage.until(acknowledged.acquire(protocol, HOLD, 500))).toMatchObject(refused);
+  });
+
+  test('that replicas have only after its lease is refused as one to be given back', async () => {
+    const { stage, acknowledged, protocol } = setUp(async (run) => {
+      const reply = (await run()) as Acknowledged['reply'];
+      await stage.clock.advance(2_000);
+      return { reply, copies: Promise.resolve({ replicas: 1, local: 0 }) };
+    });
+    const result = await acknowledged.acquire(protocol, HOLD, 5_000);
+    expect(result).toMatchObject({ is: 'refused', wasGranted: true });
+  });
+});
+
+describe('a renewal and a re-entry', () => {
+  test('that too few replicas have has failed, and one that is gone is gone whoever has it', async () => {
+    const { stage, acknowledged, protocol, client } = setUp(NONE);
+    const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true, lastFence: undefined } };
+    expect(await stage.until(acknowledged.renew([item], 500))).toEqual([{ is: 'gone' }]);
+    await stage.until(client.run(protocol.acquire(HOLD, 0, false), 500));
+    const failed = { is: 'failed', servers: [{ kind: 'replicas' }] };
+    expect(await stage.until(acknowledged.renew([item], 500))).toMatchObject([failed]);
+    expect(await stage.until(acknowledged.recount(protocol, item, 2, 500))).toMatchObject(failed);
+  });
+});
