@@ -44,17 +44,17 @@ async function make(options: CallerOptions): Promise<Caller> {
   };
 }
 
-const TELLS_NOBODY = 'it makes a lost connection again by itself, and tells nobody';
+const TELLS_NOBODY = 'it reconnects by itself and does not report it';
 const TELLS_NO_LISTENER = `${TELLS_NOBODY}: a listener that missed a message is woken by its timer`;
 
 const DECLINES = {
   'goes out in its turn, also while the first connection is being made':
-    'its native code has several threads: calls that are under way together may overtake each other',
+    'its native code has several threads: calls in flight may overtake each other',
   'is followed by one on a new connection': TELLS_NOBODY,
   'ends unreachable with the reason, long before its deadline':
-    'it keeps trying, and does not say what stands in its way',
+    'it keeps trying to connect and does not report why it fails',
   'because it has no right to the channel ends as a reply and hurts no other':
-    'it asks again and again, and only says that it took too long',
+    'it keeps retrying and only reports that it timed out',
   'is restored, and every listener is told that it may have missed something': TELLS_NO_LISTENER,
   'is restored although the first attempts fail': TELLS_NO_LISTENER,
   'is restored when it is lost again while it is being restored': TELLS_NO_LISTENER,
@@ -62,7 +62,7 @@ const DECLINES = {
   'is not restored for a listener that stopped meanwhile': TELLS_NO_LISTENER,
   'stays alive while it listens, also while the connection is being restored': TELLS_NO_LISTENER,
   'is not held back by closing a connection to a server that is frozen':
-    'while it connects nothing can let go of its socket: the process lives on for up to five seconds',
+    'it keeps its socket referenced while it connects: the process lives on for up to five seconds',
 };
 
 export const GLIDE: readonly Flavour[] = [
