@@ -9,16 +9,17 @@ const INTRODUCTION = `<!-- Written from the headers in ${LUA}: change those, the
 
 # Scripts
 
-Everything that must happen at once in Redis is a Lua script, one file each, in [${LUA}](../../${LUA}). They are sent by their
-hash (\`EVALSHA\`), and with their text (\`EVAL\`) to a server that does not know them yet. They use commands of Redis 7.0 only.
+Everything that must be atomic in Redis is a Lua script, one file each, in [${LUA}](../../${LUA}). A script is sent by its hash
+(\`EVALSHA\`), and with its text (\`EVAL\`) to a server that does not know it yet. The scripts use only commands of Redis 7.0.
 
-Every script may run twice with the same arguments and do no harm, because clients send twice: each says what should be, not what
-should change. Time is always the server's.
+Running a script twice with the same arguments does no harm, because each script states what should be true, not what should change.
+This matters because clients resend commands. Scripts use only the server's time.
 
-A script answers with a list: the number of its outcome, then what belongs to it. Errors of Redis stay errors. Some outcomes are
-answered as **one integer alone**, because clients read that several times faster: see [bare replies](../design/002-bare-replies.md).
+A script answers with a list: the number of its outcome, then the values that belong to it. Redis errors stay errors. Some outcomes are
+answered as **one integer alone**, because clients read an integer several times faster: see
+[bare replies](../design/002-bare-replies.md).
 
-Calls that are made at the same moment may travel as one: see [bundles](../design/007-bundles.md).
+Calls that are made at the same moment may travel as one call: see [bundles](../design/007-bundles.md).
 `;
 
 /** The files of the scripts, as \`lock/acquire.lua\`, without those that others include. */
