@@ -1,5 +1,5 @@
 /**
- * A job that runs on one replica. Every replica runs this program; each time the job is due, one of them does it.
+ * A job that runs on one replica. Every replica runs this program. Each time the job is due, one replica does it.
  *
  *     npx tsx examples/cron/main.ts
  */
@@ -14,15 +14,15 @@ const locks = new Locks(redis);
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 
-/** The job. It stops when the lease is lost: another replica may be at it by then. */
+/** The job. It stops when the lock is lost, because another replica may run the job by then. */
 async function report(run: number, signal: AbortSignal): Promise<void> {
   await sleep(100, undefined, { signal });
   console.log(`run ${run}: done by process ${process.pid}`);
 }
 
 /**
- * One run, on one replica. The lock keeps two replicas from doing it at the same time. The mark in Redis keeps a
- * second one, whose clock is a little behind, from doing it again afterwards.
+ * Does one run on one replica. The lock keeps two replicas from doing the run at the same time. The marker in Redis
+ * keeps a replica whose clock is a little behind from doing the run again afterwards.
  */
 async function runOnce(run: number): Promise<void> {
   const lease = await locks.lock('cron:report').tryAcquire();
@@ -40,7 +40,7 @@ while (!stop.signal.aborted) {
   const dueInMs = run * EVERY_MS - Date.now();
   await sleep(dueInMs, undefined, { signal: stop.signal }).catch(() => {});
   if (stop.signal.aborted) break;
-  // A failed run is told, and must not end the program: the next one may work.
+  // A failed run is logged and does not end the program: the next run may succeed.
   await runOnce(run).catch((error: unknown) => console.error(`run ${run}:`, error));
 }
 

@@ -1,12 +1,13 @@
 /**
- * A resource that checks the fence: a late write of an owner that has lost the lock without noticing is refused.
+ * A resource that checks the fence (fencing token). It refuses the late write of an owner that was paused and has
+ * lost the lock without noticing.
  *
  *     npx tsx examples/fenced-write/main.ts
  */
 import { Locks } from 'holdfast';
 import { Redis } from 'ioredis';
 
-/** Compares and writes in one step. The fence of the last writer is stored beside the data. */
+/** Compares the fence and writes, in one atomic step. The fence of the last writer is stored beside the data. */
 const WRITE = `
   local last = tonumber(redis.call('HGET', KEYS[1], 'fence') or '0')
   if tonumber(ARGV[1]) < last then return 0 end
@@ -33,25 +34,25 @@ class Account {
   }
 }
 
-/** Stands still with the whole process, as a machine does that is suspended: no timer runs, no signal aborts. */
-function standStill(ms: number): void {
+/** Pauses the whole process, like a machine that is suspended: no timer fires, no signal aborts. */
+function pauseProcess(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 const redis = new Redis();
 const account = new Account(redis, 7);
 const slow = new Locks(redis);
-const quick = new Locks(redis); // As if on another machine.
+const quick = new Locks(redis); // Behaves like a process on another machine.
 
-// It reads, decides, and is about to write 110.
+// The slow owner reads the balance, decides, and is about to write 110.
 const first = await slow.lock('account:7:lock').acquire({ leaseMs: 300, waitMs: 5_000 });
 const decided = (await account.balance()) + 110;
-standStill(400);
+pauseProcess(400);
 
-// Redis has let it go meanwhile. Somebody else has it, and writes 50.
+// The slow owner's lease has expired in Redis. The quick owner gets the lock and writes 50.
 await quick.lock('account:7:lock').using((lease) => account.write(50, lease.fence), { waitMs: 5_000 });
 
-// The slow one wakes in the middle of its write. A look at its lease would tell it; the account does not rely on that.
+// The slow owner resumes in the middle of its write. `isHeld` would tell it; the account does not rely on that.
 console.log(`it still holds the lock: ${first.isHeld}`);
 await account.write(decided, first.fence).catch((error: Error) => console.log(error.message));
 console.log(`the balance is ${await account.balance()}`);

@@ -1,5 +1,5 @@
 /**
- * One instance of the shop. Start several: they share the stock.
+ * One instance of the shop. Start several instances: they share the stock.
  *
  *     npx tsx examples/inventory/main.ts --port 8001
  */
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Several with blanks between them are a quorum; the stock is on the first. */
+/** Several URLs, separated by spaces, are a quorum. The stock is on the first server. */
 const urls = (process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379').split(' ');
 const clients = urls.map((url) => new Redis(url));
 const [redis, ...others] = clients as [Redis, ...Redis[]];

@@ -1,4 +1,4 @@
-/** The shop over HTTP: `POST /sale` sells one item, `GET /stock` tells how many are left. */
+/** The shop over HTTP: `POST /sale` sells one item, `GET /stock` returns how many are left. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Sale, Shop } from './shop.ts';
 import type { Stock } from './stock.ts';

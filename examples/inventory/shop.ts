@@ -1,25 +1,25 @@
-/** Sells one item at a time. Without a lock, and with it: the difference is three lines. */
+/** A shop without a lock and a shop with one. The difference is three lines. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockLostError, type Locks } from 'holdfast';
 import type { Stock } from './stock.ts';
 
-/** Longer than the lease of a shop that was killed: its buyers wait that out. */
+/** Longer than a lease: when a shop is killed while it holds the lock, buyers wait until its lease has expired. */
 const WAIT_MS = 60_000;
 
 export type Sale =
   | { readonly result: 'sold'; readonly left: number; readonly fence: number | null }
   | { readonly result: 'sold out' }
-  /** A later owner has written meanwhile: the stock did not take it. */
+  /** A later owner has written meanwhile, so the stock refused this write. */
   | { readonly result: 'refused'; readonly fence: number };
 
 export interface Shop {
   /** `thinkMs` is how long the buyer takes between seeing the stock and paying. */
   sell(thinkMs: number): Promise<Sale>;
-  /** The fence of the sale that is going on, if there is one under the lock. */
+  /** The fence of the current sale; null when no sale runs under the lock. */
   readonly selling: number | null;
 }
 
-/** Two of these see the same number, and both write one less: two are sold, one is gone from the stock. */
+/** Two instances read the same number, and both write one less: two items are sold, the stock counts one. */
 export class CarelessShop implements Shop {
   readonly selling = null;
   readonly #stock: Stock;
@@ -57,7 +57,7 @@ export class CarefulShop implements Shop {
     try {
       return await this.#sellUnderLock(thinkMs);
     } catch (error) {
-      // The lock was lost under the sale. What the stock said to the write is the truth all the same.
+      // The lock was lost during the sale. The stock's answer to the write still decides whether the item was sold.
       if (error instanceof LockLostError && error.outcome?.status === 'fulfilled')
         return error.outcome.value as Sale;
       throw error;

@@ -1,7 +1,7 @@
-/** How many items are left: one number in Redis, read and written back in two steps, as it is in most databases. */
+/** How many items are left: one number in Redis, read and written back in two steps, as most programs do. */
 import type { Redis } from 'ioredis';
 
-/** Compares and writes in one step: the number, and the fence of whoever wrote it. */
+/** Compares the fence and writes the number and the fence, in one atomic step. */
 const WRITE = `
   local last = tonumber(redis.call('HGET', KEYS[1], 'fence') or '0')
   if tonumber(ARGV[1]) < last then return 0 end
@@ -22,12 +22,12 @@ export class Stock {
     return Number(await this.#redis.hget(this.#key, 'left'));
   }
 
-  /** As most programs do it: whoever writes last is right. */
+  /** Writes without a check: the last writer wins. */
   async write(left: number): Promise<void> {
     await this.#redis.hset(this.#key, 'left', left);
   }
 
-  /** False: somebody with a later fence has written, so this one is too late. */
+  /** Returns false if an owner with a larger fence has already written: this write is too late. */
   async writeFenced(left: number, fence: number): Promise<boolean> {
     return (await this.#redis.eval(WRITE, 1, this.#key, fence, left)) === 1;
   }
