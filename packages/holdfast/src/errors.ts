@@ -1,6 +1,6 @@
 /**
- * The whole family. Match on `code`: it is stable, and two copies of this package in one process agree on it
- * (and on `instanceof`, which tests a registered symbol rather than the prototype).
+ * Every error that holdfast throws. Match on `code`, which is stable, or with `instanceof`. Both work across two copies
+ * of this package in one process: `instanceof` tests a registered symbol rather than the prototype.
  */
 import { printable } from './runtime/printable.ts';
 
@@ -15,7 +15,7 @@ export type LockErrorCode =
   | 'ELOCKCONFIG'
   | 'ELOCKCLOSED';
 
-/** Not by `new.target.name`: bundlers rename classes. */
+/** Written out instead of read from `new.target.name`, because bundlers rename classes. */
 const NAMES: Readonly<Record<LockErrorCode, string>> = {
   ELOCKTIMEOUT: 'LockTimeoutError',
   ELOCKABORTED: 'LockAbortedError',
@@ -36,33 +36,34 @@ function hasCode(value: unknown, code: LockErrorCode | null): boolean {
 }
 
 export interface LockErrorDetails {
-  /** The name of the lock as the caller gave it; absent when the error is not about one lock. */
+  /** The name of the lock, as the caller gave it. Absent when the error is not about one lock. */
   readonly lock?: string | undefined;
-  /** How long the failed operation took; told in whole milliseconds. */
+  /** How long the failed operation took. The error has it in whole milliseconds. */
   readonly elapsedMs?: number | undefined;
   readonly cause?: unknown;
 }
 
-/** The base of every error that holdfast throws. */
+/** The base class of every error that holdfast throws. */
 export class LockError extends Error {
   readonly code: LockErrorCode;
-  // Declared only: what is not known is absent, rather than a line that says `undefined` in every log.
+  // Declared, not initialised: an unknown field is absent, so that logs have no line that says `undefined`.
   declare readonly lock: string | undefined;
   declare readonly elapsedMs: number | undefined;
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
-    // Whatever a server said is shown and not obeyed, also where the writer of a message forgot that.
+    // Escapes control characters again: a server's text may be in the message, and the code that built the message
+    // may have forgotten to escape it.
     super(
       printable(message, Number.POSITIVE_INFINITY),
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     this.name = NAMES[code];
     this.code = code;
-    // Not enumerable: it is for us, not for logs.
+    // Not enumerable, so that logs do not show it: only `instanceof` reads it.
     Object.defineProperty(this, CODE, { value: code });
     if (details.lock !== undefined) this.lock = details.lock;
     if (details.elapsedMs !== undefined) this.elapsedMs = Math.floor(details.elapsedMs);
-    // Once more, because a stack begins with the name as it was when it was taken.
+    // Captured again, because a stack begins with the error's name at the time of the capture.
     Error.captureStackTrace(this, new.target);
   }
 
@@ -71,18 +72,18 @@ export class LockError extends Error {
   }
 }
 
-/** Who was in the way, as far as the server told. */
+/** Who held the lock, as far as the server reported. */
 export interface Holder {
   /**
-   * `<session>:<hold number>`, or a Redisson holder. Of a mutex a digest, as `inspect` shows it, in a `LockNotHeldError`
-   * and nothing in a `LockTimeoutError`.
+   * `<session>:<hold number>`, or a Redisson holder. For a mutex: in a `LockNotHeldError` a digest, as `inspect` shows
+   * it; in a `LockTimeoutError` undefined, because the value is a secret.
    */
   readonly owner: string | undefined;
-  /** How long the server would have kept it at that moment; -1 when it had no expiry. */
+  /** The time until the lock expires on the server, when the server answered. -1: it has no expiry. */
   readonly ttlMs: number;
 }
 
-/** Waited and did not get it: somebody else holds it. Try again later. */
+/** The caller waited for `waitMs`, and another owner holds the lock. Try again later. */
 export class LockTimeoutError extends LockError {
   declare readonly holder: Holder | undefined;
 
@@ -96,7 +97,7 @@ export class LockTimeoutError extends LockError {
   }
 }
 
-/** The caller's signal fired while it waited. `cause` is the signal's reason. */
+/** The caller's signal aborted while the caller waited. `cause` is the signal's reason. */
 export class LockAbortedError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('ELOCKABORTED', message, details);
@@ -108,20 +109,23 @@ export class LockAbortedError extends LockError {
 }
 
 /**
- * - `expired`: its time ran out by our own clock: no renewal got through, or it had a fixed lease.
- * - `gone`: the server says that it is not ours any more: deleted, flushed, evicted or taken.
- * - `revoked`: `forceRelease` of this process took it.
- * - `closed`: `close` or `destroy` ended it.
- * - `abandoned`: the lease was garbage-collected without a release, so it was not renewed any more.
+ * Why a lock was lost.
+ *
+ * - `expired`: the lease's time ran out by this process's own clock: no renewal got through, the lease was fixed, or
+ *   the process was paused.
+ * - `gone`: the server says that the lock is no longer ours: it was deleted, flushed, evicted or taken.
+ * - `revoked`: `forceRelease` in this process took the lock.
+ * - `closed`: `close` or `destroy` ended the lease.
+ * - `abandoned`: the lease was garbage-collected without a release, so it was no longer renewed.
  */
 export type LossReason = 'expired' | 'gone' | 'revoked' | 'closed' | 'abandoned';
 
-/** It was held and can no longer be claimed. Stop the work now. */
+/** The caller held the lock and may no longer rely on it. Stop the work now: another owner may have the lock. */
 export class LockLostError extends LockError {
   readonly reason: LossReason;
-  /** The fence that the lost lease had, so that a resource can refuse it. */
+  /** The fence of the lost lease, so that a resource can refuse it. */
   declare readonly fence: number | undefined;
-  /** What the body of `using` did although the lease was lost under it. */
+  /** The result of the body of `using`, although the lease was lost while the body ran. Only when `using` throws. */
   declare readonly outcome: PromiseSettledResult<unknown> | undefined;
 
   constructor(
@@ -144,8 +148,8 @@ export class LockLostError extends LockError {
 }
 
 /**
- * Something was asked of a lease that has been released: a bug in the caller. Or `forceRelease` was told an owner that
- * does not hold it any more: `holder` is who does, and was left alone.
+ * The caller used a lease that it had already released: a bug in the caller. Or `forceRelease` was given an owner that
+ * no longer holds the lock: `holder` is the current owner, who keeps the lock.
  */
 export class LockNotHeldError extends LockError {
   readonly holder: Holder | undefined;
@@ -160,7 +164,10 @@ export class LockNotHeldError extends LockError {
   }
 }
 
-/** The request may or may not have happened. It is being cleaned up; treat the lock as not held. */
+/**
+ * The request was sent and not answered: it may or may not have happened. Clean-up goes on in the background. Treat the
+ * lock as not held.
+ */
 export class LockUnknownError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('ELOCKUNKNOWN', message, details);
@@ -171,14 +178,14 @@ export class LockUnknownError extends LockError {
   }
 }
 
-/** What one server said, or that it said nothing. */
+/** What one server answered, or that it did not answer. */
 export interface ServerFailure {
   readonly server: string;
   readonly kind: 'reply' | 'unreachable' | 'unknown' | 'closed' | 'late' | 'guard' | 'replicas';
   readonly text: string;
 }
 
-/** Not enough servers answered. An outage, never contention. */
+/** The server, or too many servers of a quorum, could not serve the request. An outage, never contention. */
 export class LockUnavailableError extends LockError {
   readonly servers: readonly ServerFailure[];
 
@@ -192,7 +199,7 @@ export class LockUnavailableError extends LockError {
   }
 }
 
-/** The key holds something that is not this kind of lock. It was left untouched. A naming mistake. */
+/** The key holds something that is not this kind of lock. The key was not changed. Usually a naming mistake. */
 export class LockConflictError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('ELOCKCONFLICT', message, details);
@@ -203,7 +210,7 @@ export class LockConflictError extends LockError {
   }
 }
 
-/** Bad options or misuse, thrown before any work: expected what, got what. */
+/** Bad options or misuse. Thrown before any work; the message says what was expected and what it got. */
 export class LockConfigError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('ELOCKCONFIG', message, details);
@@ -214,7 +221,7 @@ export class LockConfigError extends LockError {
   }
 }
 
-/** Used after `close` or `destroy`. */
+/** The `Locks` was used after `close` or `destroy`, or was closed while the caller waited. */
 export class LockClosedError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('ELOCKCLOSED', message, details);

@@ -1,4 +1,4 @@
-/** The facade: one per Redis, for the life of the process. */
+/** The facade, `Locks`: chooses the topology, creates the session, and makes locks by name. */
 
 import { type Finding, type Inspection, Inspector } from './admin/inspection.ts';
 import type { RedisClient } from './clients/redis-client.ts';
@@ -17,22 +17,22 @@ import { TimerQueue } from './runtime/timer-queue.ts';
 import { topologyOf } from './topologies/choose.ts';
 
 export interface CloseOptions {
-  /** How long owners may finish before what they hold is taken from them. @default 0 */
+  /** How long owners may finish before their locks are taken away. @default 0 */
   readonly graceMs?: number;
 }
 
 export interface ListOptions {
-  /** Only names that begin so. @default '' */
+  /** Only names that start with this prefix. @default '' */
   readonly prefix?: string;
   /**
-   * Also strings with an expiry that may be a mutex of another library: their value looks random. A cached value
-   * may look so too. @default false
+   * Also list strings with an expiry whose value looks random: they may be a mutex of another library, or a cached
+   * value. @default false
    */
   readonly all?: boolean;
 }
 
 export interface ForceReleaseOptions {
-  /** Only from this owner, as `inspect` and `list` show it. @default whoever holds it */
+  /** Take the lock from this owner only, as `inspect` and `list` show the owner. @default whoever holds it */
   readonly owner?: string;
 }
 
@@ -40,6 +40,12 @@ const LIST_OPTIONS = new Set(['prefix', 'all']);
 const FORCE_RELEASE_OPTIONS = new Set(['owner']);
 const CLOSE_OPTIONS = new Set(['graceMs']);
 
+/**
+ * Makes locks by name. Create one for each Redis, for the life of the process.
+ *
+ * holdfast copies the settings of the client and opens its own connections when they are first needed. The client
+ * itself is not used for commands, and never closed.
+ */
 export class Locks {
   static {
     inspectable(this, 'Locks', (locks) => (#session in locks ? locks.#facts : null));
@@ -50,7 +56,7 @@ export class Locks {
   readonly #keyPrefix: string;
   readonly #hasShards: boolean;
 
-  /** One client: its server decides. Several, of independent servers: a majority of them does. */
+  /** One client: its server decides who has a lock. Several clients, of independent servers: a majority decides. */
   constructor(clients: RedisClient | readonly RedisClient[], options: LocksOptions = {}) {
     const resolved = resolveLocksOptions(options);
     const timers = new TimerQueue(resolved.clock);
@@ -61,31 +67,34 @@ export class Locks {
     this.#inspector = new Inspector(this.#session, this.#keyPrefix);
   }
 
-  /** This session's UUID: the first part of the owner of every lock it holds. */
+  /** The UUID of this session: the first part of the owner of every `lock` that it holds. */
   get session(): string {
     return this.#session.id;
   }
 
-  /** A re-entrant lock with fences, Redisson's `RLock` and `RFencedLock`. Costs nothing until it is acquired. */
+  /**
+   * A re-entrant lock with fences (fencing tokens), compatible with Redisson's `RLock` and `RFencedLock`. Costs nothing
+   * until it is acquired.
+   */
   lock(name: string): Lock {
     const key = this.#keyOf(name);
     return new Lock(this.#session, new LockProtocol(name, key, this.#session.options.fenceTtlMs));
   }
 
-  /** A plain mutex: a string key with a random token, as node-redlock and the Redis documentation have it. */
+  /** A plain mutex: a string key with a random value, the format of node-redlock and of the Redis documentation. */
   mutex(name: string): Mutex {
     const key = this.#keyOf(name);
     return new Mutex(this.#session, new MutexProtocol(name, key));
   }
 
-  /** Who holds that name, for how long; `null` when nobody does. */
+  /** Resolves to who holds the name and for how long; `null` when nobody does. */
   async inspect(name: string): Promise<Inspection | null> {
     this.#session.assertOpen(name);
     this.#keyOf(name);
     return this.#inspector.inspect(name);
   }
 
-  /** Walks over the locks and mutexes that are held, in no order. What changes meanwhile may be missed. */
+  /** Iterates over the locks and mutexes that are held, in no order. Locks that change meanwhile may be missed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Inspection, void, undefined> {
     this.#session.assertOpen();
     checkObject(options, 'the options of list');
@@ -95,9 +104,9 @@ export class Locks {
   }
 
   /**
-   * Takes a lock or a mutex away from `owner`, or from whoever holds it, here or elsewhere, and wakes the waiters.
-   * Resolves to the owner that lost it, or `null` when nobody held it; rejects with `LockNotHeldError` when another
-   * owner than `owner` holds it. An owner in another process hears of it at its next renewal.
+   * Takes a lock or a mutex away from `owner`, or from whoever holds it, in this process or elsewhere, and wakes the
+   * waiters. Resolves to the owner that lost it, or `null` when nobody held it. Rejects with `LockNotHeldError` when
+   * another owner than `owner` holds it. An owner in another process is notified at its next renewal.
    */
   async forceRelease(name: string, options: ForceReleaseOptions = {}): Promise<string | null> {
     this.#session.assertOpen(name);
@@ -111,15 +120,15 @@ export class Locks {
     return this.#inspector.forceRelease(name, owner ?? '');
   }
 
-  /** Looks for settings of the server that can break a promise of ours. For start-up; an empty list is good. */
+  /** Checks the server for settings that can break a promise. Call it at start-up. An empty list is good. */
   async check(): Promise<Finding[]> {
     this.#session.assertOpen();
     return this.#inspector.check();
   }
 
   /**
-   * Stops granting, lets owners finish for `graceMs`, releases what is still held, then resolves. Waiters reject
-   * with `LockClosedError`; owners that did not finish find their lease lost. The caller's client stays open.
+   * Stops granting, lets owners finish for `graceMs`, releases what is still held, then resolves. Waiters get
+   * `LockClosedError`. Owners that did not finish lose their lease. The caller's client stays open.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     checkObject(options, 'the options of close');
@@ -133,19 +142,19 @@ export class Locks {
     return this.#session.close(graceMs);
   }
 
-  /** Drops everything now and lets leases on the server run out. The caller's client stays open. */
+  /** Drops everything now, without releasing: locks expire on the server. The caller's client stays open. */
   async destroy(): Promise<void> {
     return this.#session.destroy();
   }
 
-  /** Throws when no lock can have that name here. */
+  /** Throws when the name is not allowed, in general or in a cluster. */
   #keyOf(name: string): string {
     const key = this.#keyPrefix + checkName(name);
     if (this.#hasShards) checkSlots(name, key);
     return key;
   }
 
-  /** For `console.log`. Without the settings of the client, which have secrets. */
+  /** For `console.log`. Without the settings of the client, which contain secrets. */
   get #facts(): Facts {
     const { id, state, holds, topology } = this.#session;
     const prefix = this.#keyPrefix === '' ? undefined : this.#keyPrefix;

@@ -1,4 +1,4 @@
-/** What callers may choose, checked once at the border; behind it the types are trusted. */
+/** What callers may choose. Options are checked here once; the code behind trusts the types. */
 import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
 import { checkName } from '../keys/name.ts';
@@ -10,18 +10,18 @@ import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.
 import { type ReplicaOptions, resolveReplicas } from './replicas.ts';
 
 /**
- * Redisson's default, so that mixed fleets behave alike. A crashed owner blocks the others for at most this long;
- * a shorter lease needs more renewals and forgives fewer pauses.
+ * Redisson's default, so that Java and Node services behave alike. A crashed owner blocks the others for at most this
+ * long. A shorter lease needs more renewals and survives only shorter pauses.
  */
 export const LEASE_MS_DEFAULT = 30_000;
 
 /**
- * We may claim a lease for its length less the drift, rounded down to a whole millisecond of our clock. Of 4 ms some
- * time is always left, of 3 ms only when the clock stands right, of 1 or 2 ms never.
+ * An owner holds a lease for its length minus the drift, rounded down to a whole millisecond of the owner's clock. Of
+ * 4 ms some time is always left; of 3 ms only if the rounding happens to be small; of 1 or 2 ms never.
  */
 export const LEASE_MS_MIN = 4;
 
-/** A year. A lock that outlives a year is a lock that never frees. Timers step, so length alone is no problem. */
+/** A year: a longer lease is in practice a lock that is never free. Long timers are no problem: they run in steps. */
 export const LEASE_MS_MAX: number = 366 * 24 * 60 * 60 * 1000;
 
 /**
@@ -30,82 +30,86 @@ export const LEASE_MS_MAX: number = 366 * 24 * 60 * 60 * 1000;
  */
 export const CALL_TIMEOUT_MS_DEFAULT = 2_000;
 
-/** Prototypes lost nothing past 64, and with it another process waits for 65 short sections at most. */
+/** More brought no more speed in measurements. With 64, another process waits for at most 65 short sections. */
 export const HANDOVERS_DEFAULT = 64;
 
-/** A `mutex` may use them all. Of a `lock` the server grants no more than its block of fences has: 1,000 at most. */
+/** Only a `mutex` can use that many. A `lock` needs a fence for each hand-over, and a block has 1,000 at most. */
 export const HANDOVERS_MAX = 10_000;
 
-/** A server needs about half a millisecond for so many. Past this it is busy for long enough to be felt by others. */
+/** A server needs about half a millisecond for 128 calls. A larger bundle would delay other clients noticeably. */
 const BUNDLE_MAX_DEFAULT = 128;
 
-/** The other bound on a cohort: long sections are passed on once or twice, short ones up to `handovers` times. */
+/** The time limit on hand-overs: long sections pass on once or twice, short ones up to `handovers` times. */
 export const HANDOVER_MS_DEFAULT = 50;
 
 /**
- * An hour, counted from the end of the lease or from the time of the last fence. Until then fences grow whatever the
- * server's clock does; after it the clock may still be set back by as much. Longer would cost memory: each name that
- * is used once leaves about 150 bytes for this long, 55 MB for 100 names a second.
+ * An hour, counted from the end of the lease or from the time of the last fence. While the counter exists, fences grow
+ * whatever the server's clock does. After it has expired, fences still grow if the clock is set back by at most an
+ * hour. A longer time would cost memory: each name that is used once leaves about 150 bytes for this long, 55 MB for
+ * 100 names a second.
  */
 export const FENCE_TTL_MS_DEFAULT: number = 60 * 60 * 1000;
 
-/** A failover takes a few seconds, a restart too; waiters sit that out. A longer outage is the caller's to know. */
+/** Waiters should survive a failover or a restart, which take a few seconds. A longer outage is reported to them. */
 export const OUTAGE_MS_DEFAULT = 10_000;
 
 /**
- * Random delays settle a split vote in two or three attempts. So many in a row are no chance any more: a clock, a
- * network or a foreign client keeps them split, and the caller should know.
+ * Random delays settle a split vote in two or three attempts. A hundred split votes in a row are no coincidence: a
+ * clock, a network or another client keeps the votes split, and the caller should know.
  */
 const SPLIT_VOTES_MAX_DEFAULT = 100;
 
 export interface LocksOptions {
-  /** Put before every name to make its key. @default '' */
+  /** A prefix for every name. The key is the client's `keyPrefix`, then this prefix, then the name. @default '' */
   readonly prefix?: string;
-  /** Lease of acquisitions that do not say. @default 30_000 */
+  /** Default lease. @default 30_000 */
   readonly leaseMs?: number;
-  /** How long one call to Redis may take before its outcome counts as unknown. @default 2_000 */
+  /** Time limit of one call to Redis. After it the outcome counts as unknown. @default 2_000 */
   readonly callTimeoutMs?: number;
   /**
-   * How often one global hold may pass between callers of this process without touching Redis.
-   * 0 acquires and releases in Redis every time. @default 64
+   * How often one hold may pass between callers of this process without a call to Redis. 0 acquires and releases in
+   * Redis every time. @default 64
    */
   readonly handovers?: number;
-  /** No hand-over once a hold is this old, so that other processes get their turn. @default 50 */
+  /** A hold that is older does not pass on, so that other processes get the lock. @default 50 */
   readonly handoverMs?: number;
   /**
-   * How long a fence counter outlives the lease and its last fence; 0 keeps it for ever (needed beside Java's
-   * RFencedLock). @default one hour
+   * How long a fence counter outlives the lease and its last fence. 0 keeps the counter for ever, which is needed
+   * beside Java's `RFencedLock`. @default one hour
    */
   readonly fenceTtlMs?: number;
   /**
-   * How many acquires or releases that are made at the same moment may travel as one script call. 1 sends each by
-   * itself. @default 128
+   * How many acquires or releases of the same moment may travel as one script call. 1 sends each call separately.
+   * @default 128
    */
   readonly bundleMax?: number;
-  /** How long `acquire` sits out a server that cannot be reached, once it has been reached. @default 10_000 */
+  /**
+   * How long `acquire` keeps retrying while the server cannot be reached, if the server was reached before.
+   * @default 10_000
+   */
   readonly outageMs?: number;
   /**
-   * What this program calls itself. With it, a record of application, host and process stands in Redis while the
-   * session lives, for `holdfast ls` and its like. Without it there is no record, and not one command more.
+   * The name of your program. With it, a record of application, host and process id is stored in Redis while the
+   * session lives, for tools such as `holdfast ls`. Without it there is no record, and no additional command.
    */
   readonly application?: string;
   /**
-   * Of several servers: how long one may take to answer before the others decide without it. By default a
-   * two-hundredth of the lease, within 5 to 50 ms, and longer for one that has been slow lately.
+   * Quorum only: how long a server may take to answer before the others decide without it. By default a two-hundredth
+   * of the lease, within 5 to 50 ms, and longer for a server that has been slow lately.
    */
   readonly nodeTimeoutMs?: number;
   /**
-   * Of several servers: how long one must have run before it votes, because a server that has restarted may have
-   * forgotten a lease. 0 lets it vote at once, which is safe only if it forgets nothing. @default the longest lease used
+   * Quorum only: how long a server must have run before it votes, because a server that has restarted may have lost a
+   * lease. 0 lets it vote at once, which is safe only if a restart loses no data. @default the longest lease used
    */
   readonly restartGuardMs?: number;
-  /** Of several servers: after how many split votes in a row an acquisition gives up. @default 100 */
+  /** Quorum only: after how many split votes in a row an acquisition gives up. @default 100 */
   readonly splitVotesMax?: number;
-  /** Of a server with replicas: how many of them must have a lock before it counts. @default none */
+  /** How many replicas must have a lock before it counts as granted. @default none */
   readonly replicas?: ReplicaOptions;
   /**
-   * Of a cluster: which channels wake waiters. `auto` does as Redisson does: those of the shards, where the servers
-   * have them. `both` speaks and listens on both, for fleets that do not agree. @default 'auto'
+   * Cluster only: which channels wake waiters. `auto` does as Redisson does: sharded channels, if the servers support
+   * them. `both` publishes and listens on both kinds, while services change from one to the other. @default 'auto'
    */
   readonly pubsub?: 'auto' | 'plain' | 'sharded' | 'both';
   /** For tests and simulation. */
@@ -118,26 +122,29 @@ export type ResolvedLocksOptions = Required<
   Omit<LocksOptions, 'application' | 'nodeTimeoutMs' | 'restartGuardMs' | 'replicas'>
 > & {
   readonly application: string | undefined;
-  /** Null: by the lease. */
+  /** Null: computed from the lease. */
   readonly nodeTimeoutMs: number | null;
   /** Null: the longest lease used. */
   readonly restartGuardMs: number | null;
-  /** Null: nobody waits for them. */
+  /** Null: grants do not wait for replicas. */
   readonly replicas: ReplicaTerms | null;
 };
 
 export interface AcquireOptions {
-  /** How long to wait while somebody else holds it; 0 tries once. @default Infinity */
+  /** How long to wait while another owner holds the lock. 0 tries once. @default Infinity */
   readonly waitMs?: number;
-  /** How long the server keeps it for us without a sign of life. @default the `leaseMs` of `Locks` */
+  /** The expiry of the lock in Redis, restarted by each renewal. @default the `leaseMs` of `Locks` */
   readonly leaseMs?: number;
-  /** Renew at a third of the lease while it is held. `false` is a fixed lease: only `extend` moves its end. @default true */
+  /**
+   * Renew the lease each time a third of it has passed, while it is held. `false` is a fixed lease: only `extend` moves
+   * its end. @default true
+   */
   readonly renew?: boolean;
-  /** Gives up waiting when it aborts. It does not end a lease that was granted. */
+  /** Ends the wait when it aborts. It does not end a lease that was granted. */
   readonly signal?: AbortSignal;
   /**
-   * Enter again under this lease of the same lock, outside `using`. A re-entry shares the lease of the hold it
-   * enters: `leaseMs` and `renew` mean nothing for it.
+   * Enter again under this lease of the same lock, outside `using`. A re-entry shares that lease: `leaseMs` and `renew`
+   * have no effect on it.
    */
   readonly within?: Lease;
 }
@@ -150,7 +157,7 @@ export interface ResolvedAcquireOptions {
   readonly renew: boolean;
   readonly signal: AbortSignal | undefined;
   readonly within: Lease | undefined;
-  /** One attempt, `null` when held. */
+  /** A `tryAcquire`: one attempt, `null` when another owner holds the lock. */
   readonly isTry: boolean;
 }
 

@@ -9,8 +9,9 @@ const INTRODUCTION = `<!-- Written from the headers in ${LUA}: change those, the
 
 # Scripts
 
-Everything that must be atomic in Redis is a Lua script, one file each, in [${LUA}](../../${LUA}). A script is sent by its hash
-(\`EVALSHA\`), and with its text (\`EVAL\`) to a server that does not know it yet. The scripts use only commands of Redis 7.0.
+Everything that must be atomic in Redis is a Lua script, one file each, in [${LUA}](../../${LUA}).
+A script is sent by its hash (\`EVALSHA\`), and with its text (\`EVAL\`) to a server that does not know it yet. The scripts use only
+commands of Redis 7.0.
 
 Running a script twice with the same arguments does no harm, because each script states what should be true, not what should change.
 This matters because clients resend commands. Scripts use only the server's time.
