@@ -5,31 +5,34 @@ import { Support } from './scripts/vitest-support.ts';
 import { Tally } from './scripts/vitest-tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
+const TESTING = fileURLToPath(new URL('packages/testing/src', import.meta.url));
 
 const ALL = 'packages/*/test/**/*.test.ts';
 
 /** Folders whose files wait far more than they work. The others bring crowds of processes and whole builds. */
 const WAITING = [
-  'clients',
-  'fault',
-  'keys',
-  'locking',
-  'lua',
-  'lua-toolchain',
-  'options',
-  'runtime',
-  'telemetry',
-  'testing',
-  'topologies',
-  'types',
-].map((folder) => `packages/holdfast/test/${folder}/**/*.test.ts`);
+  ...[
+    'clients',
+    'fault',
+    'keys',
+    'locking',
+    'lua',
+    'lua-toolchain',
+    'options',
+    'runtime',
+    'telemetry',
+    'topologies',
+    'types',
+  ].map((folder) => `packages/holdfast/test/${folder}/**/*.test.ts`),
+  'packages/testing/test/*.test.ts',
+];
 
 export default defineConfig({
   resolve: {
     // Tests that run inside this process see the source; on a fresh clone nothing has been built yet.
     alias: [
       { find: /^holdfast$/, replacement: `${SOURCE}/index.ts` },
-      { find: /^holdfast\/testing$/, replacement: `${SOURCE}/testing/index.ts` },
+      { find: /^holdfast-testing$/, replacement: `${TESTING}/index.ts` },
     ],
   },
   test: {

@@ -10,6 +10,8 @@ const BIN = join(ROOT, 'node_modules/.bin');
 const TYPE_PROJECTS = [
   'packages/holdfast/tsconfig.json',
   'packages/holdfast/tsconfig.build.json',
+  'packages/testing/tsconfig.json',
+  'packages/testing/tsconfig.build.json',
   'packages/cli/tsconfig.json',
   'scripts/tsconfig.json',
   'bench/tsconfig.json',

@@ -1,10 +1,12 @@
-// The package with what its users have: `npm run test:compat`. Jest on several versions of Node, and old and new compilers
+// The packages with what their users have: `npm run test:compat`. Jest on several versions of Node, and old and new compilers
 // with every kind of module. `npm test` asks a part of it.
 import { run } from './run.mjs';
 
 process.env['HOLDFAST_MATRIX'] = '1';
 if (!run('scripts/setup.mjs')) process.exit(1);
 const isFetched = run('scripts/runtimes.mjs', ['node']);
-const tests = ['compat', 'package'].map((folder) => `packages/holdfast/test/${folder}/`);
+const tests = ['holdfast/test/compat', 'holdfast/test/package', 'testing/test/package'].map(
+  (folder) => `packages/${folder}/`,
+);
 const isTested = run('node_modules/vitest/vitest.mjs', ['run', ...tests, ...process.argv.slice(2)]);
 process.exitCode = isFetched && isTested ? 0 : 1;

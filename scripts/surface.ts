@@ -1,6 +1,6 @@
 /**
- * Compares what the package exports with surface.txt, so that a change of the public face shows up as a line in
- * a review. `--write` updates the file.
+ * Compares what each package exports with its surface.txt, so that a change of the public face shows up as a line in
+ * a review. `--write` updates the files.
  *
  * Reads the source as text: an index names every export, and each name is declared in plain sight in the file that
  * it comes from.
@@ -9,13 +9,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PACKAGE = fileURLToPath(new URL('../packages/holdfast', import.meta.url));
-/** What can be imported, by the subpath after the package's name. */
-const ENTRIES: readonly (readonly [subpath: string, file: string])[] = [
-  ['', 'src/index.ts'],
-  ['/testing', 'src/testing/index.ts'],
-];
-const SURFACE = join(PACKAGE, 'surface.txt');
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PACKAGES = ['packages/holdfast', 'packages/testing'];
 
 const EXPORT = /^export /gm;
 const LIST = /^export (type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
@@ -27,7 +22,7 @@ class SurfaceError extends Error {}
 
 /** Exported names of a file, each with its kind. */
 function exportsOf(file: string): Map<string, string> {
-  const where = relative(PACKAGE, file);
+  const where = relative(ROOT, file);
   if (!existsSync(file)) throw new SurfaceError(`expected a file ${where}, found none`);
   const text = readFileSync(file, 'utf8').replaceAll(COMMENT, '');
   const declared = [...text.matchAll(DECLARATION)];
@@ -53,14 +48,9 @@ function exportsOf(file: string): Map<string, string> {
   return found;
 }
 
-/** A name of a subpath comes with it: `class EmbeddedNode of holdfast/testing`. */
-function describeSurface(): string {
-  const groups = ENTRIES.map(([subpath, file]) => {
-    const from = subpath === '' ? '' : ` of holdfast${subpath}`;
-    const lines = [...exportsOf(join(PACKAGE, file))].map(([name, kind]) => `${kind} ${name}${from}\n`);
-    return lines.sort((a, b) => (a < b ? -1 : 1));
-  });
-  return groups.flat().join('');
+function describeSurface(home: string): string {
+  const lines = [...exportsOf(join(ROOT, home, 'src/index.ts'))].map(([name, kind]) => `${kind} ${name}\n`);
+  return lines.sort((a, b) => (a < b ? -1 : 1)).join('');
 }
 
 function difference(before: string, after: string): string[] {
@@ -72,15 +62,16 @@ function difference(before: string, after: string): string[] {
   ];
 }
 
-function main(): void {
-  const exported = describeSurface();
-  const listed = existsSync(SURFACE) ? readFileSync(SURFACE, 'utf8') : '';
+function check(home: string): void {
+  const surface = join(ROOT, home, 'surface.txt');
+  const exported = describeSurface(home);
+  const listed = existsSync(surface) ? readFileSync(surface, 'utf8') : '';
   if (process.argv.includes('--write')) {
-    writeFileSync(SURFACE, exported);
-    console.log(`surface.txt lists ${exported.split('\n').length - 1} exports`);
+    writeFileSync(surface, exported);
+    console.log(`${home}/surface.txt lists ${exported.split('\n').length - 1} exports`);
   } else if (exported !== listed) {
     console.error(
-      'the package does not export what surface.txt lists; if that is meant, run `npm run surface`',
+      `${home} does not export what its surface.txt lists; if that is meant, run \`npm run surface\``,
     );
     for (const line of difference(listed, exported)) console.error(line);
     process.exitCode = 1;
@@ -88,7 +79,7 @@ function main(): void {
 }
 
 try {
-  main();
+  for (const home of PACKAGES) check(home);
 } catch (error) {
   if (!(error instanceof SurfaceError)) throw error;
   console.error(error.message);

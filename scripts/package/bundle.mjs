@@ -1,11 +1,9 @@
-// The programs of the package: one file for each entrance, once as an ES module and once as CommonJS. Readable, and with
-// source maps that contain the sources: an error of a user's own process should lead to the line that threw it.
+// The program of a package: one file, once as an ES module and once as CommonJS. Readable, and with source maps that
+// contain the sources: an error of a user's own process should lead to the line that threw it.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
-
-/** The same names in the source and in what is built. */
-export const ENTRANCES = ['index', 'testing/index'];
+import { ROOT } from '../run.mjs';
 
 /** The oldest Node that the package is for: nothing is rewritten that it understands. */
 const TARGET = 'node20.19';
@@ -35,23 +33,25 @@ export function bundle(source, target) {
   for (const format of /** @type {const} */ (['esm', 'cjs'])) {
     const folder = join(target, 'dist', format);
     buildSync({
-      entryPoints: ENTRANCES.map((entrance) => ({ in: join(source, `${entrance}.ts`), out: entrance })),
+      entryPoints: [join(source, 'index.ts')],
       // Comments in what is built name the files seen from here.
       absWorkingDir: dirname(source),
       outdir: folder,
       format,
       bundle: true,
       packages: 'external',
+      // Not the settings beside the sources: those lead to the sources of other packages, which would be copied in.
+      tsconfig: join(ROOT, 'tsconfig.base.json'),
       platform: 'node',
       target: TARGET,
       charset: 'utf8',
       sourcemap: true,
       sourcesContent: true,
-      // Jest loads CommonJS in a context where `import()` does not work. Our only one is of a CommonJS package.
+      // Jest loads CommonJS in a context where `import()` does not work. Ours imports the Lua engine, a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
       logLevel: 'warning',
     });
-    for (const entrance of ENTRANCES) anchorMap(join(folder, `${entrance}.js.map`), source, target);
+    anchorMap(join(folder, 'index.js.map'), source, target);
   }
   // The package itself is of ES modules. This says that the files beside it are none, and the types neither.
   mkdirSync(join(target, 'dist/cjs'), { recursive: true });

@@ -1,9 +1,8 @@
-// The declarations of the package: those that can be reached from its entrances, once for each kind of module. They are the
+// The declarations of a package: those that can be reached from its entry, once for each kind of module. They are the
 // same, but a compiler takes what it finds beside an ES module for one, and refuses it to a CommonJS file.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { run } from '../run.mjs';
-import { ENTRANCES } from './bundle.mjs';
 
 const SPECIFIER = /(?<before>(?:from |import\()['"])(?<name>\.[^'"]*)\.ts(?=['"])/g;
 
@@ -27,9 +26,11 @@ function reach(folder, path, reached) {
  * False when the sources do not compile.
  *
  * @param {string} project the file of the compiler's settings
+ * @param {string} source the folder with the sources, from the compiler's `rootDir`: a package is compiled together with
+ *   the sources of those that it imports
  * @param {string} target the folder of the package
  */
-export function declare(project, target) {
+export function declare(project, source, target) {
   mkdirSync(target, { recursive: true });
   const draft = mkdtempSync(join(target, '.declarations-'));
   try {
@@ -37,7 +38,7 @@ export function declare(project, target) {
     if (!run('node_modules/typescript/bin/tsc', args)) return false;
     /** @type {Map<string, string>} */
     const reached = new Map();
-    for (const entrance of ENTRANCES) reach(draft, normalize(`${entrance}.d.ts`), reached);
+    reach(join(draft, source), 'index.d.ts', reached);
     for (const [path, text] of reached) {
       for (const format of ['esm', 'cjs']) {
         const file = join(target, 'dist', format, path);

@@ -9,7 +9,7 @@ export interface DevFlags {
 }
 
 export async function dev({ port, json }: DevFlags): Promise<number> {
-  const { EmbeddedNode } = await import('holdfast/testing');
+  const { EmbeddedNode } = await import('holdfast-testing');
   const node = new EmbeddedNode();
   const { url } = await node.listen({ port }).catch((error: unknown) => {
     throw new Failure('unreachable', explain(error, port), error);

@@ -23,9 +23,16 @@ export const ROOT: string = resolve(import.meta.dirname, '../../../..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-cli');
 const PACKAGER = join(ROOT, 'scripts/package.mjs');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
-const SOURCES = ['packages/holdfast/src', 'packages/cli/src', 'packages/cli/schemas', 'examples/inventory'];
+const SOURCES = [
+  'packages/holdfast/src',
+  'packages/testing/src',
+  'packages/cli/src',
+  'packages/cli/schemas',
+  'examples/inventory',
+];
 const MANIFESTS = [
   'packages/holdfast/package.json',
+  'packages/testing/package.json',
   'packages/cli/package.json',
   'packages/cli/tsconfig.build.json',
   'scripts/package/bundle.mjs',
@@ -58,23 +65,17 @@ function build(folder: string): void {
   removeOld();
   // Another test file may be at it at the same time: whoever is first puts it in place.
   const draft = `${folder}-${process.pid}`;
-  const library = join(draft, 'node_modules/holdfast');
   const cli = join(draft, 'node_modules/holdfast-cli');
-  for (const [from, to] of [
-    ['packages/holdfast', library],
-    ['packages/cli', cli],
-  ] as const) {
-    mkdirSync(to, { recursive: true });
-    cpSync(join(ROOT, from, 'package.json'), join(to, 'package.json'));
-  }
+  mkdirSync(cli, { recursive: true });
+  cpSync(join(ROOT, 'packages/cli/package.json'), join(cli, 'package.json'));
+  bundle('packages/holdfast', join(draft, 'node_modules/holdfast'));
+  bundle('packages/testing', join(draft, 'node_modules/holdfast-testing'));
   // What npm could not put beside the packages of others: they want another version of it.
   const own = join(ROOT, 'packages/cli/node_modules');
   if (existsSync(own)) symlinkSync(own, join(cli, 'node_modules'));
   if (existsSync(join(ROOT, 'packages/cli/schemas'))) {
     cpSync(join(ROOT, 'packages/cli/schemas'), join(cli, 'schemas'), { recursive: true });
   }
-  const bundled = spawnSync(process.execPath, [PACKAGER, library, '--code'], { encoding: 'utf8' });
-  if (bundled.status !== 0) throw new Error(`the library could not be built:\n${bundled.stderr}`);
   compile('packages/cli/tsconfig.build.json', join(cli, 'dist'));
   if (existsSync(join(ROOT, 'examples/inventory'))) {
     compile('packages/cli/tsconfig.inventory.json', join(cli, 'dist/inventory'));
@@ -84,6 +85,15 @@ function build(folder: string): void {
   } catch {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+function bundle(home: string, target: string): void {
+  mkdirSync(target, { recursive: true });
+  cpSync(join(ROOT, home, 'package.json'), join(target, 'package.json'));
+  const { status, stderr } = spawnSync(process.execPath, [PACKAGER, home, target, '--code'], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`${home} could not be built:\n${stderr}`);
 }
 
 /** Types are the business of `npm run check`; here the code has to come out. */

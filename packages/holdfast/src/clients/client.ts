@@ -44,7 +44,7 @@ const FAILURE: symbol = Symbol.for('holdfast.call-failure');
 
 /**
  * Why a call has no reply. A value, not an exception: the caller decides what it means. `instanceof` tests a registered
- * symbol: the client may come from another copy of this package, such as the one behind `holdfast/testing`.
+ * symbol: the client may come from another copy of this package, such as the one that `holdfast-testing` imports.
  */
 export class CallFailure {
   readonly kind: CallFailureKind;

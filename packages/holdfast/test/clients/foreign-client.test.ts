@@ -2,9 +2,10 @@
  * A client of the caller's own making whose verbs reject or throw, one after the other. It is caught once, where it was
  * handed in: every caller is told one of the failures of a call, nobody waits for ever, and no rejection goes unhandled.
  */
+
+import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LockLostError, Locks, type LocksOptions, LockUnknownError } from '../../src/index.ts';
-import { EmbeddedNode, ManualClock } from '../../src/testing/index.ts';
 import { ForeignClient, MANNERS, type Manner } from '../locking/support/foreign-client.ts';
 
 const LEASE_MS = 3_000;

@@ -3,9 +3,10 @@
  * one second, on one server and by a majority. By a clock of the test's own: a machine that stands still costs a lease
  * too, and is not what this is about.
  */
+
+import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
-import { EmbeddedNode, ManualClock } from '../../src/testing/index.ts';
 import { seeded } from '../fault/acquire/support.ts';
 import { SilentNetwork } from '../locking/support/silent-network.ts';
 

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { installPackage, printed } from '../package/installed-package.ts';
+import { installPackage, installTesting, printed } from '../package/installed-package.ts';
 import { runtimes } from '../runtimes/runtime.ts';
 import { compatTools } from './tools.ts';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-jest-'));
   const [tools] = await Promise.all([
     compatTools(),
-    installPackage(folder, ['ioredis', 'wasmoon-lua5.1']),
+    installPackage(folder, ['ioredis']).then(() => installTesting(folder)),
     cp(FIXTURES, folder, { recursive: true }),
   ]);
   jest = join(tools, 'jest/bin/jest.js');

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { installPackage, MODULES, printed } from '../package/installed-package.ts';
+import { installPackage, installTesting, MODULES, printed } from '../package/installed-package.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
 import { compatTools } from './tools.ts';
 
 const PROGRAM = `import { Redis } from 'ioredis';
 import { type FencedLease, LockError, Locks } from 'holdfast';
-import { EmbeddedNode } from 'holdfast/testing';
+import { EmbeddedNode } from 'holdfast-testing';
 
 const locks = new Locks(new Redis({ lazyConnect: true }));
 export const embedded: Locks = new Locks(new EmbeddedNode().client());
@@ -60,7 +60,11 @@ let tools = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-typescript-'));
   const beside = ['@types', 'ioredis'];
-  [tools] = await Promise.all([compatTools(), installPackage(folder, beside), mkdir(join(folder, 'plain'))]);
+  [tools] = await Promise.all([
+    compatTools(),
+    installPackage(folder, beside).then(() => installTesting(folder)),
+    mkdir(join(folder, 'plain')),
+  ]);
   const files = new Set<string>(Object.values(SETTINGS).flatMap((setting) => setting.files));
   await Promise.all([...files].map((file) => writeFile(join(folder, file), PROGRAM)));
 }, LIMIT_MS);

@@ -2,9 +2,10 @@
  * What one test works with: names that no other test has, sessions and clients that end with it, and a look at
  * what it leaves behind. Tests with a bench each can run at the same time on one server.
  */
+
+import type { EmbeddedNode } from 'holdfast-testing';
 import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
-import type { EmbeddedNode } from '../../src/testing/index.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import type { SentinelGroup } from '../support/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';

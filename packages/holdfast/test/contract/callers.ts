@@ -1,12 +1,12 @@
 /** The clients that callers bring, each as an application would make it. */
 import { GlideClient, Logger } from '@valkey/valkey-glide';
+import type { EmbeddedNode } from 'holdfast-testing';
 import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
 import { Redis as Iovalkey } from 'iovalkey';
 import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
-import type { EmbeddedNode } from '../../src/testing/index.ts';
 import type { ClusterFlavour } from '../cluster/callers.ts';
 import type { SentinelGroup } from '../support/sentinel-group.ts';
 import type { Access } from './access.ts';

@@ -6,9 +6,10 @@
  * such a stall has not been tested, and is tried again; the end of the row tells which ones were. What must never
  * happen, stall or not, is a `Violation`, and that is never tried again.
  */
+
+import { EmbeddedNode } from 'holdfast-testing';
 import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
-import { EmbeddedNode } from '../../src/testing/index.ts';
 import { CALM, useCluster } from '../support/redis-cluster.ts';
 import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
 import { NEVER_DOWN_MS, SentinelGroup } from '../support/sentinel-group.ts';

@@ -1,6 +1,6 @@
 /**
  * A folder in which snippets and examples are compiled and run as a reader would: with the Redis clients installed,
- * and with holdfast, compiled from its present source, as a package beside them.
+ * and with our libraries, compiled from their present source, as packages beside them.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { ROOT } from './pages.ts';
 const COMPILE_LIMIT_MS = 110_000;
 const RUN_LIMIT_MS = 60_000;
 const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
+const LIBRARIES = { holdfast: 'packages/holdfast', 'holdfast-testing': 'packages/testing' };
 
 export interface Ran {
   readonly code: number | null;
@@ -35,10 +36,10 @@ export class Workshop {
       noEmit: false,
       rootDir: '/',
       outDir: join(this.#folder, 'out'),
-      // For the compiler too `holdfast` is what is being worked on, not what was built last.
+      // For the compiler too our libraries are what is being worked on, not what was built last.
       paths: {
         holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')],
-        'holdfast/testing': [join(ROOT, 'packages/holdfast/src/testing/index.ts')],
+        'holdfast-testing': [join(ROOT, 'packages/testing/src/index.ts')],
       },
       // As strict as a reader's own project is likely to be.
       noPropertyAccessFromIndexSignature: false,
@@ -79,13 +80,14 @@ export class Workshop {
     const packages = join(this.#folder, 'node_modules');
     mkdirSync(packages);
     for (const name of readdirSync(join(ROOT, 'node_modules'))) {
-      if (name !== 'holdfast') symlinkSync(join(ROOT, 'node_modules', name), join(packages, name));
+      if (!(name in LIBRARIES)) symlinkSync(join(ROOT, 'node_modules', name), join(packages, name));
     }
-    const own = this.#compiled(join(ROOT, 'packages/holdfast'));
-    mkdirSync(own, { recursive: true });
-    const exports = { '.': './src/index.js', './testing': './src/testing/index.js' };
-    writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports }));
-    symlinkSync(own, join(packages, 'holdfast'));
+    for (const [name, home] of Object.entries(LIBRARIES)) {
+      const own = this.#compiled(join(ROOT, home));
+      mkdirSync(own, { recursive: true });
+      writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports: './src/index.js' }));
+      symlinkSync(own, join(packages, name));
+    }
   }
 
   #start(args: readonly string[], env: Readonly<Record<string, string>>, limitMs: number): Running {

@@ -1,7 +1,8 @@
 /** The options of the verbs of `Locks`: a mistyped one is refused, rather than doing more than was asked. */
+
+import { EmbeddedNode } from 'holdfast-testing';
 import { expect, test } from 'vitest';
 import { LockConfigError, Locks } from '../../src/index.ts';
-import { EmbeddedNode } from '../../src/testing/index.ts';
 
 /** Takes what a caller without types may hand in. */
 type Untyped = (options: unknown) => Promise<unknown>;

@@ -1,12 +1,12 @@
-/** The package as users get it: built, packed, and installed into an empty folder. */
+/** The packages as users get them: built, packed, and installed into an empty folder. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
-const ROOT = join(PACKAGE, '../..');
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 /** Where the tools are, and the clients. */
 export const MODULES: string = join(ROOT, 'node_modules');
 
@@ -28,20 +28,41 @@ export async function printed(command: string, args: readonly string[], cwd: str
   return stdout;
 }
 
-/** Installs it into the folder, with links to these packages beside it. */
-export async function installPackage(folder: string, beside: readonly string[]): Promise<Packed> {
+/** Builds a package and packs it into the folder. */
+async function pack(home: string, folder: string): Promise<Packed> {
   const draft = join(folder, 'draft');
   await mkdir(draft);
   for (const name of ['package.json', 'README.md', 'LICENSE', 'lua']) {
-    await cp(join(PACKAGE, name), join(draft, name), { recursive: true });
+    const file = join(ROOT, home, name);
+    if (existsSync(file)) await cp(file, join(draft, name), { recursive: true });
   }
-  await printed(process.execPath, [join(ROOT, 'scripts/package.mjs'), draft], ROOT);
+  await printed(process.execPath, [join(ROOT, 'scripts/package.mjs'), home, draft], ROOT);
   const said = await printed('npm', ['pack', '--json', '--pack-destination', folder], draft);
+  await rm(draft, { recursive: true });
   const [packed] = JSON.parse(said) as Packed[];
   if (packed === undefined) throw new Error(`npm packed nothing: ${said}`);
+  return packed;
+}
+
+/** Installs holdfast into the folder, with links to these packages beside it. */
+export async function installPackage(folder: string, beside: readonly string[]): Promise<Packed> {
+  const packed = await pack('packages/holdfast', folder);
   await writeFile(join(folder, 'package.json'), '{ "private": true }');
   const install = ['install', '--offline', '--no-audit', '--no-fund', `./${packed.filename}`];
   await printed('npm', install, folder);
   for (const name of beside) await symlink(join(MODULES, name), join(folder, 'node_modules', name));
+  return packed;
+}
+
+/**
+ * Installs holdfast-testing beside holdfast. Unpacked by hand, with a link to its Lua engine: npm would ask the registry for
+ * the engine.
+ */
+export async function installTesting(folder: string): Promise<Packed> {
+  const packed = await pack('packages/testing', folder);
+  const home = join(folder, 'node_modules/holdfast-testing');
+  await mkdir(home);
+  await printed('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1'], folder);
+  await symlink(join(MODULES, 'wasmoon-lua5.1'), join(folder, 'node_modules/wasmoon-lua5.1'));
   return packed;
 }

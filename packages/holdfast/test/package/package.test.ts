@@ -1,10 +1,10 @@
 /** The package as users get it: built, installed in an empty folder, imported and required. */
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { installPackage, MODULES, type Packed, printed } from './installed-package.ts';
+import { installPackage, installTesting, MODULES, type Packed, printed } from './installed-package.ts';
 
 /** A busy machine starts processes slowly, and compilers slower still. */
 const LIMIT_MS = 300_000;
@@ -12,6 +12,7 @@ const BESIDE = ['ioredis'];
 
 let folder = '';
 let packed: Packed = { filename: '', files: [] };
+let installed: string[] = [];
 
 const runNode = (args: readonly string[], cwd: string): Promise<string> =>
   printed(process.execPath, args, cwd);
@@ -19,6 +20,8 @@ const runNode = (args: readonly string[], cwd: string): Promise<string> =>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
   packed = await installPackage(folder, BESIDE);
+  installed = (await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.'));
+  await installTesting(folder);
 }, LIMIT_MS);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -52,44 +55,21 @@ test('nothing but its doors and its manifest can be imported', async () => {
   expect(await runFile('inner.mjs', script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
 });
 
-const USE_EMBEDDED = `const node = new EmbeddedNode();
-node.command('EVAL', 'return 7', '0').catch((error) => error.message).then(console.log);
-`;
-const EMBEDDED = {
-  'embedded.mjs': `import { EmbeddedNode } from 'holdfast/testing';\n${USE_EMBEDDED}`,
-  'embedded.cjs': `const { EmbeddedNode } = require('holdfast/testing');\n${USE_EMBEDDED}`,
-};
-
-test('the embedded node says which package it needs, and runs once that is there', {
-  timeout: LIMIT_MS,
-}, async () => {
-  for (const [file, text] of Object.entries(EMBEDDED)) {
-    expect(await runFile(file, text)).toContain('npm install --save-dev wasmoon-lua5.1');
-  }
-  await symlink(join(MODULES, 'wasmoon-lua5.1'), join(folder, 'node_modules/wasmoon-lua5.1'));
-  for (const [file, text] of Object.entries(EMBEDDED)) expect(await runFile(file, text)).toBe('7');
-});
-
-test('a process that has both copies of it can mix them', { timeout: LIMIT_MS }, async () => {
+test('a process that has both copies of both packages can mix them', { timeout: LIMIT_MS }, async () => {
   const text = await readFile(join(import.meta.dirname, 'two-copies.mjs'), 'utf8');
   expect((await runFile('two-copies.mjs', text)).match(/^kept: /gm)).toHaveLength(5);
 });
 
-test('has one program for each entrance and kind of module, brings no dependency, and nothing else', async () => {
+test('has one program for each kind of module, brings no dependency, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path);
   expect(paths.filter((path) => path.endsWith('.js')).sort()).toEqual([
     'dist/cjs/index.js',
-    'dist/cjs/testing/index.js',
     'dist/esm/index.js',
-    'dist/esm/testing/index.js',
   ]);
   const KNOWN =
     /^(dist\/.*\.(js|js\.map|d\.ts)|docs\/.*\.md|lua\/.*\.lua|[A-Z]+(\.md)?|(dist\/cjs\/)?package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
-  const installed = await readdir(join(folder, 'node_modules'));
-  expect(installed.filter((name) => !name.startsWith('.')).sort()).toEqual(
-    ['holdfast', 'wasmoon-lua5.1', ...BESIDE].filter((name) => installed.includes(name)).sort(),
-  );
+  expect(installed.sort()).toEqual(['holdfast', ...BESIDE].sort());
 });
 
 const USE_WRONGLY = `try { new Locks(7) } catch (error) {
@@ -133,12 +113,12 @@ test.each(Object.entries(WRONG))(
 
 test('source maps contain their sources, and name no place outside of the package', async () => {
   const maps = packed.files.map(({ path }) => path).filter((path) => path.endsWith('.map'));
-  expect(maps).toHaveLength(4);
+  expect(maps).toHaveLength(2);
   for (const path of maps) {
     const file = join(folder, 'node_modules/holdfast', path);
     const map = JSON.parse(await readFile(file, 'utf8')) as { sources: string[]; sourcesContent: string[] };
     for (const [index, source] of map.sources.entries()) {
-      const [, inPackage = ''] = /^(?:\.\.\/){2,3}(src\/.*\.ts)$/.exec(source) ?? [];
+      const [, inPackage = ''] = /^(?:\.\.\/){2}(src\/.*\.ts)$/.exec(source) ?? [];
       expect(join(dirname(path), source)).toBe(inPackage);
       const text = await readFile(join(import.meta.dirname, '../..', inPackage), 'utf8');
       expect(map.sourcesContent[index]).toBe(text);

@@ -1,13 +1,13 @@
-// Run beside an installed package: one process that has both of its copies, the ES module and the CommonJS one. Each
-// must know the other's errors, failures and clients. It prints the rules that were kept.
+// Run beside the installed packages: one process that has both copies of each, the ES module and the CommonJS one. Each
+// copy must know the errors, failures and clients of the others. Prints the rules that were kept.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import * as imported from 'holdfast';
-import * as importedTesting from 'holdfast/testing';
+import * as importedTesting from 'holdfast-testing';
 
 const require = createRequire(import.meta.url);
 const required = require('holdfast');
-const requiredTesting = require('holdfast/testing');
+const requiredTesting = require('holdfast-testing');
 
 /** Each way round. */
 const PAIRS = [
@@ -18,6 +18,7 @@ const PAIRS = [
 const RULES = {
   'there are two copies, and they export the same': () => {
     assert.notEqual(imported.Locks, required.Locks);
+    assert.notEqual(importedTesting.EmbeddedNode, requiredTesting.EmbeddedNode);
     assert.deepEqual(Object.keys(imported).sort(), Object.keys(required).sort());
     assert.deepEqual(Object.keys(importedTesting).sort(), Object.keys(requiredTesting).sort());
   },

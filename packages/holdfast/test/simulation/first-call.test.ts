@@ -3,9 +3,10 @@
  * known, carries no time after which it must not be granted. It was stuck for three seconds, long after its holder had
  * been released, and then locked the name for a whole lease for nobody.
  */
+
+import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { expect, test } from 'vitest';
 import { CallFailure, Locks } from '../../src/index.ts';
-import { EmbeddedNode, ManualClock } from '../../src/testing/index.ts';
 import { replacing } from './planted/client-bugs.ts';
 
 test('a first request that arrives seconds after its holder was released is released again', async () => {

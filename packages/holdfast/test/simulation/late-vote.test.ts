@@ -2,9 +2,10 @@
  * Found by the simulator, with three nodes and seed 10105: a vote that a server had refused as late was asked for
  * once more behind its own release, and the server stayed locked for a whole lease by nobody.
  */
+
+import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { expect, test } from 'vitest';
 import { type Client, Locks, type Reply } from '../../src/index.ts';
-import { EmbeddedNode, ManualClock } from '../../src/testing/index.ts';
 import { replacing } from './planted/client-bugs.ts';
 
 const LEASE_MS = 1_000;

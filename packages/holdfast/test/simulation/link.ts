@@ -5,8 +5,9 @@
  * - `half-open`: nothing arrives in either direction, and nobody has noticed. Out: `down`.
  * - `down`: nothing can be written. Out: `up`, when a new connection has come about.
  */
-import type { NodeConnection } from '../../src/testing/connection.ts';
-import type { NodeReply } from '../../src/testing/reply.ts';
+
+import type { NodeReply } from '../../../testing/src/protocol/reply.ts';
+import type { NodeConnection } from '../../../testing/src/state/connection.ts';
 import type { Machine } from './machine.ts';
 import type { Prng } from './prng.ts';
 import type { SimulatedNode } from './simulated-node.ts';

@@ -3,7 +3,7 @@
  * only those of them that turn that fault on.
  */
 import { parseArgs } from 'node:util';
-import { loadScriptEngine } from '../../src/testing/script-engine.ts';
+import { loadScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { PLANTED_BUGS } from './planted/catalogue.ts';
 import { faultsOf, type Outcome, play } from './scenario.ts';
 import { FAULTS } from './swarm.ts';

@@ -1,7 +1,7 @@
 /** Each planted bug is found within a fixed number of seeds: the proof that the rules can be broken. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadScriptEngine, type ScriptEngine } from '../../src/testing/script-engine.ts';
+import { loadScriptEngine, type ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { upTo } from '../support/extent.ts';
 import type { Verdict } from './judge.ts';
 import type { PlantedBug } from './planted/bug.ts';

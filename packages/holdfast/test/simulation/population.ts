@@ -1,6 +1,7 @@
 /** Makes the nodes and the processes of a world. */
+
+import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import type { CallFailure, Client, Clock, Reply, ScriptCall } from '../../src/index.ts';
-import type { ScriptEngine } from '../../src/testing/script-engine.ts';
 import { Machine } from './machine.ts';
 import type { PlantedBug } from './planted/bug.ts';
 import type { Prng } from './prng.ts';

@@ -1,6 +1,7 @@
 /** One seed from beginning to end: a world is made, goes wrong, calms down, and is looked at. */
+
+import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
-import type { ScriptEngine } from '../../src/testing/script-engine.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './aftermath.ts';
 import { describeAnswer, describeCall, grantOf } from './call-words.ts';
 import { CounterLife } from './counter-life.ts';

@@ -1,6 +1,6 @@
 /** A few hundred worlds for every run of the tests; `npm run simulate` plays as many as one likes. */
 import { beforeAll, expect, test } from 'vitest';
-import { loadScriptEngine, type ScriptEngine } from '../../src/testing/script-engine.ts';
+import { loadScriptEngine, type ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { upTo } from '../support/extent.ts';
 import { type Outcome, play } from './scenario.ts';
 

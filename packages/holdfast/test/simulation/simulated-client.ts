@@ -1,4 +1,8 @@
 /** The seam of `Locks` over a link of the simulated world. */
+
+import { toText } from '../../../testing/src/protocol/bytes.ts';
+import { type NodeReply, Push } from '../../../testing/src/protocol/reply.ts';
+import type { NodeConnection } from '../../../testing/src/state/connection.ts';
 import {
   CallFailure,
   CLIENT,
@@ -9,9 +13,6 @@ import {
   type Timer,
   type Wake,
 } from '../../src/index.ts';
-import { toText } from '../../src/testing/bytes.ts';
-import type { NodeConnection } from '../../src/testing/connection.ts';
-import { type NodeReply, Push } from '../../src/testing/reply.ts';
 import { Link, type LinkWeather } from './link.ts';
 import type { Machine } from './machine.ts';
 import type { Prng } from './prng.ts';

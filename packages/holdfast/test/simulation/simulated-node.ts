@@ -1,13 +1,14 @@
 /** A Redis node in the simulated world: the embedded one, with a clock that drifts and a life that ends. */
+
+import { execute } from '../../../testing/src/commands/dispatch.ts';
+import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
+import { toBytes, toText } from '../../../testing/src/protocol/bytes.ts';
+import { plainValue } from '../../../testing/src/protocol/plain-value.ts';
+import { ErrorReply, type NodeReply } from '../../../testing/src/protocol/reply.ts';
+import type { NodeConnection, Peer } from '../../../testing/src/state/connection.ts';
+import { NodeSnapshot, NodeState } from '../../../testing/src/state/node-state.ts';
 import type { Clock, Reply, ScriptCall } from '../../src/index.ts';
 import { CallFailure } from '../../src/index.ts';
-import { toBytes, toText } from '../../src/testing/bytes.ts';
-import type { NodeConnection, Peer } from '../../src/testing/connection.ts';
-import { execute } from '../../src/testing/dispatch.ts';
-import { NodeSnapshot, NodeState } from '../../src/testing/node-state.ts';
-import { plainValue } from '../../src/testing/plain-value.ts';
-import { ErrorReply, type NodeReply } from '../../src/testing/reply.ts';
-import type { ScriptEngine } from '../../src/testing/script-engine.ts';
 import type { Prng } from './prng.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -2,9 +2,10 @@
  * What a server's clock may do to fences, at an embedded node whose clock the test sets: both sides of what
  * docs/concepts/fences.md promises.
  */
+
+import { EmbeddedNode } from 'holdfast-testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
-import { EmbeddedNode } from '../../src/testing/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const TTL_MS = 60_000;

@@ -1,8 +1,9 @@
 /** Who may ask for replicas, and what becomes of a grant that they do not have. */
+
+import { EmbeddedNode } from 'holdfast-testing';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { type Acknowledged, CallFailure, LockConfigError, Locks, type ScriptCall } from '../../src/index.ts';
-import { EmbeddedNode } from '../../src/testing/index.ts';
 import { AcknowledgedTopology } from '../../src/topologies/server/acknowledged.ts';
 import { Stage } from '../locking/support/stage.ts';
 

@@ -1,3 +1,3 @@
 const { defineRules } = require('./rules.cjs');
 
-defineRules(require('holdfast'), require('holdfast/testing'), require('ioredis'));
+defineRules(require('holdfast'), require('holdfast-testing'), require('ioredis'));

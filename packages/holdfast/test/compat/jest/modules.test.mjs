@@ -1,5 +1,5 @@
 import * as holdfast from 'holdfast';
-import * as testing from 'holdfast/testing';
+import * as testing from 'holdfast-testing';
 import * as ioredis from 'ioredis';
 import { defineRules } from './rules.cjs';
 

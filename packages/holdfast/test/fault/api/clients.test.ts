@@ -1,4 +1,6 @@
 /** What is not a client we can use is refused when it is handed in, in words that say what it is instead. */
+
+import { EmbeddedNode } from 'holdfast-testing';
 import { Redis } from 'ioredis';
 import { createClient, createClientPool } from 'redis';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +13,6 @@ import {
   LockUnknownError,
   type RedisClient,
 } from '../../../src/index.ts';
-import { EmbeddedNode } from '../../../src/testing/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { useBench } from '../acquire/support.ts';
 

@@ -1,9 +1,9 @@
 /** Clocks of servers that jump: what a minority's does not break, and what a majority's breaks and the fence saves. */
 import { once } from 'node:events';
+import { EmbeddedNode } from 'holdfast-testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockLostError, Locks, type LocksOptions } from '../../../src/index.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
-import { EmbeddedNode } from '../../../src/testing/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { expectKeptOut } from '../../support/violation.ts';
 import { timed } from './support.ts';

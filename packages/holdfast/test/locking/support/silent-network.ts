@@ -2,13 +2,14 @@
  * Our own connections, over a network in which one that is up can go silent: nothing arrives on it any more in either
  * direction and nobody says so, while a new one works. The server is an embedded node, the clock the test's.
  */
+
+import type { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { CallFailure, CLIENT, type Client, type ScriptCall } from '../../../src/clients/client.ts';
 import { Connection } from '../../../src/clients/connection/connection.ts';
 import type { Driver, Wire } from '../../../src/clients/connection/raw-connection.ts';
 import { Subscriptions } from '../../../src/clients/connection/subscriptions.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
-import type { EmbeddedNode, ManualClock } from '../../../src/testing/index.ts';
 
 /** What a name, a handshake and a first look at the server take, beside the way. */
 const HANDSHAKE_MS = 25;
