@@ -137,3 +137,11 @@ test('what is told about the node is true', async () => {
   expect(await node.command('WAIT', '1', '10')).toBe(0);
   await expect(node.command('WAIT', '1', '0')).rejects.toThrow('no replicas');
 });
+
+test('each start gives the node a run id of 40 hexadecimal digits, as Redis has', async () => {
+  const random = { uuid: () => '', token: () => `${'ab'.repeat(16)}:holdfast`, fraction: () => 0 };
+  for (const node of [new EmbeddedNode(), new EmbeddedNode({ random })]) {
+    expect(await node.command('INFO', 'server')).toMatch(/^run_id:[0-9a-f]{40}\r$/m);
+    await node.close();
+  }
+});

@@ -29,7 +29,7 @@ export class NodeSnapshot {
   }
 }
 
-/** The part of `Random` that makes the `run_id` of a node. */
+/** The part of `Random` that makes the `run_id` of a node. Tokens begin with 32 hexadecimal digits. */
 export type RunIdSource = Pick<Random, 'token'>;
 
 export class NodeState implements Moment {
@@ -97,7 +97,7 @@ export class NodeState implements Moment {
     }
     this.scripts.clear();
     this.commandCounts.clear();
-    this.runId = this.#random.token() + this.#random.token().slice(0, 8);
+    this.runId = this.#random.token().slice(0, 32) + this.#random.token().slice(0, 8);
     this.#startedMs = this.clock.monotonicMs();
     this.tick();
     this.databases = Array.from({ length: DATABASES }, () => new KeySpace(this));
