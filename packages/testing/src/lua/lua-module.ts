@@ -71,7 +71,7 @@ const NO_IMPORT = 'ERR_VM_DYNAMIC_IMPORT_CALLBACK_MISSING_FLAG';
 
 export async function loadLuaModule(): Promise<LuaModule> {
   // The declarations of wasmoon-lua5.1 refer to files that the package lacks, so its shape is stated here. Imported when
-  // the first script runs: a process that only imports the embedded node should not pay for the Lua engine.
+  // a node runs its first command: a process that only imports this package should not pay for the Lua engine.
   const wasmoon = (await import('wasmoon-lua5.1')) as unknown as Wasmoon;
   try {
     return (await wasmoon.LuaApi.initialize()).module;
