@@ -1,4 +1,4 @@
-/** What random histories cannot compare to the letter: conditions on close times, walks, settings, connections. */
+/** What random histories cannot compare exactly: conditions on close times, SCAN, settings, connections. */
 import { describe, expect, test } from 'vitest';
 import { askAll } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
@@ -94,7 +94,7 @@ describe('on the embedded node as on a real server', () => {
     ));
 });
 
-test('a walk in small steps meets every key that stays, once', async () => {
+test('a scan in small steps returns every key that stays, once', async () => {
   await using node = new EmbeddedNode();
   for (let i = 0; i < 25; i += 1) await node.command('SET', `key:${i}`, 'x');
   const met: string[] = [];
@@ -106,7 +106,7 @@ test('a walk in small steps meets every key that stays, once', async () => {
     ];
     met.push(...keys);
     cursor = next;
-    // Others come and go meanwhile.
+    // Another key comes and goes meanwhile.
     await node.command('DEL', 'passing');
     await node.command('SET', 'passing', 'x');
   } while (cursor !== '0');

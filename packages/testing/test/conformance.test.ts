@@ -5,7 +5,7 @@ import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { calledRequest, commandRequest } from './support/command-requests.ts';
 import { scriptRequest } from './support/script-requests.ts';
-import { type Step, Twins } from './support/twins.ts';
+import { ServerPair, type Step } from './support/server-pair.ts';
 import { STEPS_MS } from './support/vocabulary.ts';
 
 const RUNS = 250;
@@ -23,10 +23,10 @@ function histories(request: fc.Arbitrary<readonly string[]>): fc.Arbitrary<Step[
 }
 
 async function expectConformance(request: fc.Arbitrary<readonly string[]>): Promise<void> {
-  const twins = new Twins(redis.port);
+  const servers = new ServerPair(redis.port);
   await fc.assert(
     fc.asyncProperty(histories(request), fc.constantFrom(2 as const, 3 as const), (steps, protocol) =>
-      twins.compare(steps, protocol),
+      servers.compare(steps, protocol),
     ),
     { seed: SEED, numRuns: RUNS },
   );

@@ -10,7 +10,7 @@ export const SCRIPTS: readonly ScriptText[] = Object.values(generated).map(({ te
 
 const garbage = fc.constantFrom('', 'x', '-1', '1.5', '99999999999999999999', ' 1');
 
-/** By what the script calls the argument. */
+/** Chosen by the name of the argument in the script. */
 function argument(name: string): fc.Arbitrary<string> {
   const right = (): fc.Arbitrary<string> => {
     if (name === 'not_after_ms') return fc.constantFrom('0', '0', '0', '1', '8000000000000');
@@ -32,7 +32,7 @@ function callOf({ sha }: ScriptText, keys: readonly string[], args: readonly str
 
 const key = fc.constantFrom(...KEYS);
 
-/** One thing to each of many keys. */
+/** For a script that does the same to each of many keys. */
 function batch(script: ScriptText): fc.Arbitrary<Request> {
   const names = [...script.source.matchAll(/local (\w+) = (?:tonumber\()?ARGV\[\d \* i/g)].map(
     ([, name = '']) => name,
@@ -58,16 +58,16 @@ function single(script: ScriptText): fc.Arbitrary<Request> {
   const countOf = (table: string): number =>
     Math.max(0, ...[...source.matchAll(new RegExp(`${table}\\[(\\d+)\\]`, 'g'))].map(([, n]) => Number(n)));
   const keys = fc.tuple(...Array.from({ length: countOf('KEYS') }, () => key));
-  // A walk in small steps gives every server cursors of its own.
-  const isWalk = source.includes("'SCAN'");
+  // A scan in small steps would give each server other cursors, so scripts that scan get everything in one step.
+  const isScan = source.includes("'SCAN'");
   const args = Array.from({ length: countOf('ARGV') }, (_, i) => {
     const name = names.get(i + 1) ?? '';
-    return isWalk && name === 'count' ? fc.constant('1000') : argument(name);
+    return isScan && name === 'count' ? fc.constant('1000') : argument(name);
   });
   return fc.tuple(keys, fc.tuple(...args)).map(([k, a]) => callOf(script, k, a));
 }
 
-/** Its answer is about the server and not about its keys. */
+/** Scripts that reply about the server and not about its keys. */
 const ABOUT_THE_SERVER = new Set(['admin.health']);
 
 export const scriptRequest: fc.Arbitrary<Request> = fc.oneof(

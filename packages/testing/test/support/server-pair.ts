@@ -1,4 +1,4 @@
-/** An embedded node and a real server that are asked the same, and must answer the same. */
+/** An embedded node and a real server that get the same requests, and must give the same replies. */
 
 import { RespError, type RespValue } from '../../../holdfast/test/support/resp.ts';
 import { EmbeddedNode } from '../../src/index.ts';
@@ -8,20 +8,20 @@ import { KEYS } from './vocabulary.ts';
 
 export type Step = { readonly passMs: number } | { readonly ask: Request };
 
-/** How much a time that is told may differ: two servers are asked one after the other. */
+/** The most by which a time in two replies may differ: the servers run the request one after the other. */
 const SLACK_MS = 4_000;
-/** Leases that are looked at have five seconds left, and a stall may take some of them. Less is no time. */
+/** Leases that are compared have five seconds left, less a stall of the machine. A smaller number is not a time left. */
 const LEFT_MS_MIN = 1_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Moves every expiry nearer: for the keys of a real server that is the same as time going by. */
+/** Moves every expiry nearer: to the keys of a real server that is the same as time passing. */
 const PASS_TIME = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local when = redis.call('PEXPIRETIME', key)
   if when >= 0 then redis.call('PEXPIREAT', key, string.format('%.0f', when - tonumber(ARGV[1]))) end
 end`;
 
-/** Everything that a key can hold; of all but one type they are refused, by both. */
+/** Reads each key as every type. Both servers refuse all types but that of the value. */
 const LOOKS: readonly Request[] = KEYS.flatMap((key) => [
   ['TYPE', key],
   ['PTTL', key],
@@ -32,14 +32,14 @@ const LOOKS: readonly Request[] = KEYS.flatMap((key) => [
   ['ZRANGE', key, '0', '-1', 'WITHSCORES'],
 ]);
 
-export class Twins {
+export class ServerPair {
   readonly #realPort: number;
 
   constructor(realPort: number) {
     this.#realPort = realPort;
   }
 
-  /** Runs the steps on both, from nothing, and throws at the first difference. */
+  /** Runs the steps on both servers, beginning without keys, and throws at the first difference. */
   async compare(steps: readonly Step[], protocol: 2 | 3): Promise<void> {
     await using node = new EmbeddedNode();
     const { port } = await node.listen();
@@ -67,7 +67,7 @@ export class Twins {
 
 type Segment = { readonly passMs: number } | { readonly ask: Request[] };
 
-/** Requests between two steps of time are asked in one go; what the keys hold is looked at after each. */
+/** Requests between two steps of time are sent together, followed by reads of all keys. */
 function segmentsOf(steps: readonly Step[]): Segment[] {
   const segments: Segment[] = [];
   for (const step of [...steps, { passMs: 0 }]) {
@@ -94,22 +94,22 @@ function expectSame(request: Request, real: Answer, embedded: Answer): void {
   throw new Error(`${JSON.stringify(request)}\n  real:     ${text(real)}\n  embedded: ${text(embedded)}`);
 }
 
-/** Whether a lease is longer than one of the same length may hang on a millisecond. */
+/** Whether GT or LT holds between two leases of the same length may depend on a millisecond. */
 function isCloseCall(request: Request, real: Answer, embedded: Answer): boolean {
   const isComparison = request.includes('GT') || request.includes('LT');
   return isComparison && [real, embedded].every(({ value }) => value === 0 || value === 1);
 }
 
-/** What they answer has no order. */
-const WALKS = SCRIPTS.filter(({ source }) => source.includes("'SCAN'")).map(({ sha }) => sha);
-const UNORDERED: ReadonlySet<string> = new Set(['SMEMBERS', 'SCAN', ...WALKS]);
+/** Commands and scripts whose replies have no order. */
+const SCANS = SCRIPTS.filter(({ source }) => source.includes("'SCAN'")).map(({ sha }) => sha);
+const UNORDERED: ReadonlySet<string> = new Set(['SMEMBERS', 'SCAN', ...SCANS]);
 
 function sortedFor(request: Request, value: RespValue): RespValue {
   if (!Array.isArray(value) || !request.some((word) => UNORDERED.has(word))) return value;
   return value.map((item) => (Array.isArray(item) ? [...item].sort() : item)).sort();
 }
 
-/** In how many milliseconds it tells what is left of a lease; null for what tells none. */
+/** The unit, in milliseconds, of the time left in a reply; null for a reply without one. */
 function unitOf(request: Request): number | null {
   if (request.includes('TTL')) return 1_000;
   return request.includes('PTTL') || request[0] === 'EVALSHA' ? 1 : null;
@@ -126,11 +126,11 @@ function isAlike(real: RespValue, embedded: RespValue, unitMs: number | null): b
   if (withoutTimes(real) === withoutTimes(embedded)) return true;
   if (!isNumeric(real) || !isNumeric(embedded)) return false;
   const [a, b] = [Number(real), Number(embedded)];
-  // A time of day, in seconds, milliseconds or microseconds: the embedded node's clock was moved.
+  // A time of day in seconds, milliseconds or microseconds differs: the test has moved the clock of the embedded node.
   for (const unit of [0.001, 1, 1_000]) {
     if ([a, b].every((time) => Math.abs(time / unit - Date.now()) < DAY_MS)) return true;
   }
-  // What is left of a lease. Everything else is exact.
+  // The time left of a lease. Everything else is exact.
   return (
     unitMs !== null &&
     [a, b].every((left) => left * unitMs > LEFT_MS_MIN) &&
@@ -138,7 +138,7 @@ function isAlike(real: RespValue, embedded: RespValue, unitMs: number | null): b
   );
 }
 
-/** A fence is a time, and something may have been appended to it; a digest may be one of a fence. */
+/** Replaces fences, which are times, also inside longer values, and digests, which may be made from a fence. */
 function withoutTimes(value: RespValue): RespValue {
   return typeof value === 'string' ? value.replaceAll(/(?:17|18)\d{14}|^[0-9a-f]{40}$/g, 'time') : value;
 }
