@@ -35,7 +35,7 @@ export async function installPackage(folder: string, beside: readonly string[]):
   for (const name of ['package.json', 'README.md', 'LICENSE', 'lua']) {
     await cp(join(PACKAGE, name), join(draft, name), { recursive: true });
   }
-  await printed(process.execPath, [join(ROOT, 'scripts/package.mjs'), draft], ROOT);
+  await printed(process.execPath, [join(ROOT, 'scripts/build/package.mjs'), draft], ROOT);
   const said = await printed('npm', ['pack', '--json', '--pack-destination', folder], draft);
   const [packed] = JSON.parse(said) as Packed[];
   if (packed === undefined) throw new Error(`npm packed nothing: ${said}`);

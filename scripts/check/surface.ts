@@ -9,7 +9,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PACKAGE = fileURLToPath(new URL('../packages/holdfast', import.meta.url));
+const PACKAGE = fileURLToPath(new URL('../../packages/holdfast', import.meta.url));
 /** What can be imported, by the subpath after the package's name. */
 const ENTRIES: readonly (readonly [subpath: string, file: string])[] = [
   ['', 'src/index.ts'],

@@ -1,11 +1,11 @@
-// Makes the library as users get it: `node scripts/package.mjs packages/holdfast`. The folder gets `dist` and `docs`; with
-// `--code` only the programs, which takes a moment.
+// Builds the library as users install it: `node scripts/build/package.mjs packages/holdfast` writes `dist` and `docs` into
+// that folder. `--code` writes the JavaScript only, which is much faster.
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { bundle } from './package/bundle.mjs';
-import { declare } from './package/declarations.mjs';
-import { copyPages } from './package/pages.mjs';
-import { ROOT } from './run.mjs';
+import { ROOT } from '../run.mjs';
+import { bundle } from './bundle.mjs';
+import { declare } from './declarations.mjs';
+import { copyPages } from './pages.mjs';
 
 const HOME = 'packages/holdfast';
 

@@ -1,21 +1,21 @@
-// The same test files again and again: `npm run test:repeat -- 50 packages/holdfast/test/fault/quorum-*`. Beside two
-// processes that spin, since what fails once in fifty runs fails on a machine that is busy; `--idle` leaves them out.
-// Anything else is Vitest's own: `-t <title>`.
+// Runs test files many times: `npm run test:repeat -- 50 packages/holdfast/test/fault/quorum`. Two spinning processes
+// run beside them, because rare failures show on a busy machine; `--idle` omits these. Other options, such as
+// `-t <title>`, are Vitest's.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { ROOT } from './run.mjs';
+import { ROOT } from '../run.mjs';
 
 const USAGE = 'usage: npm run test:repeat -- [--idle] <times> <test files and options of Vitest…>';
 const SPINNERS = 2;
-/** It ends with us, however and whenever we end. Asking for the parent is a system call, so it is asked now and then. */
+/** Ends when this process has ended in whatever way. `ppid` is a system call, so it is read only now and then. */
 const SPIN = `while (process.ppid === ${process.pid}) for (let i = 0; i < 1e8; i += 1);`;
-/** What a run said is kept when it failed. Two of us may be at work at once. */
+/** The output of failed runs. The process id is in the path, because two of these scripts may run at once. */
 const FOLDER = join(ROOT, '.cache/repeat', String(process.pid));
 const INTERRUPTED = 130;
 
 /**
- * What Vitest writes of a run, as far as it is read here.
+ * The parts of Vitest's JSON report that are read here.
  *
  * @typedef {{ fullName: string, status: string }} TestReport
  * @typedef {{ name: string, status: string, message: string, assertionResults: TestReport[] }} FileReport
@@ -24,7 +24,7 @@ const INTERRUPTED = 130;
 
 /** @typedef {{ runs: number, titles: Map<string, number> }} Record */
 
-/** Where a failure belongs that no file has: a worker that ended, a rejection nobody handled. */
+/** The heading for failures without a file: a worker that crashed, an unhandled rejection. */
 const NO_FILE = 'outside of any file';
 
 function parse() {
@@ -51,7 +51,7 @@ function start(args, options) {
 
 /** @param {NodeJS.Signals} signal */
 function interrupt(signal) {
-  // Vitest ends its workers when asked, unless it is asked by force; whoever asks twice means it.
+  // Vitest ends its workers on the first signal. A second signal kills everything.
   for (const child of children) child.kill(isInterrupted ? 'SIGKILL' : signal);
   isInterrupted = true;
 }

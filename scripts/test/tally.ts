@@ -6,7 +6,7 @@ export class Tally implements Reporter {
   #line = '';
 
   constructor() {
-    // Vitest may still warn after the run, about a process that does not close. On exit nothing comes after us.
+    // Written on exit, because Vitest may print warnings after the end of the run.
     process.once('exit', () => {
       if (this.#line !== '') writeSync(process.stdout.fd, `${this.#line}\n`);
     });
@@ -17,10 +17,10 @@ export class Tally implements Reporter {
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
-        // Pending at the end of a run: it never got to say.
+        // A test that is pending at the end of the run never finished.
         count[state === 'pending' ? 'failed' : state] += 1;
       }
-      // A file that cannot be loaded and a hook that throws have no test to fail.
+      // A file that does not load and a hook that throws fail without a test.
       count.failed += module.errors().length;
       for (const suite of module.children.allSuites()) count.failed += suite.errors().length;
     }

@@ -1,18 +1,18 @@
-// The programs of the package: one file for each entrance, once as an ES module and once as CommonJS. Readable, and with
-// source maps that contain the sources: an error of a user's own process should lead to the line that threw it.
+// The JavaScript of the package: one file for each entry point, as an ES module and as CommonJS. Not minified, and with
+// source maps that contain the sources, so that a stack trace leads a user to the line that threw.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 
-/** The same names in the source and in what is built. */
-export const ENTRANCES = ['index', 'testing/index'];
+/** Entry points, by the same names in the sources and in `dist`. */
+export const ENTRY_POINTS = ['index', 'testing/index'];
 
-/** The oldest Node that the package is for: nothing is rewritten that it understands. */
+/** The oldest supported Node: syntax that it understands is left as it is. */
 const TARGET = 'node20.19';
 
 /**
- * A map says where its sources are, seen from itself. The package may be built anywhere; to its users they are in its
- * folder `src`, wherever that would be.
+ * Rewrites the source paths in a source map, which are relative to the map. The package may be built in any folder;
+ * its users see the sources in the package's own folder `src`.
  *
  * @param {string} file
  * @param {string} source the folder with the sources
@@ -35,8 +35,8 @@ export function bundle(source, target) {
   for (const format of /** @type {const} */ (['esm', 'cjs'])) {
     const folder = join(target, 'dist', format);
     buildSync({
-      entryPoints: ENTRANCES.map((entrance) => ({ in: join(source, `${entrance}.ts`), out: entrance })),
-      // Comments in what is built name the files seen from here.
+      entryPoints: ENTRY_POINTS.map((entry) => ({ in: join(source, `${entry}.ts`), out: entry })),
+      // esbuild's comments name source files relative to this folder.
       absWorkingDir: dirname(source),
       outdir: folder,
       format,
@@ -47,13 +47,13 @@ export function bundle(source, target) {
       charset: 'utf8',
       sourcemap: true,
       sourcesContent: true,
-      // Jest loads CommonJS in a context where `import()` does not work. Our only one is of a CommonJS package.
+      // Jest runs CommonJS in a context without `import()`. The only `import()` in the sources is of a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
       logLevel: 'warning',
     });
-    for (const entrance of ENTRANCES) anchorMap(join(folder, `${entrance}.js.map`), source, target);
+    for (const entry of ENTRY_POINTS) anchorMap(join(folder, `${entry}.js.map`), source, target);
   }
-  // The package itself is of ES modules. This says that the files beside it are none, and the types neither.
+  // The package has "type": "module". This file says that the scripts and types beside it are CommonJS.
   mkdirSync(join(target, 'dist/cjs'), { recursive: true });
   writeFileSync(join(target, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }

@@ -1,6 +1,6 @@
-// Says what is wrong with a lock file: `node scripts/lock-file.mjs package-lock.json`. A lock file that was written beside
-// a node_modules folder, or from a mirror that lacks some packages, leaves out what other platforms need. `npm ci`
-// refuses such a file there, and nobody notices here.
+// Checks a lock file: `node scripts/check/lock-file.mjs package-lock.json`. A lock file that npm wrote beside an existing
+// node_modules folder, or from a mirror that lacks packages, omits packages of other platforms. `npm ci` refuses such a
+// file on those platforms only, so nobody would notice here.
 import { readFileSync } from 'node:fs';
 
 /**
@@ -33,7 +33,7 @@ function complaintsAbout(packages, path) {
   const complaints = missing.map(
     ([name, range]) => `${path || 'the workspace'} needs ${name} ${range}, which is not locked`,
   );
-  // An address is the registry of whoever wrote the file, which others may not reach.
+  // An absolute address names the registry of the file's author, which others may not reach.
   if (/^\w+:\/\//.test(resolved)) complaints.push(`${path} is tied to ${resolved}`);
   return complaints;
 }

@@ -1,5 +1,5 @@
-// The pages of the documentation, as they are in the package. A link to what only the repository has becomes its text,
-// with the place in the repository behind it.
+// Copies the documentation into the package. A link to a file that is not in the package becomes its text, followed by
+// the file's path in the repository.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 

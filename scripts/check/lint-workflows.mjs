@@ -1,6 +1,6 @@
-// Lints .github/workflows with actionlint: `npm run lint:workflows`. Takes the program from PATH, or lets Go fetch it.
+// Lints .github/workflows with actionlint, from PATH or through Go: `npm run lint:workflows`.
 import { spawnSync } from 'node:child_process';
-import { ROOT } from './run.mjs';
+import { ROOT } from '../run.mjs';
 
 const GO_PACKAGE = 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.7';
 

@@ -2,8 +2,8 @@ import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
 /**
- * The files that take long, longest first. Begun last, one of them would run alone at the end while the other workers
- * have nothing left to do; and a fresh clone has no memory of the last run to tell.
+ * The slowest test files, slowest first. Started last, a slow file would run alone at the end while the other workers
+ * idle. Vitest's own record of durations does not exist on a fresh clone.
  */
 const LONGEST = [
   'contract/contract',
@@ -41,10 +41,10 @@ function rank({ moduleId }: TestSpecification): number {
   return at < 0 ? LONGEST.length : at;
 }
 
-/** Long files first, within each project. */
+/** Slow files first, within each project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // The order of what is not listed is the usual one: what took long the last time, or else is large.
+    // Files that are not listed keep Vitest's order: slow in the last run first, then large ones.
     const usual = await super.sort(files);
     const orderOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
     return usual.sort((a, b) => orderOf(a) - orderOf(b) || rank(a) - rank(b));

@@ -1,14 +1,14 @@
-// The declarations of the package: those that can be reached from its entrances, once for each kind of module. They are the
-// same, but a compiler takes what it finds beside an ES module for one, and refuses it to a CommonJS file.
+// The type declarations of the package: those that its entry points import, once for each module format. Both copies are
+// the same, but a compiler takes declarations beside an ES module for an ES module, and refuses them to a CommonJS file.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { run } from '../run.mjs';
-import { ENTRANCES } from './bundle.mjs';
+import { ENTRY_POINTS } from './bundle.mjs';
 
 const SPECIFIER = /(?<before>(?:from |import\()['"])(?<name>\.[^'"]*)\.ts(?=['"])/g;
 
 /**
- * The declarations that can be reached from this one, with their texts.
+ * Collects a declaration file and everything it imports, with their texts.
  *
  * @param {string} folder
  * @param {string} path
@@ -26,7 +26,7 @@ function reach(folder, path, reached) {
 /**
  * False when the sources do not compile.
  *
- * @param {string} project the file of the compiler's settings
+ * @param {string} project the path of a tsconfig file
  * @param {string} target the folder of the package
  */
 export function declare(project, target) {
@@ -37,7 +37,7 @@ export function declare(project, target) {
     if (!run('node_modules/typescript/bin/tsc', args)) return false;
     /** @type {Map<string, string>} */
     const reached = new Map();
-    for (const entrance of ENTRANCES) reach(draft, normalize(`${entrance}.d.ts`), reached);
+    for (const entry of ENTRY_POINTS) reach(draft, normalize(`${entry}.d.ts`), reached);
     for (const [path, text] of reached) {
       for (const format of ['esm', 'cjs']) {
         const file = join(target, 'dist', format, path);

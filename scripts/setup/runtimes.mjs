@@ -1,19 +1,18 @@
-// Fetches further runtimes for the matrix: `npm run runtimes`, or `npm run runtimes node` for some of them. Their npm
-// packages hold the programs. What cannot be had is said, and is a failure where `CI` is set; elsewhere the matrix uses
-// what is there.
+// Downloads the runtimes of the matrix from npm: `npm run runtimes`, or `npm run runtimes node` for some of them. Prints
+// which ones are unavailable. That is a failure where `CI` is set; elsewhere the matrix uses those that are there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isCi } from './ci.mjs';
-import { ROOT } from './run.mjs';
+import { isCi } from '../ci.mjs';
+import { ROOT } from '../run.mjs';
 
 const FOLDER = process.env['HOLDFAST_RUNTIMES'] ?? join(ROOT, '.cache/runtimes');
 const STEP_LIMIT_MS = 300_000;
 
-/** Deno asks for every right, and looks for packages elsewhere, unless it is told. */
+/** Without these, Deno asks for every permission and does not look for packages in `node_modules`. */
 const DENO_ARGS = ['run', '--allow-all', '--node-modules-dir=manual', '--quiet'];
 
-/** Packages of the npm registry, with what their programs want to hear before a file. */
+/** Packages of the npm registry. `args` stand before the name of a file to run. */
 const WANTED = [
   { product: 'Node', name: 'node', version: '20.20.2', args: [] },
   { product: 'Node', name: 'node', version: '22.23.3', args: [] },
@@ -23,7 +22,7 @@ const WANTED = [
   { product: 'Deno', name: 'deno', version: '2.9.6', args: DENO_ARGS },
 ];
 
-/** What there is of it now, or why there is nothing. */
+/** Downloads a runtime unless it is there. Returns its title, or why it is unavailable. */
 function fetched(/** @type {typeof WANTED[number]} */ { product, name, version, args }) {
   const folder = join(FOLDER, `${name}-${version}`);
   const told = join(folder, 'runtime.json');

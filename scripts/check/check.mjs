@@ -1,10 +1,9 @@
-// Everything that can be checked without a server: `npm run check`.
+// All checks that need no server: `npm run check`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from '../run.mjs';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
 
 const TYPE_PROJECTS = [
@@ -24,10 +23,11 @@ const STEPS = [
     (project) => /** @type {const} */ ([`types of ${project}`, 'tsc', ['-p', project, '--noEmit']]),
   ),
   ['unused', 'knip', []],
-  ['surface', 'tsx', ['scripts/surface.ts']],
+  ['surface', 'tsx', ['scripts/check/surface.ts']],
   ['Lua headers', 'tsx', ['scripts/lua/main.ts', '--check']],
   ...LOCK_FILES.map(
-    (file) => /** @type {const} */ ([`lock file ${file}`, process.execPath, ['scripts/lock-file.mjs', file]]),
+    (file) =>
+      /** @type {const} */ ([`lock file ${file}`, process.execPath, ['scripts/check/lock-file.mjs', file]]),
   ),
 ];
 

@@ -1,18 +1,18 @@
-// Fetches further servers for the matrix: `npm run servers`, or `npm run servers valkey-8.0` for one of them. Debian's
-// archive has them in newer suites. They are unpacked into a folder with the C library of their own suite and started
-// through its loader: nothing is installed. What cannot be had is said, and is a failure where `CI` is set; elsewhere
-// the matrix uses what is there.
+// Downloads the servers of the matrix from newer suites of Debian: `npm run servers`, or `npm run servers valkey-8.0` for
+// one of them. Nothing is installed: a server is unpacked together with the C library of its suite and started through
+// that library's loader. Prints which servers are unavailable. That is a failure where `CI` is set; elsewhere the matrix
+// uses those that are there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isCi } from './ci.mjs';
-import { ROOT } from './run.mjs';
+import { isCi } from '../ci.mjs';
+import { ROOT } from '../run.mjs';
 
 const FOLDER = process.env['HOLDFAST_SERVERS'] ?? join(ROOT, '.cache/servers');
 const STEP_LIMIT_MS = 180_000;
 const SOURCE_FOLDER = '/etc/apt/sources.list.d';
 
-/** Debian's name of the server, and where its suites have it: newest first, since the newest suite moves. */
+/** Debian's package of each server and the suites to try, in order: a version may have moved on from the first suite. */
 const WANTED = [
   { name: 'valkey-8.0', program: 'valkey', suites: ['bookworm-backports'] },
   { name: 'redis-8', program: 'redis', suites: ['sid', 'trixie'] },
@@ -32,28 +32,28 @@ function run(command, args) {
   throw new Error(error?.message ?? `${command} ended with ${status}: ${said}`);
 }
 
-/** The archive as this machine is set up to reach it, in the newer of the two forms that apt reads. */
+/** The Debian archive of this machine's apt settings, read from a `.sources` file. */
 function archive() {
   const files = existsSync(SOURCE_FOLDER) ? readdirSync(SOURCE_FOLDER) : [];
   for (const file of files.filter((name) => name.endsWith('.sources'))) {
     for (const stanza of readFileSync(join(SOURCE_FOLDER, file), 'utf8').split(/\n\s*\n/)) {
       const field = (/** @type {string} */ name) => new RegExp(`^${name}: *(.*)$`, 'm').exec(stanza)?.[1];
       const [uri, suites = '', key] = [field('URIs'), field('Suites'), field('Signed-By')];
-      // Not the one of security fixes, which has no other suites.
+      // Skips the archive of security fixes, which lacks the other suites.
       if (uri !== undefined && /(^| )[a-z]+( |$)/.test(suites)) return { uri, key };
     }
   }
   throw new Error(`found no archive in ${SOURCE_FOLDER}`);
 }
 
-/** Options that keep apt out of the machine's own lists. */
+/** Options that keep apt from touching the machine's own package lists. */
 function aptIn(/** @type {string} */ folder, /** @type {string} */ suite) {
   const { uri, key } = archive();
   for (const part of ['state/lists/partial', 'cache/archives/partial'])
     mkdirSync(join(folder, part), { recursive: true });
   writeFileSync(join(folder, 'status'), '');
   const origin = `deb ${key === undefined ? '' : `[signed-by=${key}] `}${uri}`;
-  // Backports are an addition to their suite, and take most libraries from it.
+  // Packages of a backports suite take most libraries from the suite itself.
   const suites = new Set([suite, suite.replace('-backports', '')]);
   writeFileSync(join(folder, 'suite.list'), [...suites].map((name) => `${origin} ${name} main\n`).join(''));
   const settings = {
@@ -70,14 +70,14 @@ function aptIn(/** @type {string} */ folder, /** @type {string} */ suite) {
   return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
 }
 
-/** The first file of that name below a folder. */
+/** The first file below a folder whose path matches. */
 function find(/** @type {string} */ folder, /** @type {RegExp} */ name) {
   const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) => name.test(path));
   if (found === undefined) throw new Error(`found no ${name} in the packages`);
   return join(folder, found);
 }
 
-/** The folders that hold libraries. */
+/** The folders below a folder that contain shared libraries. */
 function librariesIn(/** @type {string} */ folder) {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const libraries = files.filter((path) => /\.so(\.\d+)*$/.test(path));
@@ -85,7 +85,7 @@ function librariesIn(/** @type {string} */ folder) {
 }
 
 /**
- * Unpacks a server into `target` and gives its version.
+ * Unpacks a server into `target` and returns its version.
  *
  * @param {string} program
  * @param {string} suite
@@ -96,7 +96,7 @@ function unpack(program, suite, target) {
   rmSync(work, { recursive: true, force: true });
   const options = aptIn(work, suite);
   run('apt-get', [...options, 'update']);
-  // The tools hold the program itself; the package of the server adds a service, which is not wanted.
+  // The `-tools` package contains the server program; the `-server` package would add a system service.
   run('apt-get', [
     ...options,
     'install',
@@ -115,7 +115,7 @@ function unpack(program, suite, target) {
   renameSync(root, target);
   const loader = find(target, /(^|\/)ld-linux[^/]*\.so\.\d+$/);
   const binary = find(target, new RegExp(`(^|/)${program}-check-rdb$`));
-  // The program decides by its name what it is.
+  // One program is server, check-rdb and more: the name it is started by decides which.
   const command = [
     loader,
     '--library-path',
@@ -133,7 +133,7 @@ function unpack(program, suite, target) {
   return version;
 }
 
-/** The version that is there, or why there is none. @returns {{ isThere: boolean, word: string }} */
+/** Downloads a server unless it is there: its version, or why it is unavailable. @returns {{ isThere: boolean, word: string }} */
 function fetched(/** @type {typeof WANTED[number]} */ { name, program, suites }) {
   const target = join(FOLDER, name);
   const told = join(target, 'server.json');

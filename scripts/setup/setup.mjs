@@ -1,11 +1,11 @@
-// Makes a fresh clone ready to test: dependencies, and a redis-server new enough. Uses nothing but Node itself.
+// Prepares a fresh clone for the tests: npm packages, and a redis-server that is new enough. Imports only Node's modules.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { ROOT } from '../run.mjs';
 import { ensureDependencies } from './dependencies.mjs';
-import { ROOT } from './run.mjs';
 
 const REDIS_MAJOR_MIN = 7;
-/** Debian asks this file, if there is one, whether a freshly installed service may start. 101 is no. */
+/** Debian runs this file, if it exists, to decide whether a newly installed service may start. Exit code 101: no. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
 /**
