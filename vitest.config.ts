@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './scripts/vitest-sequence.ts';
-import { Support } from './scripts/vitest-support.ts';
-import { Tally } from './scripts/vitest-tally.ts';
+import { LongestFirst } from './scripts/test/sequence.ts';
+import { Support } from './scripts/test/support.ts';
+import { Tally } from './scripts/test/tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
 const TESTING = fileURLToPath(new URL('packages/testing/src', import.meta.url));

@@ -1,32 +1,31 @@
-/**
- * Measures holdfast beside the raw clients and the other libraries, in one run, as ratios.
- *
- *     npm run bench -- [--quick] [--scenario <name>]... [--contestant <id>]... [--json]
- */
+/** `npm run bench`: reads the command line, runs the scenarios, prints and writes the results. */
 import { relative } from 'node:path';
-import { readArguments } from './arguments.ts';
-import { describeMachine } from './machine.ts';
+import { describeMachine } from './measure/machine.ts';
+import { beforeRatiosText, lowestRatioText } from './output/before-ratios.ts';
 import { writeReport } from './output/report.ts';
+import type { Table } from './output/table.ts';
 import { terminalText } from './output/terminal.ts';
-import { PROGRAMME } from './programme.ts';
-import { Progress } from './progress.ts';
-import { messageOf } from './rounds.ts';
-import { startServer } from './server.ts';
-import type { Table } from './table.ts';
+import { type Arguments, HELP, readArguments } from './run/arguments.ts';
+import { pinToOneCore } from './run/pin.ts';
+import { Progress } from './run/progress.ts';
+import { messageOf } from './run/rounds.ts';
+import { startServer } from './run/server.ts';
+import { SCENARIOS } from './scenarios/scenario-list.ts';
 
-async function main(): Promise<void> {
-  const { isQuick, isJson, isWhole, scenarios, isAsked } = readArguments(PROGRAMME);
+async function main({ isJson, isOfficial, rounds, scenarios, selection }: Arguments): Promise<void> {
+  const { isQuick, isBeforeRun } = selection;
   const progress = new Progress();
   const server = await startServer();
   const tables: Table[] = [];
   const failed: string[] = [];
   for (const scenario of scenarios) {
-    // An hour's run must not be lost to the last of its scenarios.
+    // One scenario that fails must not lose an hour of results of the others.
     try {
-      const played = await scenario.play({ port: server.port, isQuick, progress, isAsked });
-      tables.push(...played);
+      const measured = await scenario.measure({ port: server.port, rounds, progress, ...selection });
+      tables.push(...measured);
       progress.clear();
-      if (!isJson) for (const table of played) process.stdout.write(`${terminalText(table)}\n`);
+      const print = isBeforeRun ? beforeRatiosText : terminalText;
+      if (!isJson) process.stdout.write(measured.map((table) => `${print(table)}\n`).join(''));
     } catch (error) {
       progress.clear();
       process.stderr.write(`${scenario.name}: ${messageOf(error)}\n`);
@@ -34,21 +33,29 @@ async function main(): Promise<void> {
     }
   }
   const report = { machine: describeMachine(), isQuick, tables };
-  const path = await writeReport(report, isWhole && !isQuick && failed.length === 0);
-  process.stderr.write(`written to ${relative(process.cwd(), path)}\n`);
+  if (isBeforeRun) process.stderr.write(`${lowestRatioText(tables)}\n`);
+  else {
+    const path = await writeReport(report, isOfficial && failed.length === 0);
+    process.stderr.write(`written to ${relative(process.cwd(), path)}\n`);
+  }
   if (isJson) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   if (failed.length > 0) throw new Error(`not measured: ${failed.join(', ')}`);
 }
 
-// A library whose connection was dropped may reject promises that nobody holds any more.
+// A library whose connections were dropped rejects promises that nobody awaits any more.
 process.on('unhandledRejection', () => {});
 let exitCode = 0;
 try {
-  await main();
+  const asked = readArguments(SCENARIOS);
+  if (asked.isHelp) process.stdout.write(HELP);
+  else {
+    if (asked.isPinned) process.stderr.write(`${pinToOneCore()}\n`);
+    await main(asked);
+  }
 } catch (error) {
   process.stderr.write(`${messageOf(error)}\n`);
   exitCode = 1;
 }
-// Some libraries keep connections that cannot be closed from outside. The server ends with this process, not before:
-// they would print that it is gone.
+// Ends connections that some libraries cannot close. The server ends with this process and not before: libraries that
+// are still connected would print that it is gone.
 process.exit(exitCode);

@@ -1,7 +1,7 @@
-// Whether this is a machine of CI: there, what a test needs and cannot get is a failure, and nothing is left out.
+// Whether CI runs this: there a missing server or tool is a failure, and no test is left out.
 
 /**
- * As CI systems set it. People take it back with `CI=false`.
+ * CI systems set `CI`. `CI=false` unsets it by hand.
  *
  * @param {Readonly<Record<string, string | undefined>>} env
  */

@@ -1,4 +1,4 @@
-// How the scripts here start each other.
+// Scripts start each other through `run`.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Runs a JavaScript file of this repository with this Node, in its root. True when it ended well.
+ * Runs a script of this repository with this version of Node, in the root folder. True when it exits with 0.
  *
  * @param {string} script
  * @param {string[]} args

@@ -1,15 +1,15 @@
 /**
- * A bar chart of one column as SVG: a bar a contestant from zero to the median, a whisker from the lowest to the
- * highest round. Drawn for light and dark pages alike, with the figure beside every bar.
+ * A bar chart of one column as SVG: for each participant a bar from zero to the median, and a whisker from the lowest
+ * to the highest round, with the figure beside it.
  */
-import type { Summary } from '../statistics.ts';
-import type { Row, Table } from '../table.ts';
-import { COLOURS, escaped, labelOf, STYLE } from './svg.ts';
+import type { Summary } from '../measure/statistics.ts';
+import { COLOURS, escaped, labelOf, svgText } from './svg.ts';
+import type { Row, Table } from './table.ts';
 
 /** From the labels to the end of the longest whisker. */
 const BARS_WIDTH = 440;
 const FIGURE_WIDTH = 90;
-/** A generous mean of a 12 px letter: a label is never cut off, whatever font the reader has. */
+/** Mean width of a 12 px letter, with room for wide fonts: no label is cut off. */
 const LETTER_WIDTH = 6.8;
 const LABEL_WIDTH_MIN = 200;
 const ROW_HEIGHT = 24;
@@ -21,7 +21,7 @@ interface Bar {
   readonly figure: Summary;
 }
 
-/** Where things stand from left to right: it depends on the longest label. */
+/** The horizontal layout, which depends on the longest label. */
 interface Layout {
   readonly labelWidth: number;
   readonly scale: (value: number) => number;
@@ -40,10 +40,10 @@ function barText({ row, figure }: Bar, index: number, { labelWidth, scale }: Lay
   ].join('\n');
 }
 
-/** Null when nobody has a figure to draw. */
+/** Null when no row has a figure to draw. */
 export function chartText({ title, columns, rows, chart }: Table): string | null {
   const column = columns.find(({ key }) => key === chart);
-  // The control excludes nobody; its speed would only dwarf what is compared.
+  // The control takes no lock: its speed would dwarf every other bar.
   const bars = rows.flatMap((row): Bar[] => {
     const figure = row.figures[chart];
     return figure === undefined || row.role === 'control' ? [] : [{ row, figure }];
@@ -55,12 +55,8 @@ export function chartText({ title, columns, rows, chart }: Table): string | null
   const scale = (value: number): number => labelWidth + (value / largest) * BARS_WIDTH;
   const width = labelWidth + BARS_WIDTH + FIGURE_WIDTH;
   const height = TOP + bars.length * ROW_HEIGHT + 8;
-  return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
-    STYLE,
-    `<text x="8" y="16" font-size="14" font-weight="600">${escaped(title)}</text>`,
-    `<text x="8" y="33" fill-opacity="0.7">${escaped(column.title)}</text>`,
-    ...bars.map((bar, i) => barText(bar, i, { labelWidth, scale }, column.digits)),
-    '</svg>',
-  ].join('\n')}\n`;
+  return svgText(
+    { width, height, title, subtitle: column.title },
+    bars.map((bar, i) => barText(bar, i, { labelWidth, scale }, column.digits)),
+  );
 }

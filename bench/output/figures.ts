@@ -1,5 +1,5 @@
-/** How a figure reads, wherever it is printed. */
-import type { Column, Row } from '../table.ts';
+/** Figures as text, for the terminal and the page. */
+import type { Column, Row } from './table.ts';
 
 export function figureText({ key, digits, hasSpread = false }: Column, { figures }: Row): string {
   const figure = figures[key];
@@ -11,10 +11,10 @@ export function figureText({ key, digits, hasSpread = false }: Column, { figures
 
 const NOTE_LENGTH_MAX = 80;
 
-/** What the table cannot show in figures. */
-export function noteText({ trouble }: Row): string {
-  if (trouble === null) return '';
-  // What stands in brackets in an error is for whoever has to find the cause: addresses, servers, causes.
-  const plain = trouble.replace(/\s*\([^)]*\)?/g, '').replace(/\s+/g, ' ');
+/** Why figures are missing, in short. */
+export function noteText({ failure }: Row): string {
+  if (failure === null) return '';
+  // The brackets of an error hold addresses and causes, which help to debug and do not belong in a table.
+  const plain = failure.replace(/\s*\([^)]*\)?/g, '').replace(/\s+/g, ' ');
   return plain.length > NOTE_LENGTH_MAX ? `${plain.slice(0, NOTE_LENGTH_MAX)}…` : plain;
 }

@@ -1,11 +1,12 @@
 /**
- * How a cost grows, as SVG: a line a contestant over the columns of a table, both axes logarithmic, so that a flat line is
- * a cost that does not grow and a straight slope one that grows in proportion. Labels stand at the right end of the lines.
+ * How a cost grows, as SVG: one line for each participant over the columns of a table. Both axes are logarithmic: a
+ * flat line is a cost that does not grow, a slope of 1 a cost in proportion. Labels stand at the right ends of the lines.
  */
-import type { Row, Table } from '../table.ts';
-import { COLOURS, escaped, labelOf, STYLE } from './svg.ts';
 
-/** The `chart` of a table that is drawn so. */
+import { COLOURS, escaped, labelOf, svgText } from './svg.ts';
+import type { Row, Table } from './table.ts';
+
+/** The value of `Table.chart` that asks for this chart. */
 export const GROWTH_CHART = 'growth';
 
 const LEFT = 64;
@@ -30,7 +31,7 @@ interface Axis {
   readonly high: number;
 }
 
-/** Whole powers of ten around the values. */
+/** The powers of ten around the values. */
 function axisOf(values: readonly number[]): Axis {
   const exponents = values.map((value) => Math.log10(value));
   const low = Math.floor(Math.min(...exponents));
@@ -45,7 +46,7 @@ function powers({ low, high }: Axis): number[] {
   return Array.from({ length: high - low + 1 }, (_, step) => 10 ** (low + step));
 }
 
-/** Each label as near to the end of its line as the label above it lets it be. */
+/** Each label stands as near to the end of its line as the label above leaves room for. */
 function labelHeights(lines: readonly Line[]): number[] {
   let lowest = TOP - LABEL_HEIGHT;
   return lines.map(({ points }) => {
@@ -67,7 +68,7 @@ function lineText({ row, points }: Line, labelY: number): string {
   ].join('\n');
 }
 
-/** Null when nobody has a figure to draw. */
+/** Null when no row has a figure to draw. */
 export function growthChartText({ title, columns, rows }: Table): string | null {
   const drawn = rows.filter(({ role }) => role !== 'control');
   const medians = drawn.map((row) =>
@@ -95,11 +96,13 @@ export function growthChartText({ title, columns, rows }: Table): string | null 
   const bottom = TOP + PLOT_HEIGHT;
   const height = Math.max(bottom + 40, (labels.at(-1) ?? 0) + LABEL_HEIGHT);
   const right = LEFT + PLOT_WIDTH;
-  return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${right + LABELS_WIDTH} ${Math.ceil(height)}" role="img" aria-label="${escaped(title)}">`,
-    STYLE,
-    `<text x="8" y="16" font-size="14" font-weight="600">${escaped(title)}</text>`,
-    '<text x="8" y="33" fill-opacity="0.7">both axes are logarithmic: a flat line does not grow</text>',
+  const frame = {
+    width: right + LABELS_WIDTH,
+    height: Math.ceil(height),
+    title,
+    subtitle: 'both axes are logarithmic: a flat line does not grow',
+  };
+  return svgText(frame, [
     ...powers(up).map(
       (value) =>
         `<path d="M${LEFT} ${yOf(value).toFixed(1)}H${right}" stroke="currentColor" stroke-opacity="0.15"/><text x="${LEFT - 8}" y="${(yOf(value) + 4).toFixed(1)}" text-anchor="end">${value.toLocaleString('en')}</text>`,
@@ -110,6 +113,5 @@ export function growthChartText({ title, columns, rows }: Table): string | null 
     ),
     `<text x="${LEFT + PLOT_WIDTH / 2}" y="${bottom + 34}" text-anchor="middle" fill-opacity="0.7">waiters</text>`,
     ...lines.map((line, i) => lineText(line, labels[i] ?? 0)),
-    '</svg>',
-  ].join('\n')}\n`;
+  ]);
 }

@@ -1,12 +1,12 @@
-/** The page of results. Generated, so that no figure in it was ever typed. */
-import type { Machine } from '../machine.ts';
-import type { Row, Table } from '../table.ts';
+/** The page of results. Generated, so that no figure is typed by hand. */
+import type { Machine } from '../measure/machine.ts';
 import { figureText, noteText } from './figures.ts';
+import type { Row, Table } from './table.ts';
 
 export interface PageOptions {
   readonly machine: Machine;
   readonly isQuick: boolean;
-  /** The chart's address by the id of its table, for those that have one. */
+  /** Paths of charts by the ids of their tables. A table without figures has no chart. */
   readonly charts: ReadonlyMap<string, string>;
 }
 
@@ -24,7 +24,7 @@ function tableText(
 ): string {
   const hasNotes = rows.some((row) => noteText(row) !== '');
   const head = [
-    'contestant',
+    'participant',
     'settings',
     ...columns.map((column) => column.title),
     ...(hasNotes ? ['note'] : []),
@@ -58,14 +58,14 @@ function machineText({ machine, isQuick }: PageOptions): string {
 const METHOD = [
   'How to read it:',
   '',
-  '- All contestants play in one run, one after the other in every round, each round beginning with another. A ratio compares two contestants within one round; the table shows the median of the rounds and, in brackets, the lowest and the highest.',
+  '- All participants are measured in one run, one after the other in every round, each round beginning with another. A ratio compares two participants within one round; the table shows the median of the rounds and, in brackets, the lowest and the highest.',
   '- Servers and clients share the cores of one machine. Ratios carry over to another, milliseconds do not.',
-  '- "As its README" is the setting that a library shows its users, "10 ms retry" the same library told to look every 10 ms and never to give up. Where nobody waits the two are the same and play once.',
-  '- "Commands each" is what a contestant sent to Redis for each acquisition, from the server\'s own count, without what scripts call inside.',
-  '- A wait that has not ended when the window closes counts with the time it has lasted: who starves shows in "longest".',
+  '- "As its README" is the setting that a library shows its users, "10 ms retry" the same library told to look every 10 ms and never to give up. Where nobody waits the two are the same and are measured once.',
+  '- "Commands each" is what a participant sent to Redis for each acquisition, from the server\'s own count, without what scripts call inside.',
+  '- A wait that has not ended when the window closes counts with the time it has lasted: starved waiters show in "longest".',
   '- "Gave up" counts acquisitions that a library ended with an error because it had tried often enough; the caller tries again.',
   '- "Violations" counts sections in which a guarded counter was changed by another: a lock that did not lock. "No lock at all" shows that the guard sees it.',
-  '- Who did not answer within the bound of a cell sits out the rest of that table, with a note.',
+  '- A participant that did not answer within the time limit is left out of the rest of that table, with a note.',
 ].join('\n');
 
 export function pageText(tables: readonly Table[], options: PageOptions): string {

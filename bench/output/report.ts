@@ -1,16 +1,16 @@
 /**
- * Writes the page, its charts and the figures behind them. A full run of everything replaces the committed results
- * and the rows that the README takes from them; any other is written beside them, into a folder that is not committed.
+ * Writes the page, its charts and every figure. A full run of all scenarios replaces the committed results and the
+ * generated rows of the README. Any other run is written into `bench/out`, which is not committed.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Machine } from '../machine.ts';
-import type { Table } from '../table.ts';
+import type { Machine } from '../measure/machine.ts';
 import { chartText } from './chart.ts';
 import { GROWTH_CHART, growthChartText } from './growth-chart.ts';
 import { pageText } from './markdown.ts';
 import { withResults } from './readme.ts';
+import type { Table } from './table.ts';
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url));
 /** Not committed. */
@@ -24,7 +24,7 @@ export interface Report {
   readonly tables: readonly Table[];
 }
 
-/** Returns the path of the page. */
+/** Resolves with the path of the page. */
 export async function writeReport(report: Report, isOfficial: boolean): Promise<string> {
   const folder = isOfficial ? BENCH : OUT;
   await rm(join(folder, CHARTS), { recursive: true, force: true });
@@ -39,7 +39,7 @@ export async function writeReport(report: Report, isOfficial: boolean): Promise<
   const path = join(folder, 'RESULTS.md');
   await writeFile(path, pageText(report.tables, { ...report, charts }));
   if (isOfficial) await writeFile(README, withResults(await readFile(README, 'utf8'), report.tables));
-  // Every figure of every run, for whoever wants to look closer; the page holds what is worth keeping.
+  // Every figure of every round: the page holds medians and spreads only.
   await mkdir(OUT, { recursive: true });
   await writeFile(join(OUT, 'results.json'), `${JSON.stringify(report, null, 2)}\n`);
   return path;

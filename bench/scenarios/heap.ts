@@ -1,32 +1,31 @@
-/** Heap of ten thousand held leases, and of ten thousand waiters on one key. A process of its own for each cell. */
-import { eager } from '../field.ts';
-import { inRounds } from '../rounds.ts';
-import type { Scenario } from '../scenario.ts';
-import { tableOf } from '../table.ts';
-import { Team } from '../team.ts';
+/** Heap of ten thousand held leases, and of ten thousand waiters on one key. Each measurement has a process of its own. */
 
-/** Thousands of pollers take seconds to start; a quick run makes do with fewer, at the price of more noise. */
-const COUNT = 10_000;
-const COUNT_QUICK = 2_000;
+import { tableOf } from '../output/table.ts';
+import { eager } from '../participants/selection.ts';
+import { inRounds } from '../run/rounds.ts';
+import { WorkerPool } from '../workers/worker-pool.ts';
+import { extentOf, type Scenario } from './scenario.ts';
+
 const LIMIT_MS = 30_000;
 
 export const heap: Scenario = {
   name: 'heap',
-  async play(context) {
-    const { port, isQuick, progress } = context;
-    const count = isQuick ? COUNT_QUICK : COUNT;
+  async measure(context) {
+    const { port, progress } = context;
+    // Thousands of pollers take seconds to start: a quick run uses fewer and has more noise.
+    const { rounds, count } = extentOf(context, { rounds: 2, count: 2_000 }, { rounds: 5, count: 10_000 });
     const outcomes = await inRounds(
       eager(context),
-      { title: `heap of ${count}`, rounds: isQuick ? 2 : 5, progress },
-      async (entrant, round) => {
-        await using team = new Team(1, port);
-        const prefix = `heap:${entrant.id}:${round}`;
-        // Awaited here: the team goes as soon as this function returns.
-        return await team.with(entrant, async () => {
-          const [result] = await team.all('heap', { prefix, leases: count, waiters: count }, LIMIT_MS);
-          if (result === undefined) throw new Error('expected an answer of the only process');
-          // Giving all of it back would take longer than starting anew.
-          await team.kill();
+      { title: `heap of ${count}`, rounds, progress },
+      async (participant, round) => {
+        await using pool = new WorkerPool(1, port);
+        const prefix = `heap:${participant.id}:${round}`;
+        // Awaited here, because `await using` ends the pool as soon as this function returns.
+        return await pool.with(participant, async () => {
+          const [result] = await pool.all('heap', { prefix, leases: count, waiters: count }, LIMIT_MS);
+          if (result === undefined) throw new Error('expected a result of the only process');
+          // Releasing every lease would take longer than starting a new process.
+          await pool.kill();
           return { ...result };
         });
       },
@@ -42,6 +41,10 @@ export const heap: Scenario = {
           { key: 'bytesPerWaiter', title: 'bytes a waiter', digits: 0, hasSpread: true },
         ],
         chart: 'bytesPerWaiter',
+        compared: [
+          { key: 'bytesPerLease', title: 'bytes a lease', better: 'less' },
+          { key: 'bytesPerWaiter', title: 'bytes a waiter', better: 'less' },
+        ],
       },
       outcomes,
     );

@@ -1,37 +1,38 @@
 /**
  * Five independent servers: all well, one frozen, two down. A lone caller's acquire and release beside the raw
- * parallel round trip, after the calls that found out about the fault.
+ * parallel round trip, measured after the calls that detected the fault.
  */
-import { closeAll, inBlocks, openAll } from '../blocks.ts';
-import type { Entrant } from '../contestant.ts';
-import { uncontended } from '../field.ts';
-import { multipleOf, withRatio } from '../ratio.ts';
-import type { Context, Scenario } from '../scenario.ts';
-import { type BenchServer, startServer } from '../server.ts';
-import { type Column, type Table, tableOf } from '../table.ts';
+
+import { multipleOf, rawOf, withRatio } from '../measure/ratio.ts';
+import { type Column, type Table, tableOf } from '../output/table.ts';
+import { uncontended } from '../participants/selection.ts';
+import { inBlocks } from '../run/blocks.ts';
+import { closeAll, openAll } from '../run/open-participants.ts';
+import { type BenchServer, startServer } from '../run/server.ts';
+import { type Context, extentOf, type Scenario } from './scenario.ts';
 
 const NODES = 5;
 
 interface State {
   readonly id: string;
   readonly title: string;
-  /** Breaks what is to be broken, once everyone is connected. */
-  strike(servers: readonly BenchServer[]): Promise<void>;
+  /** Breaks servers, once every participant is connected. */
+  breakServers(servers: readonly BenchServer[]): Promise<void>;
 }
 
 const STATES: readonly State[] = [
-  { id: 'healthy', title: 'all well', async strike() {} },
+  { id: 'healthy', title: 'all well', async breakServers() {} },
   {
     id: 'frozen',
     title: 'one frozen',
-    async strike([server]) {
+    async breakServers([server]) {
       server?.freeze();
     },
   },
   {
     id: 'down',
     title: 'two down',
-    async strike(servers) {
+    async breakServers(servers) {
       for (const server of servers.slice(0, 2)) await server.kill();
     },
   },
@@ -44,37 +45,36 @@ const COLUMNS: readonly Column[] = [
   { key: 'failed', title: 'failed', digits: 0, isTotal: true },
 ];
 
-async function playState(state: State, context: Context): Promise<Table> {
+async function measureState(state: State, context: Context): Promise<Table> {
   const servers: BenchServer[] = [];
   try {
     for (let i = 0; i < NODES; i += 1) servers.push(await startServer());
-    return await playOn(servers, state, context);
+    return await measureOn(servers, state, context);
   } finally {
     for (const server of servers) await server[Symbol.asyncDispose]();
   }
 }
 
-async function playOn(servers: readonly BenchServer[], state: State, context: Context): Promise<Table> {
-  const { isQuick, progress } = context;
+async function measureOn(servers: readonly BenchServer[], state: State, context: Context): Promise<Table> {
+  const { progress } = context;
   const ports = servers.map(({ port }) => port);
   const able = uncontended(context, ['raw-ioredis', 'raw-node-redis']).filter(
     ({ openQuorum }) => openQuorum !== undefined,
   );
-  const contestants = await openAll(able, (entrant) => entrant.openQuorum?.(ports));
+  const opened = await openAll(able, (participant) => participant.openQuorum?.(ports));
   const title = `quorum of ${NODES}, ${state.title}`;
-  // Once while all is well: whoever is used in earnest was connected before the fault.
+  // One round while all servers are well: in production a client is connected before a fault begins.
   const plan = { title, pairs: 20, limitMs: 1_500, progress };
-  await inBlocks(contestants, { ...plan, rounds: 1, turns: 1 });
-  await state.strike(servers);
-  const played = await inBlocks(contestants, {
+  await inBlocks(opened, { ...plan, rounds: 1, turns: 1 });
+  await state.breakServers(servers);
+  const measured = await inBlocks(opened, {
     ...plan,
-    ...(isQuick ? { rounds: 3, turns: 6 } : { rounds: 7, turns: 15 }),
+    ...extentOf(context, { rounds: 3, turns: 6 }, { rounds: 7, turns: 15 }),
   });
-  await closeAll(contestants);
-  const raw = ({ client }: Entrant): string => `raw-${client}`;
-  let outcomes = withRatio(played, 'acquire', raw, multipleOf('acquireMs'));
-  outcomes = withRatio(outcomes, 'release', raw, multipleOf('releaseMs'));
-  outcomes = withRatio(outcomes, 'pair', raw, multipleOf('pairMs'));
+  await closeAll(opened);
+  let outcomes = withRatio(measured, 'acquire', rawOf, multipleOf('acquireMs'));
+  outcomes = withRatio(outcomes, 'release', rawOf, multipleOf('releaseMs'));
+  outcomes = withRatio(outcomes, 'pair', rawOf, multipleOf('pairMs'));
   return tableOf(
     {
       id: `quorum-${state.id}`,
@@ -83,6 +83,7 @@ async function playOn(servers: readonly BenchServer[], state: State, context: Co
         'Time as a multiple of the raw parallel round trip of the same client: each command to all five servers at once, the third good answer decides. Names are new to the servers for the first thousand pairs, which can cost the fenced lock of holdfast a second trip; everything else makes one.',
       columns: COLUMNS,
       chart: 'acquire',
+      compared: [{ key: 'pairMs', title: 'time of acquire and release', better: 'less' }],
     },
     outcomes,
   );
@@ -90,9 +91,9 @@ async function playOn(servers: readonly BenchServer[], state: State, context: Co
 
 export const quorum: Scenario = {
   name: 'quorum',
-  async play(context) {
+  async measure(context) {
     const tables: Table[] = [];
-    for (const state of STATES) tables.push(await playState(state, context));
+    for (const state of STATES) tables.push(await measureState(state, context));
     return tables;
   },
 };

@@ -1,13 +1,14 @@
 /** Three shops with a hundred buyers each sell one stock that is read and then written, under the lock. */
 import { Redis } from 'ioredis';
-import type { Entrant } from '../contestant.ts';
-import { contended, withControl } from '../field.ts';
-import { multipleOf, withBestPeer, withRatio } from '../ratio.ts';
-import { inRounds, type Measures } from '../rounds.ts';
-import type { Scenario } from '../scenario.ts';
-import { sum } from '../statistics.ts';
-import { tableOf } from '../table.ts';
-import { Team } from '../team.ts';
+import type { Measures } from '../measure/outcome.ts';
+import { multipleOf, withBestPeer, withRatio } from '../measure/ratio.ts';
+import { sum } from '../measure/statistics.ts';
+import { tableOf } from '../output/table.ts';
+import type { Participant } from '../participants/participant.ts';
+import { contended, withControl } from '../participants/selection.ts';
+import { inRounds } from '../run/rounds.ts';
+import { WorkerPool } from '../workers/worker-pool.ts';
+import { extentOf, type Scenario } from './scenario.ts';
 
 const SHOPS = 3;
 const BUYERS = 100;
@@ -21,13 +22,18 @@ interface Sale {
   readonly limitMs: number;
 }
 
-async function playSale(team: Team, admin: Redis, entrant: Entrant, sale: Sale): Promise<Measures> {
+async function measureSale(
+  pool: WorkerPool,
+  admin: Redis,
+  participant: Participant,
+  sale: Sale,
+): Promise<Measures> {
   const { key, port, items, limitMs } = sale;
   const stockKey = `${key}:stock`;
   await admin.set(stockKey, items);
-  return team.with(entrant, async () => {
+  return pool.with(participant, async () => {
     const startedMs = performance.now();
-    const results = await team.all(
+    const results = await pool.all(
       'buy',
       { key, port, stockKey, buyers: BUYERS, limitMs },
       limitMs + SLACK_MS,
@@ -39,7 +45,7 @@ async function playSale(team: Team, admin: Redis, entrant: Entrant, sale: Sale):
       perSecond: sold / seconds,
       sold: sold / items,
       gaveUp: sum(results.map(({ gaveUp }) => gaveUp)),
-      // Each item sold must be one less in stock.
+      // Items sold that are still in stock: two buyers have sold the same item.
       violations: sold - (items - left),
     };
   });
@@ -47,19 +53,23 @@ async function playSale(team: Team, admin: Redis, entrant: Entrant, sale: Sale):
 
 export const sale: Scenario = {
   name: 'sale',
-  async play(context) {
-    const { port, isQuick, progress } = context;
+  async measure(context) {
+    const { port, progress } = context;
     const admin = new Redis(port, '127.0.0.1');
-    await using team = new Team(SHOPS, port);
-    const extent = isQuick ? { items: 500, limitMs: 600 } : { items: 5_000, limitMs: 6_000 };
-    const played = await inRounds(
+    await using pool = new WorkerPool(SHOPS, port);
+    const { rounds, ...extent } = extentOf(
+      context,
+      { rounds: 2, items: 500, limitMs: 600 },
+      { rounds: 5, items: 5_000, limitMs: 6_000 },
+    );
+    const measured = await inRounds(
       withControl(contended(context, YARDSTICK), context),
-      { title: 'inventory sale', rounds: isQuick ? 2 : 5, progress },
-      (entrant, round) =>
-        playSale(team, admin, entrant, { key: `sale:${entrant.id}:${round}`, port, ...extent }),
+      { title: 'inventory sale', rounds, progress },
+      (participant, round) =>
+        measureSale(pool, admin, participant, { key: `sale:${participant.id}:${round}`, port, ...extent }),
     );
     admin.disconnect();
-    const compared = withRatio(played, 'speed', () => YARDSTICK, multipleOf('perSecond'));
+    const compared = withRatio(measured, 'speed', () => YARDSTICK, multipleOf('perSecond'));
     const table = tableOf(
       {
         id: 'sale',
@@ -73,6 +83,7 @@ export const sale: Scenario = {
           { key: 'violations', title: 'violations', digits: 0, isTotal: true },
         ],
         chart: 'speed',
+        compared: [{ key: 'perSecond', title: 'items sold a second', better: 'more' }],
       },
       withBestPeer(compared, 'overBest', 'perSecond'),
     );

@@ -1,21 +1,22 @@
-/** Ten to ten thousand waiters on one key in one process, beside the raw client behind a local line. */
+/** Ten to ten thousand waiters on one key in one process, beside the raw client behind a local queue. */
 import { Redis } from 'ioredis';
-import { CONTEST_COLUMNS, playContest } from '../contest.ts';
-import type { Entrant } from '../contestant.ts';
-import { contended, isEager } from '../field.ts';
+import type { Outcome } from '../measure/outcome.ts';
+import { multipleOf, withBestPeer, withRatio } from '../measure/ratio.ts';
 import { GROWTH_CHART } from '../output/growth-chart.ts';
-import { multipleOf, withBestPeer, withRatio } from '../ratio.ts';
-import { inRounds, type Outcome } from '../rounds.ts';
-import type { Context, Scenario } from '../scenario.ts';
-import { type Table, tableOf } from '../table.ts';
-import { Team } from '../team.ts';
+import { type Table, tableOf } from '../output/table.ts';
+import type { Participant } from '../participants/participant.ts';
+import { contended, isEager } from '../participants/selection.ts';
+import { inRounds } from '../run/rounds.ts';
+import { WorkerPool } from '../workers/worker-pool.ts';
+import { CONTENTION_COLUMNS, measureContention } from './contention.ts';
+import { type Context, extentOf, type Scenario } from './scenario.ts';
 
 const YARDSTICK = 'raw-handover';
 
 interface Crowd {
   readonly waiters: number;
   readonly sectionMs: number;
-  /** With the settings of their READMEs, with eager ones only, or not at all. */
+  /** Peers with every setting, with the fastest retry only, or no peers. */
   readonly peers: 'all' | 'eager' | 'none';
 }
 
@@ -28,8 +29,8 @@ const CROWDS: readonly Crowd[] = [10, 100, 1_000, 10_000].flatMap((waiters): Cro
 });
 
 /**
- * Enough to see what the bars speak of: the hundred, and whether the cost stays flat. Ten thousand pollers take
- * seconds to start and to end, so at that size a quick run leaves them out.
+ * A quick run shows a hundred waiters and whether the cost stays flat. Ten thousand pollers take seconds to start and
+ * to end, so at that size peers are left out.
  */
 const CROWDS_QUICK: readonly Crowd[] = [
   { waiters: 10, sectionMs: 0, peers: 'eager' },
@@ -37,28 +38,34 @@ const CROWDS_QUICK: readonly Crowd[] = [
   { waiters: 10_000, sectionMs: 0, peers: 'none' },
 ];
 
-function field({ peers }: Crowd, context: Context): Entrant[] {
+function participantsOf({ peers }: Crowd, context: Context): Participant[] {
   const all = contended(context, YARDSTICK);
   if (peers === 'none') return all.filter(({ role }) => role !== 'peer');
   return peers === 'eager' ? all.filter(isEager) : all;
 }
 
-async function playCrowd(crowd: Crowd, team: Team, admin: Redis, context: Context): Promise<Outcome[]> {
-  const { isQuick, progress } = context;
-  const windows = isQuick
-    ? { warmMs: 100, windowMs: 250, guardMs: 80 }
-    : { warmMs: 200, windowMs: 700, guardMs: 200 };
+async function measureCrowd(
+  crowd: Crowd,
+  pool: WorkerPool,
+  admin: Redis,
+  context: Context,
+): Promise<Outcome[]> {
+  const { rounds, ...windows } = extentOf(
+    context,
+    { rounds: 3, warmMs: 100, windowMs: 250, guardMs: 80 },
+    { rounds: 5, warmMs: 200, windowMs: 700, guardMs: 200 },
+  );
   const { waiters, sectionMs } = crowd;
   const title = `${waiters} waiters, section of ${sectionMs} ms`;
-  const played = await inRounds(
-    field(crowd, context),
-    { title, rounds: isQuick ? 3 : 5, progress },
-    (entrant, round) => {
-      const key = `waiters:${waiters}:${sectionMs}:${entrant.id}:${round}`;
-      return playContest(team, admin, entrant, { key, waiters, sectionMs, ...windows });
+  const measured = await inRounds(
+    participantsOf(crowd, context),
+    { title, rounds, progress: context.progress },
+    (participant, round) => {
+      const key = `waiters:${waiters}:${sectionMs}:${participant.id}:${round}`;
+      return measureContention(pool, admin, participant, { key, waiters, sectionMs, ...windows });
     },
   );
-  const compared = withRatio(played, 'speed', () => YARDSTICK, multipleOf('perSecond'));
+  const compared = withRatio(measured, 'speed', () => YARDSTICK, multipleOf('perSecond'));
   return withBestPeer(compared, 'overBest', 'perSecond');
 }
 
@@ -73,22 +80,23 @@ function crowdTable({ waiters, sectionMs }: Crowd, outcomes: readonly Outcome[])
       columns: [
         { key: 'speed', title: 'speed, raw hand-over = 1', digits: 2, hasSpread: true },
         { key: 'overBest', title: '× best peer', digits: 1 },
-        ...CONTEST_COLUMNS,
+        ...CONTENTION_COLUMNS,
       ],
       chart: 'speed',
+      compared: [{ key: 'perSecond', title: 'acquisitions a second', better: 'more' }],
     },
     outcomes,
   );
 }
 
 /** The commands for each acquisition as the crowd grows, side by side. */
-function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
-  const empty = [...played].filter(([{ sectionMs }]) => sectionMs === 0);
+function growthTable(measured: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
+  const empty = [...measured].filter(([{ sectionMs }]) => sectionMs === 0);
   const [, first = []] = empty[0] ?? [];
-  const outcomes = first.map(({ entrant }): Outcome => {
+  const outcomes = first.map(({ participant }): Outcome => {
     const own = empty.map(([{ waiters }, outcomes]) => ({
       waiters,
-      outcome: outcomes.find((outcome) => outcome.entrant === entrant),
+      outcome: outcomes.find((outcome) => outcome.participant === participant),
     }));
     const rounds = (own[0]?.outcome?.rounds ?? []).map((_, round) =>
       Object.fromEntries(
@@ -98,7 +106,7 @@ function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
         ]),
       ),
     );
-    return { entrant, rounds, trouble: null };
+    return { participant, rounds, failure: null };
   });
   const sizes = empty.map(([{ waiters }]) => waiters);
   return tableOf(
@@ -112,6 +120,7 @@ function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
         digits: 2,
       })),
       chart: GROWTH_CHART,
+      compared: [],
     },
     outcomes,
   );
@@ -119,16 +128,16 @@ function growthTable(played: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
 
 export const waiters: Scenario = {
   name: 'waiters',
-  async play(context) {
+  async measure(context) {
     const { port, isQuick } = context;
     const admin = new Redis(port, '127.0.0.1');
-    await using team = new Team(1, port);
-    const played = new Map<Crowd, Outcome[]>();
+    await using pool = new WorkerPool(1, port);
+    const measured = new Map<Crowd, Outcome[]>();
     for (const crowd of isQuick ? CROWDS_QUICK : CROWDS) {
-      played.set(crowd, await playCrowd(crowd, team, admin, context));
+      measured.set(crowd, await measureCrowd(crowd, pool, admin, context));
     }
     admin.disconnect();
-    const tables = [...played].map(([crowd, outcomes]) => crowdTable(crowd, outcomes));
-    return [...tables, growthTable(played)];
+    const tables = [...measured].map(([crowd, outcomes]) => crowdTable(crowd, outcomes));
+    return [...tables, growthTable(measured)];
   },
 };

@@ -1,49 +1,50 @@
-/** How soon a waiter in another process holds the key after its owner gives it back, beside a bare BLPOP. */
+/** How soon a waiter in another process holds the key after its owner releases it, beside a bare BLPOP. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { contended } from '../field.ts';
-import { Histogram } from '../histogram.ts';
-import { multipleOf, withRatio } from '../ratio.ts';
-import { inRounds, type Measures } from '../rounds.ts';
-import type { Scenario } from '../scenario.ts';
-import { median } from '../statistics.ts';
-import { tableOf } from '../table.ts';
-import { Team } from '../team.ts';
+import { Histogram } from '../measure/histogram.ts';
+import type { Measures } from '../measure/outcome.ts';
+import { multipleOf, withRatio } from '../measure/ratio.ts';
+import { median } from '../measure/statistics.ts';
+import { tableOf } from '../output/table.ts';
+import { contended } from '../participants/selection.ts';
+import { inRounds } from '../run/rounds.ts';
+import { WorkerPool } from '../workers/worker-pool.ts';
+import { extentOf, type Scenario } from './scenario.ts';
 
 const YARDSTICK = 'token-passing';
-/** By then a waiter has tried, subscribed, tried again and sleeps. */
+/** Time for a waiter to try, subscribe, try again and sleep. */
 const SETTLE_MS = 25;
 const LIMIT_MS = 15_000;
 
-/** Two processes pass the key to and fro; each time the one that waits is asleep before the other lets go. */
-async function playWakes(team: Team, key: string, wakes: number): Promise<Measures> {
+/** Two processes hand the key to and fro. Each release happens only when the other process sleeps in its wait. */
+async function measureWakes(pool: WorkerPool, key: string, wakes: number): Promise<Measures> {
   const latencies = new Histogram();
   const exact: number[] = [];
-  await team.one(0, 'seize', { key }, LIMIT_MS);
+  await pool.one(0, 'take', { key }, LIMIT_MS);
   for (let i = 0; i < wakes; i += 1) {
     const owner = i % 2;
-    const woken = team.one(1 - owner, 'seize', { key }, LIMIT_MS);
+    const woken = pool.one(1 - owner, 'take', { key }, LIMIT_MS);
     await sleep(SETTLE_MS);
-    const released = await team.one(owner, 'yield', { key }, LIMIT_MS);
+    const released = await pool.one(owner, 'release', { key }, LIMIT_MS);
     const { atMs } = await woken;
     latencies.add(atMs - released.atMs);
     exact.push(atMs - released.atMs);
   }
-  await team.one(wakes % 2, 'yield', { key }, LIMIT_MS);
+  await pool.one(wakes % 2, 'release', { key }, LIMIT_MS);
   return { p50Ms: median(exact), p90Ms: latencies.quantileMs(0.9), maxMs: latencies.maxMs };
 }
 
 export const wake: Scenario = {
   name: 'wake',
-  async play(context) {
-    const { port, isQuick, progress } = context;
-    await using team = new Team(2, port);
-    const wakes = isQuick ? 11 : 51;
-    const played = await inRounds(
+  async measure(context) {
+    const { port, progress } = context;
+    await using pool = new WorkerPool(2, port);
+    const { rounds, wakes } = extentOf(context, { rounds: 3, wakes: 11 }, { rounds: 5, wakes: 51 });
+    const measured = await inRounds(
       contended(context, YARDSTICK),
-      { title: 'wake-up in another process', rounds: isQuick ? 3 : 5, progress },
-      (entrant, round) => {
-        const key = `wake:${entrant.id}:${round}`;
-        return team.with(entrant, () => playWakes(team, key, wakes));
+      { title: 'wake-up in another process', rounds, progress },
+      (participant, round) => {
+        const key = `wake:${participant.id}:${round}`;
+        return pool.with(participant, () => measureWakes(pool, key, wakes));
       },
     );
     const table = tableOf(
@@ -59,8 +60,9 @@ export const wake: Scenario = {
           { key: 'maxMs', title: 'longest ms', digits: 1 },
         ],
         chart: 'slowness',
+        compared: [{ key: 'p50Ms', title: 'p50 of a wake-up', better: 'less' }],
       },
-      withRatio(played, 'slowness', () => YARDSTICK, multipleOf('p50Ms')),
+      withRatio(measured, 'slowness', () => YARDSTICK, multipleOf('p50Ms')),
     );
     return [table];
   },

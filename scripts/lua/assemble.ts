@@ -11,7 +11,7 @@ export function assemble(program: Program): string {
   return headOf(program) + stripComments(script.file, body);
 }
 
-/** What the bundle of a script is made by. */
+/** The numbers that `bundleSource` makes the bundle of a script from. */
 export function bundleShape(program: Program): BundleShape {
   const { keys, args, includes } = program.header;
   return {
@@ -30,7 +30,7 @@ function headOf({ header, includes }: Program): string {
   ].join('');
 }
 
-/** What Redis knows a script by. */
+/** The hash by which EVALSHA names a script. */
 export function sha1(source: string): string {
   return createHash('sha1').update(source).digest('hex');
 }

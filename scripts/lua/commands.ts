@@ -32,7 +32,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['TYPE', { keys: 'first', writes: false, reply: 'status' }],
 ]);
 
-/** Whether this is a function that takes a command, called or not: it sends it, or asks whether the user may. */
+/** Whether the expression names a function that takes a command, to send it or to ask for its permission. */
 export function isRedisFunction(expression: Expression): boolean {
   return ['redis.call', 'redis.pcall', 'redis.acl_check_cmd'].includes(dottedName(expression));
 }
@@ -45,7 +45,7 @@ export function redisCallsOf(block: Block): Call[] {
   return callsOf(block).filter(isRedisCall);
 }
 
-/** The command that a call names by a literal in upper case, if it is one of ours. */
+/** The command of a call, if a literal names one of `COMMANDS`. */
 export function commandOf(call: Call): Command | undefined {
   const [name] = call.args;
   return name?.kind === 'literal' && name.type === 'string' ? COMMANDS.get(name.value) : undefined;

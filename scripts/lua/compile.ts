@@ -27,7 +27,7 @@ const RULES: readonly Rule[] = [
   checkReplies,
 ];
 
-/** Checks every script and makes the TypeScript module of them all. */
+/** Checks every script and generates one TypeScript module from all. */
 export function compile(files: LuaFiles): Compiled {
   const scripts: CompiledScript[] = [];
   const complaints: Complaint[] = [];
@@ -46,7 +46,7 @@ export function compile(files: LuaFiles): Compiled {
       complaints.push(error.complaint);
     }
   }
-  // A script that could not be read may be the one that includes it.
+  // Only then: the file that includes it may be one that could not be read.
   if (complaints.length === 0) {
     for (const file of unused)
       complaints.push({ file, line: 1, expected: 'a script that includes it', found: 'none' });

@@ -1,4 +1,4 @@
-/** Something a Lua file says that is not so: where, what was expected there, what is there. */
+/** An error in a Lua file: its place, what was expected there, and what was found. */
 export interface Complaint {
   readonly file: string;
   readonly line: number;
@@ -6,7 +6,7 @@ export interface Complaint {
   readonly found: string;
 }
 
-/** Thrown when a file cannot be read any further. Rules that can go on return complaints instead. */
+/** Thrown where reading a file cannot go on. Rules, which can go on, return complaints instead. */
 export class LuaComplaint extends Error {
   readonly complaint: Complaint;
 

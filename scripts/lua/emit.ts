@@ -7,7 +7,7 @@ export interface CompiledScript {
   readonly name: string;
   readonly header: Header;
   readonly source: string;
-  /** What the text is made by that runs it many times, if it may. */
+  /** Set for a script that can be bundled: many calls of the script in one. */
   readonly bundle: BundleShape | undefined;
 }
 
@@ -17,7 +17,7 @@ import { bundleSource } from './bundle-source.ts';
 import { OUTCOMES } from './outcome.ts';
 `;
 
-/** What script.ts offers, in the order that imports are sorted in. */
+/** The exports of script.ts that generated code may use, in the order of sorted imports. */
 const OFFERED =
   'type BatchScript,bareInteger,integerAt,openBatch,openReply,refuseReply,requireItems,type Script,stringAt,stringsFrom';
 

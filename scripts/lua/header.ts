@@ -28,12 +28,12 @@ export interface Outcome {
 /** An outcome that is answered as one integer alone, because clients read that several times faster than a list. */
 export interface Bare {
   readonly outcome: OutcomeName;
-  /** The payload item that the integer is. The others are then not told. */
+  /** The payload item that the integer stands for. The other items are then absent. */
   readonly item: string;
   readonly line: number;
 }
 
-/** What a script says of itself. The TypeScript types are made from this, so every word of it is checked. */
+/** The header of a script. The TypeScript types are generated from it, so every word is checked. */
 export interface Header {
   readonly shebang: string;
   readonly flags: readonly string[];
@@ -44,7 +44,7 @@ export interface Header {
   readonly args: readonly Argument[];
   readonly outcomes: readonly Outcome[];
   readonly bare: Bare | undefined;
-  /** Whether many calls of it may travel as one. */
+  /** Whether many calls of the script may be sent as one. */
   readonly canBundle: boolean;
   readonly includes: readonly string[];
   /** How many lines the header takes; the body begins on the next one. */
@@ -54,7 +54,7 @@ export interface Header {
 const FLAGS = ['allow-cross-slot-keys', 'allow-oom', 'allow-stale', 'no-cluster', 'no-writes'];
 const NAME = /^[a-z][a-z0-9_]*$/;
 
-/** Reads the comment block on top of a script. Throws at the first line that is not as it must be. */
+/** Reads the comment block on top of a script. Throws at the first line that is wrong. */
 export function readHeader(file: string, text: string): Header {
   const lines = text.split('\n');
   const refuse = (line: number, expected: string, found: string): never => {

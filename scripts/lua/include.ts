@@ -11,7 +11,7 @@ export interface Include {
 
 const DIRECTIVE = /^-- @include (\S+)$/;
 
-/** The includes a script needs, each once, every one after those that it needs itself. */
+/** All includes of a script, each once. An include stands after those that it includes itself. */
 export function resolveIncludes(files: LuaFiles, file: string, names: readonly string[]): Include[] {
   const resolved = new Map<string, Include>();
   const visit = (name: string, path: readonly string[], from: string, line: number): void => {

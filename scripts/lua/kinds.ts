@@ -3,7 +3,7 @@ import type { Names } from './names.ts';
 import type { Call, Expression, LocalFunction, Return } from './syntax.ts';
 import { dottedName, statementsOf } from './traverse.ts';
 
-/** What a value is, as far as it can be told without running. */
+/** The type of a value, as far as it is known without running the script. */
 export type Kind = 'integer' | 'string' | 'array' | 'status' | 'boolean' | 'nil' | 'unknown';
 
 const LIBRARY: Readonly<Record<string, Kind>> = {
@@ -48,7 +48,7 @@ export function kindOf(expression: Expression, names: Names): Kind {
   }
 }
 
-/** How many values a call gives where several are taken: only one when it is sure to. */
+/** Whether a call surely returns exactly one value. Where several values fit, another call might return more. */
 export function givesOneValue(call: Call, names: Names): boolean {
   if (isRedisCall(call)) return true;
   if (call.callee.kind === 'name') {
@@ -69,7 +69,7 @@ function isOneValue(values: readonly Expression[], names: Names): boolean {
 
 function kindOfCall(call: Call): Kind {
   const name = dottedName(call.callee);
-  // redis.pcall may give an error instead of the command's reply.
+  // redis.pcall may return an error instead of the command's reply.
   if (name === 'redis.call') return commandOf(call)?.reply ?? 'unknown';
   return Object.hasOwn(LIBRARY, name) ? (LIBRARY[name] ?? 'unknown') : 'unknown';
 }

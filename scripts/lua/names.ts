@@ -1,25 +1,25 @@
 import type { Block, Expression, LocalFunction, Name, Statement } from './syntax.ts';
 import { expressionsOf, withParts } from './traverse.ts';
 
-/** A name and what it stands for. */
+/** The declaration of a name. */
 export interface Declaration {
   readonly role: 'local' | 'function' | 'parameter' | 'loop' | 'outcome';
   readonly name: string;
   readonly line: number;
-  /** What a local begins as, when that is one expression of its own. */
+  /** The initial value of a local; null when one expression initialises several locals. */
   readonly value: Expression | null;
   /** The function itself, or the function that a parameter belongs to. */
   readonly owner: LocalFunction | null;
-  /** A parameter's place, from 0. */
+  /** The index of a parameter, from 0. */
   readonly position: number;
   readonly reads: Name[];
   readonly writes: Name[];
 }
 
-/** Which name stands for which declaration, in one Lua file. Names of nothing declared are absent. */
+/** The declarations of one Lua file and the names that refer to them. Undeclared names are absent. */
 export interface Names {
   readonly declarations: readonly Declaration[];
-  /** What the file declares outside of any block: what an include gives to those who include it. */
+  /** Declarations outside of any block, which scripts that include the file can use. */
   readonly top: readonly Declaration[];
   declarationOf(name: Name): Declaration | undefined;
 }
@@ -30,7 +30,7 @@ export function declare(role: Declaration['role'], name: string, line: number): 
   return { role, name, line, value: null, owner: null, position: 0, reads: [], writes: [] };
 }
 
-/** Resolves every name of a file; `outer` is what other files and the header have declared before it. */
+/** Resolves every name of a file; `outer` are the declarations of the header and of included files. */
 export function resolveNames(block: Block, outer: readonly Declaration[]): Names {
   const resolver = new Resolver();
   const scope: Scope = new Map(outer.map((declaration) => [declaration.name, declaration]));

@@ -13,15 +13,15 @@ export interface Unit {
   readonly names: Names;
 }
 
-/** A script with everything that it is made of: what the rules look at. */
+/** A script with its header and its includes: the input of every rule. */
 export interface Program {
   readonly header: Header;
   readonly script: Unit;
-  /** In the order they are put before the script. */
+  /** In the order in which they stand before the script. */
   readonly includes: readonly Unit[];
 }
 
-/** A rule looks at a whole program and says what is wrong with it. */
+/** A rule checks a whole program and returns its complaints. */
 export type Rule = (program: Program) => Complaint[];
 
 export function readProgram(files: LuaFiles, file: string): Program {

@@ -14,7 +14,7 @@ function blocksOf(statement: Statement): Block[] {
   }
 }
 
-/** Every statement of a block, those inside others too. Bodies of functions only when asked for. */
+/** Every statement of a block, nested ones included; those in bodies of functions only `withFunctions`. */
 export function* statementsOf(block: Block, withFunctions: boolean): Generator<Statement> {
   for (const statement of block) {
     yield statement;
@@ -23,7 +23,7 @@ export function* statementsOf(block: Block, withFunctions: boolean): Generator<S
   }
 }
 
-/** The expressions a statement holds itself, not those of the blocks inside it. */
+/** The expressions of a statement itself, without those of its blocks. */
 export function expressionsOf(statement: Statement): readonly Expression[] {
   switch (statement.kind) {
     case 'local':

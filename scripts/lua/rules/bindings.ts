@@ -32,7 +32,7 @@ export const checkBindings: Rule = (program) => {
     const found = statement ? quoteLine(script, line) : 'nothing';
     return [{ file: script.file, line, expected: `\`${describe(binding, header, loop)}\``, found }];
   });
-  // One wrong line shifts the rest; the strays would only say the same again.
+  // One wrong line shifts all others: more complaints would repeat the first.
   return complaints.length > 0 ? complaints.slice(0, 1) : strays(program, statements, loop);
 };
 
@@ -54,7 +54,7 @@ function batchLoop(block: Block, keys: number): For | undefined {
   });
 }
 
-/** Whether it is how many elements there are: the length of KEYS, over how many keys each has. */
+/** Whether the expression is the number of elements: the length of KEYS divided by the keys of an element. */
 function isCount(expression: Expression, keys: number): boolean {
   if (keys === 1) return isLengthOfKeys(expression);
   if (expression.kind !== 'operation' || expression.operator !== '/') return false;

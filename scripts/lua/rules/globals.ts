@@ -13,7 +13,7 @@ const LIBRARIES: ReadonlyMap<string, readonly string[]> = new Map([
   ['math', ['floor', 'max', 'min']],
 ]);
 
-/** Names that somebody will reach for, and what to do instead. */
+/** Names that are refused, and what to use instead. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['os', "the server's time from TIME"],
   ['tostring', "string.format('%.0f', ...), as tostring writes 1.79e+15"],
@@ -68,7 +68,7 @@ function unknownMember(unit: Unit, member: Index, library: Name): Complaint[] {
   return [{ file: unit.file, line: member.line, expected: `one of ${ALLOWED}`, found: `\`${name}\`` }];
 }
 
-/** Joining a number to a string writes it as tostring does. */
+/** Concatenation formats a number as `tostring` does, which loses digits. */
 function concatenations(unit: Unit): Complaint[] {
   return [...allExpressions(unit.block)].flatMap((expression) => {
     if (expression.kind !== 'operation' || expression.operator !== '..') return [];

@@ -26,7 +26,7 @@ export const checkKeys: Rule = (program) => {
   );
   const complaints: Complaint[] = [...rewritten(program.script, keys), ...passedAround(program)];
   const seen = new Set<Declaration>();
-  // The list grows while it is walked: a parameter used as a key puts a demand on every caller.
+  // The loop appends to its own list: a parameter used as a key makes a demand on every caller.
   for (const { unit, call, key } of demands) {
     const declaration = key?.kind === 'name' ? unit.names.declarationOf(key) : undefined;
     if (declaration !== undefined && keys.has(declaration)) continue;

@@ -1,6 +1,6 @@
 import type { Rule } from '../program.ts';
 
-/** A script is read as a whole by whoever must trust it. */
+/** A script fits on a screen, because a reviewer has to read the whole of it. */
 const LINES_MAX = 60;
 
 export const checkLength: Rule = ({ header, script, includes }) => {

@@ -68,7 +68,7 @@ function checkReply(program: Program, { values, line }: Return, given: Set<strin
   ];
 }
 
-/** One integer, as far as can be told: under the name that the header gives it, or straight from a call. */
+/** Whether the expression is surely one integer: the payload item of the header, or the result of a call. */
 function isBareValue({ header, script }: Program, value: Expression): boolean {
   if (header.bare === undefined || (value.kind !== 'name' && value.kind !== 'call')) return false;
   if (value.kind === 'name' && value.name !== header.bare.item) return false;

@@ -21,7 +21,7 @@ import { join, resolve } from 'node:path';
 
 export const ROOT: string = resolve(import.meta.dirname, '../../../..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-cli');
-const PACKAGER = join(ROOT, 'scripts/package.mjs');
+const PACKAGER = join(ROOT, 'scripts/build/package.mjs');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const SOURCES = [
   'packages/holdfast/src',
@@ -35,7 +35,7 @@ const MANIFESTS = [
   'packages/testing/package.json',
   'packages/cli/package.json',
   'packages/cli/tsconfig.build.json',
-  'scripts/package/bundle.mjs',
+  'scripts/build/bundle.mjs',
   'tsconfig.base.json',
 ];
 /** A build that nobody has asked for since is of sources that are gone. */

@@ -1,6 +1,6 @@
 /** The table of what was tried, from what a run of the matrix wrote down. */
 
-import type { SupportRow } from '../../../../scripts/vitest-support.ts';
+import type { SupportRow } from '../../../../scripts/test/support.ts';
 
 const USUAL = 'Redis 7.0';
 const ON_SERVER = /^(.+) on ((?:Redis|Valkey) [\d.]+)$/;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SUPPORT_FILE, type SupportRow } from '../../../../scripts/vitest-support.ts';
+import { SUPPORT_FILE, type SupportRow } from '../../../../scripts/test/support.ts';
 import { FLAVOURS } from '../clients/flavours.ts';
 import { ROOT, readPage } from './pages.ts';
 import { supportSection } from './support-section.ts';

@@ -36,7 +36,7 @@ async function pack(home: string, folder: string): Promise<Packed> {
     const file = join(ROOT, home, name);
     if (existsSync(file)) await cp(file, join(draft, name), { recursive: true });
   }
-  await printed(process.execPath, [join(ROOT, 'scripts/package.mjs'), home, draft], ROOT);
+  await printed(process.execPath, [join(ROOT, 'scripts/build/package.mjs'), home, draft], ROOT);
   const said = await printed('npm', ['pack', '--json', '--pack-destination', folder], draft);
   await rm(draft, { recursive: true });
   const [packed] = JSON.parse(said) as Packed[];

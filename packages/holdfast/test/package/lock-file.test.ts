@@ -25,7 +25,7 @@ function complaintsAfter(change: (packages: Packages) => void): { said: string; 
   change(lock.packages);
   const file = join(folder, 'package-lock.json');
   writeFileSync(file, JSON.stringify(lock));
-  const script = join(ROOT, 'scripts/lock-file.mjs');
+  const script = join(ROOT, 'scripts/check/lock-file.mjs');
   const { stdout, status } = spawnSync(process.execPath, [script, file], { encoding: 'utf8' });
   return { said: stdout, status };
 }

@@ -21,7 +21,7 @@ export function runtimes(): readonly Runtime[] {
 }
 
 function read(name: string): Runtime {
-  // Written by scripts/runtimes.mjs.
+  // Written by scripts/setup/runtimes.mjs.
   const told = readFileSync(join(FOLDER, name, 'runtime.json'), 'utf8');
   return { ...(JSON.parse(told) as Runtime), isMatrix: true };
 }

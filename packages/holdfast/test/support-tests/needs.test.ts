@@ -57,7 +57,7 @@ test.each([
 ])('a server that cannot be fetched ends the command with CI=%j by %d', (CI, code) => {
   const folder = makeGuardedFolder('holdfast-servers-');
   const env = { PATH: folder, HOLDFAST_SERVERS: folder, CI };
-  const script = join(ROOT, 'scripts/servers.mjs');
+  const script = join(ROOT, 'scripts/setup/servers.mjs');
   const ran = spawnSync(process.execPath, [script, 'valkey-8.0'], { env, encoding: 'utf8' });
   expect(ran.stdout).toMatch(/^valkey-8\.0: could not be had/);
   expect(ran.status).toBe(code);

@@ -49,7 +49,7 @@ interface Repeating {
 }
 
 function repeat(...args: string[]): Repeating {
-  const script = join(ROOT, 'scripts/repeat.mjs');
+  const script = join(ROOT, 'scripts/test/repeat.mjs');
   const child = spawn(process.execPath, [script, ...args, '--root', folder], { stdio: 'pipe' });
   guardProcess(child);
   started.push(child);
@@ -130,7 +130,9 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('they end when it is ended 
 test.each([[[]], [['50']], [['0', 'good']], [['many', 'good']]])(
   '%j is answered with how it is called',
   async (args) => {
-    const child = spawn(process.execPath, [join(ROOT, 'scripts/repeat.mjs'), ...args], { stdio: 'pipe' });
+    const child = spawn(process.execPath, [join(ROOT, 'scripts/test/repeat.mjs'), ...args], {
+      stdio: 'pipe',
+    });
     started.push(child);
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -26,7 +26,7 @@ function usual(name: string): ServerProgram {
 }
 
 function read(name: string): ServerProgram {
-  // Written by scripts/servers.mjs.
+  // Written by scripts/setup/servers.mjs.
   const told = JSON.parse(readFileSync(join(FOLDER, name, 'server.json'), 'utf8')) as {
     readonly program: string;
     readonly version: string;

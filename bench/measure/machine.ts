@@ -1,0 +1,61 @@
+/** The machine and the versions of a run, without anything that identifies the machine. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+
+export interface Machine {
+  readonly date: string;
+  readonly node: string;
+  readonly redis: string;
+  readonly system: string;
+  readonly cores: number;
+  readonly processor: string;
+  readonly memoryGb: number;
+  /** The version of every package that took part. */
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+const require = createRequire(import.meta.url);
+
+interface Manifest {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+function manifest(path: string): Manifest {
+  return JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+}
+
+/** Read from the folders of packages, because some packages do not export their manifest. */
+function manifestOf(name: string): Manifest {
+  for (const folder of require.resolve.paths(name) ?? []) {
+    try {
+      return manifest(`${folder}/${name}/package.json`);
+    } catch {
+      // Not in this one.
+    }
+  }
+  throw new Error(`expected ${name} to be installed`);
+}
+
+function packageVersions(): Record<string, string> {
+  const { dependencies = {} } = manifest(require.resolve('../package.json'));
+  return Object.fromEntries(
+    Object.keys(dependencies).map((name) => [name, String(manifestOf(name).version).replace(/^v/, '')]),
+  );
+}
+
+export function describeMachine(): Machine {
+  const { stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    node: process.versions.node,
+    redis: /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown',
+    system: `${process.platform} ${process.arch}`,
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    packages: packageVersions(),
+  };
+}

@@ -1,0 +1,24 @@
+/** The scenarios, in the order in which they run and are printed. */
+
+import { callers } from './callers.ts';
+import { heap } from './heap.ts';
+import { oneCaller } from './one-caller.ts';
+import { processes } from './processes.ts';
+import { quorum } from './quorum.ts';
+import { renewal } from './renewal.ts';
+import { sale } from './sale.ts';
+import type { Scenario } from './scenario.ts';
+import { waiters } from './waiters.ts';
+import { wake } from './wake.ts';
+
+export const SCENARIOS: readonly Scenario[] = [
+  oneCaller,
+  callers,
+  waiters,
+  processes,
+  wake,
+  quorum,
+  renewal,
+  heap,
+  sale,
+];

@@ -1,9 +1,0 @@
-// Everything on everything: `npm run test:matrix`. Every client, setting and kind of lock, on every server that
-// `npm run servers` could get. It takes long; `npm test` asks every rule once.
-import { run } from './run.mjs';
-
-process.env['HOLDFAST_MATRIX'] = '1';
-if (!run('scripts/setup.mjs')) process.exit(1);
-const isFetched = run('scripts/servers.mjs') && run('scripts/runtimes.mjs');
-const isTested = run('node_modules/vitest/vitest.mjs', ['run', ...process.argv.slice(2)]);
-process.exitCode = isFetched && isTested ? 0 : 1;

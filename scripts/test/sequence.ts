@@ -1,0 +1,52 @@
+import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer } from 'vitest/node';
+
+/**
+ * The slowest test files, slowest first. Started last, a slow file would run alone at the end while the other workers
+ * idle. Vitest's own record of durations does not exist on a fresh clone.
+ */
+const LONGEST = [
+  'contract/contract',
+  'cli/test/fresh-clone',
+  'process/killed-crew',
+  'docs/snippets',
+  'process/sentinel-crew',
+  'simulation/seeds',
+  'process/counter',
+  'simulation/planted-bugs',
+  'cli/test/cluster',
+  'process/quorum-crew',
+  'process/exit',
+  'package/package',
+  'compat/jest',
+  'compat/typescript',
+  'cluster/failover',
+  'cli/test/looking',
+  'support-tests/sentinel-group',
+  'process/cluster-rivals',
+  'clients/conformance',
+  'fault/sentinel-failover',
+  'clients/silent-sentinels',
+  'fault/waiting-process',
+  'fault/quorum-guard',
+  'clients/process',
+  'fault/server-refusals',
+  'fault/renewal-faults',
+  'fault/holder-end',
+  'fault/sentinel-leader',
+];
+
+function rank({ moduleId }: TestSpecification): number {
+  const at = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+  return at < 0 ? LONGEST.length : at;
+}
+
+/** Slow files first, within each project. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // Files that are not listed keep Vitest's order: slow in the last run first, then large ones.
+    const usual = await super.sort(files);
+    const orderOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
+    return usual.sort((a, b) => orderOf(a) - orderOf(b) || rank(a) - rank(b));
+  }
+}
