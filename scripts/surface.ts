@@ -19,7 +19,7 @@ const SURFACE = join(PACKAGE, 'surface.txt');
 
 const EXPORT = /^export /gm;
 const LIST = /^export (type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
-const DECLARATION = /^export (?:abstract )?(?:async )?(class|function|const|interface|type) ([\w$]+)/gm;
+const DECLARATION = /^export (?:abstract )?(?:async )?(class|function|const|interface|type)\*? ([\w$]+)/gm;
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm;
 
 /** Something in the source that this reading of it cannot follow. */
