@@ -43,8 +43,6 @@ export class Sale {
   readonly #locks: Locks;
   readonly #audience: Audience;
   #shops: ShopProcess[] = [];
-  /** Of shops that could not say goodbye themselves. */
-  readonly #leftOver: string[] = [];
 
   constructor(terms: SaleTerms, servers: readonly [Redis, ...Redis[]], locks: Locks, audience: Audience) {
     this.#terms = terms;
@@ -68,9 +66,8 @@ export class Sale {
   async close(): Promise<void> {
     await this.#closeShops();
     const { item } = this.#terms;
-    const records = this.#leftOver.map((session) => `holdfast_session:${session}`);
-    const keys = [`${item}:stock`, `redisson_lock_token:{${item}}`, ...records];
-    // A server that is down keeps what it has until that expires.
+    const keys = [`${item}:stock`, `redisson_lock_token:{${item}}`];
+    // What a server that is down keeps expires by itself, and so does the record of the shop that was killed.
     await Promise.all(this.#servers.map((redis) => redis.del(...keys).catch(() => 0)));
   }
 
@@ -197,7 +194,6 @@ export class Sale {
   }
 
   async #replace(dead: ShopProcess): Promise<void> {
-    this.#leftOver.push(dead.session);
     const another = await this.#openShop(this.#terms.instances + 1, false);
     // To the end of the row: the next fault happens to another one.
     this.#shops = [...this.#shops.filter((shop) => shop !== dead), another];

@@ -4,11 +4,8 @@ import { Failure, oneLine } from '../failure.ts';
 import type { Address } from './address.ts';
 import type { Server } from './connection.ts';
 
-/** How long a command through the cluster client may take: it is for what is nice to know. */
-const COMMAND_MS_MAX = 1_000;
-
 export interface ClusterWay {
-  /** Not connected: the library makes connections of its own after it. */
+  /** Never connected: the library opens its own connections with the settings of this client. */
   readonly client: Cluster;
   readonly primaries: readonly Address[];
 }
@@ -35,7 +32,7 @@ export async function findCluster(
     const client = new Cluster([...nodes], {
       lazyConnect: true,
       clusterRetryStrategy: () => null,
-      redisOptions: { ...shared, commandTimeout: COMMAND_MS_MAX, disconnectTimeout: 0 },
+      redisOptions: { ...shared, disconnectTimeout: 0 },
     });
     client.on('error', () => {});
     return { client, primaries };
