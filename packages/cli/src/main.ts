@@ -7,8 +7,8 @@ import { CommanderError } from 'commander';
 import { takeDebugVariable } from './debug-variable.ts';
 import { EXIT } from './exit-codes.ts';
 import { oneLine, toFailure } from './failure.ts';
+import { wordsWithoutLogins } from './logins.ts';
 import { discreet, tell, tellMore } from './output.ts';
-import { wordsWithoutLogins } from './printable.ts';
 import { buildProgram, hintFor } from './program.ts';
 
 function ownVersion(): string {

@@ -3,9 +3,9 @@
  * steer a terminal, and adds the colours of the command line itself afterwards, on terminals only.
  */
 import { styleText } from 'node:util';
-import { printable, printableJson, withoutLogins } from './printable.ts';
-
-export { printable } from './printable.ts';
+import { printableJson } from 'holdfast';
+import { withoutLogins } from './logins.ts';
+import { printable } from './printable.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 

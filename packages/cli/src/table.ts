@@ -1,6 +1,7 @@
 /** Tables that line up and fit. Widths are columns of a terminal: a Chinese character or an emoji takes two. */
 import stringWidth from 'string-width';
-import { type Line, printable, styled } from './output.ts';
+import { type Line, styled } from './output.ts';
+import { printable } from './printable.ts';
 
 export interface Column<Row> {
   readonly title: string;

@@ -55,6 +55,7 @@ export type { ReplicaOptions } from './options/replicas.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';
 export type { Clock, Timer } from './runtime/clock.ts';
+export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,

@@ -6,7 +6,8 @@ import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
 import { describeHeld, describeOwner, type HeldInspection, type LockView } from '../locks/lock-view.ts';
-import { printable, printJson, printLines } from '../output.ts';
+import { printJson, printLines } from '../output.ts';
+import { printable } from '../printable.ts';
 import { checkName } from '../servers/locks.ts';
 import { requireLock } from './inspect.ts';
 
