@@ -1,4 +1,4 @@
-/** What our exit codes mean. Where BSD's sysexits has a number for it, it is that number. */
+/** The exit codes. Where BSD's sysexits.h has a number for the case, that number is used. */
 export const EXIT = {
   ok: 0,
   nothing: 1,
@@ -13,7 +13,7 @@ export const EXIT = {
   lost: 79,
   notExecutable: 126,
   notFound: 127,
-  /** And the number of the signal, as shells have it. */
+  /** Plus the number of the signal, as in shells. */
   signalled: 128,
 } as const;
 

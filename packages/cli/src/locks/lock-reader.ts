@@ -1,7 +1,7 @@
 /** Reads locks, with the records of the sessions that own them, and the server's time. */
 import type { Inspection, Locks } from 'holdfast';
 import type { ServerFlags } from '../servers/address.ts';
-import { openServers, revive, type Servers } from '../servers/connection.ts';
+import { openServers, reconnect, type Servers } from '../servers/connection.ts';
 import { openLocks } from '../servers/locks.ts';
 import { type HeldInspection, type LockView, makeView } from './lock-view.ts';
 
@@ -76,7 +76,7 @@ export class LockReader {
   async #serverMs(): Promise<number> {
     for (const { redis } of this.#servers.up) {
       // `watch` may outlive a restart of the server.
-      await revive(redis);
+      await reconnect(redis);
       const time = await redis.time().catch(() => null);
       if (time !== null) return Number(time[0]) * 1000 + Number(time[1]) / 1000;
     }
