@@ -18,7 +18,8 @@ import { waitFor } from '../support/wait-for.ts';
 const RECORD_TTL_MS = 60_000;
 
 const redis = useRedis();
-useLeakCheck(redis);
+const quorum = [redis, useRedis(), useRedis()];
+useLeakCheck(quorum);
 
 function openLocks(options: LocksOptions, login = {}): Locks {
   return new Locks(new Redis(redis.port, { lazyConnect: true, ...login }), options);
@@ -141,6 +142,24 @@ test('an owner whose record may not be read is shown without it', async () => {
 
   expect(await onlooker.inspect('a', { record: true })).toMatchObject({ owner: `${locks.session}:1` });
   expect(await recordsIn(onlooker, { record: true })).toEqual([['a', undefined]]);
+});
+
+test('in a quorum a record on one server is enough, whichever it is', async () => {
+  const owner = '0b7c1d52-3f64-4a8e-9c05-7d1e2f3a4b5c';
+  for (const { port } of quorum) await ask(port, ['HSET', 'a', `${owner}:1`, '1']);
+  const record = { application: 'billing', host: 'host-1', pid: 7 };
+  for (const { port } of quorum) {
+    const fields = Object.entries(record).flat().map(String);
+    await ask(port, ['HSET', `holdfast_session:${owner}`, ...fields]);
+    await using locks = new Locks(
+      quorum.map((server) => new Redis(server.port, { lazyConnect: true })),
+      {},
+    );
+    expect(await locks.inspect('a', { record: true })).toMatchObject({ owner: `${owner}:1`, record });
+    await ask(port, ['DEL', `holdfast_session:${owner}`]);
+    expect(await locks.inspect('a', { record: true })).not.toHaveProperty('record');
+  }
+  for (const { port } of quorum) await ask(port, ['DEL', 'a']);
 });
 
 test.each(['yes', 1, null])('record: %j is refused', async (record) => {
