@@ -2,7 +2,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { Failure, oneLine } from '../failure.ts';
 import type { Address } from './address.ts';
-import type { Server } from './connection.ts';
+import type { Server } from './server.ts';
 
 export interface ClusterAccess {
   /** Never connected: the library opens its own connections with the settings of this client. */

@@ -11,6 +11,7 @@ import { printNotice } from '../output.ts';
 import { type Address, type Environment, isCluster, resolveAddresses, type ServerFlags } from './address.ts';
 import { type ClusterAccess, findCluster } from './cluster.ts';
 import { explainRefusal } from './refusal.ts';
+import type { Server } from './server.ts';
 
 /** For connecting and the first reply together: a lost packet may be sent again once, and nobody waits longer for an answer. */
 const CONNECT_MS_MAX = 2_000;
@@ -18,12 +19,6 @@ const CONNECT_MS_MAX = 2_000;
 const STEP_MS = 50;
 /** For a command on an open connection, so that a frozen server does not keep us for ever. */
 const COMMAND_MS_MAX = 10_000;
-
-/** A server that we are connected to. */
-export interface Server {
-  readonly label: string;
-  readonly redis: Redis;
-}
 
 /** A server that cannot be used, and why. */
 export interface Refusal {
