@@ -14,7 +14,7 @@ const PACKAGES = ['packages/holdfast', 'packages/testing'];
 
 const EXPORT = /^export /gm;
 const LIST = /^export (type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
-const DECLARATION = /^export (?:abstract )?(?:async )?(class|function|const|interface|type) ([\w$]+)/gm;
+const DECLARATION = /^export (?:abstract )?(?:async )?(class|function|const|interface|type)\*? ([\w$]+)/gm;
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm;
 
 /** Something in the source that this reading of it cannot follow. */

@@ -18,6 +18,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['HGETALL', { keys: 'first', writes: false, reply: 'array' }],
   ['HKEYS', { keys: 'first', writes: false, reply: 'array' }],
   ['HLEN', { keys: 'first', writes: false, reply: 'integer' }],
+  ['HMGET', { keys: 'first', writes: false, reply: 'array' }],
   ['HSET', { keys: 'first', writes: true, reply: 'integer' }],
   ['INFO', { keys: 'none', writes: false, reply: 'string' }],
   ['PEXPIRE', { keys: 'first', writes: true, reply: 'integer' }],

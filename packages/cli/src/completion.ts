@@ -1,45 +1,45 @@
-/** Completion for shells, written from the grammar. */
+/** Scripts that make bash, zsh and fish complete our commands and options, made from the grammar in program.ts. */
 import type { Command, Option } from 'commander';
 
 export type ShellName = 'bash' | 'zsh' | 'fish';
 
-interface Word {
+interface Flag {
   readonly flag: string;
   readonly short: string | null;
   readonly description: string;
   readonly takesValue: boolean;
 }
 
-interface Verb {
+interface CompletedCommand {
   readonly name: string;
   readonly summary: string;
-  readonly words: readonly Word[];
+  readonly flags: readonly Flag[];
 }
 
 export function completion(program: Command, shell: ShellName): string {
-  const verbs = program.commands.map(verbOf);
-  const own = wordsOf(program);
-  if (shell === 'bash') return forBash(verbs, own);
-  return shell === 'zsh' ? forZsh(verbs, own) : forFish(verbs, own);
+  const commands = program.commands.map(commandFrom);
+  const own = flagsOfCommand(program);
+  if (shell === 'bash') return forBash(commands, own);
+  return shell === 'zsh' ? forZsh(commands, own) : forFish(commands, own);
 }
 
-function verbOf(command: Command): Verb {
-  return { name: command.name(), summary: command.summary(), words: wordsOf(command) };
+function commandFrom(command: Command): CompletedCommand {
+  return { name: command.name(), summary: command.summary(), flags: flagsOfCommand(command) };
 }
 
-function wordsOf(command: Command): Word[] {
-  const help: Word = { flag: '--help', short: '-h', description: 'print this', takesValue: false };
-  return [...command.options.filter(({ hidden }) => !hidden).map(wordOf), help];
+function flagsOfCommand(command: Command): Flag[] {
+  const help: Flag = { flag: '--help', short: '-h', description: 'print this', takesValue: false };
+  return [...command.options.filter(({ hidden }) => !hidden).map(flagFrom), help];
 }
 
-function wordOf({ long, short, description, required, optional }: Option): Word {
+function flagFrom({ long, short, description, required, optional }: Option): Flag {
   return { flag: long ?? '', short: short ?? null, description, takesValue: required || optional };
 }
 
-const flagsOf = (words: readonly Word[]): string => words.map(({ flag }) => flag).join(' ');
+const longNames = (flags: readonly Flag[]): string => flags.map(({ flag }) => flag).join(' ');
 
-function forBash(verbs: readonly Verb[], own: readonly Word[]): string {
-  const names = verbs.map(({ name }) => name);
+function forBash(commands: readonly CompletedCommand[], own: readonly Flag[]): string {
+  const names = commands.map(({ name }) => name);
   return `# Completion of holdfast for bash.
 _holdfast() {
   local current=\${COMP_WORDS[COMP_CWORD]} verb= words= index
@@ -51,8 +51,8 @@ _holdfast() {
   done
   for ((; index < COMP_CWORD; index++)); do [[ \${COMP_WORDS[index]} == -- ]] && return; done
   case $verb in
-    '') words='${[...names, flagsOf(own)].join(' ')}' ;;
-${verbs.map(({ name, words }) => `    ${name}) words='${flagsOf(words)}' ;;`).join('\n')}
+    '') words='${[...names, longNames(own)].join(' ')}' ;;
+${commands.map(({ name, flags }) => `    ${name}) words='${longNames(flags)}' ;;`).join('\n')}
   esac
   if [[ $verb == completion && $current != -* ]]; then words='bash zsh fish'
   elif [[ -n $verb && $current != -* ]]; then return
@@ -63,25 +63,25 @@ complete -o default -F _holdfast holdfast
 `;
 }
 
-function forZsh(verbs: readonly Verb[], own: readonly Word[]): string {
+function forZsh(commands: readonly CompletedCommand[], own: readonly Flag[]): string {
   const quote = (text: string): string => text.replaceAll("'", "'\\''").replaceAll(/[[\]:]/g, '\\$&');
-  const argument = ({ flag, description, takesValue }: Word): string =>
+  const argument = ({ flag, description, takesValue }: Flag): string =>
     `'*${flag}[${quote(description)}]${takesValue ? ':value:' : ''}'`;
-  const lines = verbs.map(({ name, words }) => {
+  const lines = commands.map(({ name, flags }) => {
     const rest =
       name === 'run'
         ? "'1:name:' '*::command:_normal'"
         : name === 'completion'
           ? "'1:shell:(bash zsh fish)'"
           : "'*:name:'";
-    return `    ${name}) _arguments -S ${words.map(argument).join(' ')} ${rest} ;;`;
+    return `    ${name}) _arguments -S ${flags.map(argument).join(' ')} ${rest} ;;`;
   });
   return `#compdef holdfast
 # Completion of holdfast for zsh.
 _holdfast() {
   local -a verbs
   verbs=(
-${verbs.map(({ name, summary }) => `    '${name}:${quote(summary)}'`).join('\n')}
+${commands.map(({ name, summary }) => `    '${name}:${quote(summary)}'`).join('\n')}
   )
   local context state line
   _arguments -C ${own.map(argument).join(' ')} '1: :->verb' '*:: :->rest'
@@ -95,9 +95,9 @@ compdef _holdfast holdfast
 `;
 }
 
-function forFish(verbs: readonly Verb[], own: readonly Word[]): string {
+function forFish(commands: readonly CompletedCommand[], own: readonly Flag[]): string {
   const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const option = (condition: string, { flag, short, description, takesValue }: Word): string =>
+  const option = (condition: string, { flag, short, description, takesValue }: Flag): string =>
     [
       `complete -c holdfast -n ${quote(condition)} -l ${flag.replace(/^--/, '')}`,
       ...(short === null ? [] : [`-s ${short.replace('-', '')}`]),
@@ -108,12 +108,12 @@ function forFish(verbs: readonly Verb[], own: readonly Word[]): string {
   return `${[
     '# Completion of holdfast for fish.',
     'complete -c holdfast -f',
-    ...verbs.map(
+    ...commands.map(
       ({ name, summary }) => `complete -c holdfast -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
     ),
-    ...own.map((word) => option('__fish_use_subcommand', word)),
-    ...verbs.flatMap(({ name, words }) =>
-      words.map((word) => option(`__fish_seen_subcommand_from ${name}`, word)),
+    ...own.map((flag) => option('__fish_use_subcommand', flag)),
+    ...commands.flatMap(({ name, flags }) =>
+      flags.map((flag) => option(`__fish_seen_subcommand_from ${name}`, flag)),
     ),
     shells,
   ].join('\n')}\n`;

@@ -1,6 +1,6 @@
 /**
- * The variable DEBUG, which makes the Redis client print all that it sends, passwords too. It is put aside before that
- * client is loaded; the command of `run` gets it back, because it may be meant for it.
+ * The variable DEBUG makes the Redis client print all that it sends, passwords too. It is removed from the environment
+ * before that client is loaded. The command of `run` gets DEBUG as it was.
  */
 let aside: string | undefined;
 

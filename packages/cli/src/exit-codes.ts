@@ -1,4 +1,4 @@
-/** What our exit codes mean. Where BSD's sysexits has a number for it, it is that number. */
+/** The exit codes. Where BSD's sysexits.h has a number for the case, that number is used. */
 export const EXIT = {
   ok: 0,
   nothing: 1,
@@ -13,7 +13,7 @@ export const EXIT = {
   lost: 79,
   notExecutable: 126,
   notFound: 127,
-  /** And the number of the signal, as shells have it. */
+  /** Plus the number of the signal, as in shells. */
   signalled: 128,
 } as const;
 
@@ -28,14 +28,14 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   usage: 'the command line is wrong',
   conflict: 'the key holds something that is not a lock',
   unreachable: 'the servers cannot be reached, or not enough of them',
-  internal: 'a mistake of holdfast itself',
-  busy: 'somebody else holds the lock (`run`; another code with `--on-busy-exit`), or another owner than was shown (`release`)',
+  internal: 'a bug in holdfast',
+  busy: 'somebody else holds the lock (`run`; another code with `--on-busy-exit`), or somebody else than was shown (`release`)',
   protocol:
     'something answers at that address, and it is not a Redis server, or only one of both sides speaks TLS',
   refused: 'the server refuses the login, or the user lacks a right',
-  lost: 'the lock was lost, and the command was ended (`run`)',
+  lost: 'the lock was lost, and the command was stopped (`run`)',
   notExecutable: 'the command cannot be executed (`run`)',
   notFound: 'the command cannot be found (`run`)',
   signalled:
-    'plus the number of a signal: the command, or the wait for the lock, was ended by it (`run`), or the question (`release`), or the sale (`demo`); 141: nobody reads standard output any more',
+    'plus the number of the signal that ended the command or the wait for the lock (`run`), the question (`release`) or the sale (`demo`); 141: the reader of standard output has gone',
 };

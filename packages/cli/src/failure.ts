@@ -3,7 +3,7 @@ import { EXIT, type ExitName } from './exit-codes.ts';
 
 export class Failure extends Error {
   readonly exitCode: number;
-  /** Where a mistake of holdfast itself came up; empty for what is no such mistake. */
+  /** The stack of a mistake of holdfast itself; empty for every other failure. */
   readonly frames: readonly string[];
 
   constructor(exit: ExitName | number, message: string, cause?: unknown) {
@@ -40,7 +40,7 @@ export function toFailure(error: unknown): Failure {
   return new Failure(isRefused ? 'refused' : name, oneLine(error.message), error);
 }
 
-/** What servers say may have line ends in it. */
+/** Replies of servers may contain line ends. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
 }

@@ -1,4 +1,4 @@
-/** The whole terminal, for as long as a live view lasts; afterwards it is as it was. */
+/** A full-screen view: takes the alternate screen of the terminal, and restores the terminal at the end. */
 import { type Line, render } from './output.ts';
 import { cutLine } from './table.ts';
 
@@ -15,14 +15,14 @@ export class LiveScreen {
 
   constructor() {
     process.stdout.write(ENTER);
-    // Whatever ends us, the terminal is given back.
+    // The terminal is restored whatever ends the process.
     process.once('exit', this.#restore);
     process.once('SIGINT', this.#leave).once('SIGTERM', this.#leave).once('SIGHUP', this.#leave);
     if (!process.stdin.isTTY) return;
-    process.stdin.setRawMode(true).resume().on('data', this.#hear);
+    process.stdin.setRawMode(true).resume().on('data', this.#onKeys);
   }
 
-  /** Aborts when the person presses q or Ctrl-C, or the terminal goes. */
+  /** Aborts when the user presses q or Ctrl-C, or the terminal closes. */
   get left(): AbortSignal {
     return this.#leaving.signal;
   }
@@ -35,7 +35,7 @@ export class LiveScreen {
     return process.stdout.rows ?? 24;
   }
 
-  /** Line by line over what was there: no flicker. Each is cut to the width: one that wrapped would move the rest. */
+  /** Draws over the last picture line by line, without flicker. A line that wrapped would move the rest, so each is cut. */
   draw(lines: readonly Line[]): void {
     const { columns, rows } = this;
     const fitting = lines.slice(0, rows).map((line) => render(cutLine(line, columns), process.stdout));
@@ -47,12 +47,12 @@ export class LiveScreen {
     this.#restore();
     process.off('exit', this.#restore);
     process.off('SIGINT', this.#leave).off('SIGTERM', this.#leave).off('SIGHUP', this.#leave);
-    if (process.stdin.isTTY) process.stdin.off('data', this.#hear).setRawMode(false).pause();
+    if (process.stdin.isTTY) process.stdin.off('data', this.#onKeys).setRawMode(false).pause();
   }
 
   readonly #leave = (): void => this.#leaving.abort();
 
-  readonly #hear = (keys: Buffer): void => {
+  readonly #onKeys = (keys: Buffer): void => {
     if (/q/i.test(keys.toString()) || keys.includes(CTRL_C)) this.#leave();
   };
 

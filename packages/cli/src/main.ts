@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** Where the command line begins, and where every failure of it ends: in one line and an exit code. */
+/**
+ * The start of the command line, and the end of every failure: one line on standard error and an exit code. program.ts
+ * is the grammar; each command is a file in `commands`, and the folders beside it have what the commands are made of.
+ */
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { format } from 'node:util';
@@ -7,8 +10,8 @@ import { CommanderError } from 'commander';
 import { takeDebugVariable } from './debug-variable.ts';
 import { EXIT } from './exit-codes.ts';
 import { oneLine, toFailure } from './failure.ts';
-import { discreet, tell, tellMore } from './output.ts';
-import { wordsWithoutLogins } from './printable.ts';
+import { wordsWithoutLogins } from './logins.ts';
+import { printNotice, printNoticeLines, withoutOwnLogins } from './output.ts';
 import { buildProgram, hintFor } from './program.ts';
 
 function ownVersion(): string {
@@ -18,71 +21,71 @@ function ownVersion(): string {
 
 function report(error: unknown): void {
   if (error instanceof CommanderError) {
-    // It has said why already. Help and version that were asked for are no failure.
+    // Commander has printed the reason. Its exit code is 0 when help or the version was asked for.
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return;
   }
   const { message, exitCode, frames } = toFailure(error);
-  tell(message);
-  tellMore(frames);
+  printNotice(message);
+  printNoticeLines(frames);
   process.exitCode = exitCode;
 }
 
-/** A password on the command line is in the list of processes for all to see, until this. */
+/** Takes a password on the command line out of the list of processes, where every user of the machine could read it. */
 function hideLogins(): void {
   const words = process.argv.slice(2);
   const shown = wordsWithoutLogins(words);
   if (shown.some((word, at) => word !== words[at])) process.title = ['holdfast', ...shown].join(' ');
 }
 
-/** Warnings of the library and of Node itself, in the form of ours. */
-function takeWarnings(): void {
+/** Warnings of the library and of Node, printed as our own notices are. */
+function printWarnings(): void {
   if (process.env['NODE_NO_WARNINGS'] === '1') return;
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
-    // Told by us in words of our own.
+    // servers/connection.ts prints this one in words of the command line.
     if ('code' in warning && warning.code === 'HOLDFAST_EVEN_QUORUM') return;
-    tell(`warning: ${warning.message}`);
+    printNotice(`warning: ${warning.message}`);
   });
 }
 
-/** What the Redis client says on its own may have words of a server in it. */
-function takeConsole(): void {
+/** The Redis client prints to the console by itself, and what it prints may contain text from a server. */
+function redirectConsole(): void {
   const say = (...words: readonly unknown[]): void =>
-    tell(`warning: ${oneLine(format(...words)).replace(/^\[(WARN|ERROR)\] /, '')}`);
+    printNotice(`warning: ${oneLine(format(...words)).replace(/^\[(WARN|ERROR)\] /, '')}`);
   console.warn = say;
   console.error = say;
 }
 
-/** Whoever read us has gone: nothing that we could still say is heard. */
-function heedClosedPipes(): void {
+/** Exits when the reader of our standard output has gone, as a program does that SIGPIPE ends. */
+function handleClosedPipes(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // `watch` leaves in good order.
+    // `watch` has a listener of its own, and leaves in good order.
     if (process.stdout.listenerCount('error') > 1) return;
     if (error.code === 'EPIPE') process.exit(EXIT.signalled + constants.signals.SIGPIPE);
-    tell(`standard output cannot be written: ${error.message}`);
+    printNotice(`standard output cannot be written: ${error.message}`);
     process.exit(EXIT.internal);
   });
-  // A command under a lock goes on without our notices.
+  // The command of `run` goes on, without our notices.
   process.stderr.on('error', () => {});
 }
 
 takeDebugVariable();
 hideLogins();
-takeWarnings();
-takeConsole();
-heedClosedPipes();
+printWarnings();
+redirectConsole();
+handleClosedPipes();
 const program = buildProgram(ownVersion());
 for (const command of [program, ...program.commands]) {
   command.exitOverride().configureOutput({
     outputError: (text) => {
-      // Before it is cut into lines: a password may have one end in it.
-      const [first = '', ...more] = discreet(text)
+      // Before the text is split into lines: a password may contain a line end.
+      const [first = '', ...more] = withoutOwnLogins(text)
         .replace(/^error: /, '')
         .trimEnd()
         .split('\n');
-      tell(first);
-      tellMore([...more, ...hintFor(program, command, first)]);
+      printNotice(first);
+      printNoticeLines([...more, ...hintFor(program, command, first)]);
     },
   });
 }

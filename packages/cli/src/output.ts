@@ -1,11 +1,11 @@
 /**
- * Everything that is printed passes through here. What a line is made of is data until `render`: it escapes what could
- * steer a terminal, and adds the colours of the command line itself afterwards, on terminals only.
+ * Everything that is printed passes through here. A line is data until `render`, which first escapes what could steer a
+ * terminal and then adds our colours, on terminals only.
  */
 import { styleText } from 'node:util';
-import { printable, printableJson, withoutLogins } from './printable.ts';
-
-export { printable } from './printable.ts';
+import { printableJson } from 'holdfast';
+import { withoutLogins } from './logins.ts';
+import { printable } from './printable.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -42,17 +42,17 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${printableJson(value)}\n`);
 }
 
-/** A message without the passwords that stand in it by mistake: those of the command line, and those in URLs. */
-export function discreet(message: string): string {
+/** The message without logins: those of our own command line, and those in URLs. */
+export function withoutOwnLogins(message: string): string {
   return withoutLogins(message, process.argv.slice(2));
 }
 
 /** One line on standard error. */
-export function tell(message: string): void {
-  process.stderr.write(`holdfast: ${printable(discreet(message))}\n`);
+export function printNotice(message: string): void {
+  process.stderr.write(`holdfast: ${printable(withoutOwnLogins(message))}\n`);
 }
 
-/** Lines below one that was told: the frames of a stack, a suggestion. */
-export function tellMore(lines: readonly string[]): void {
-  for (const line of lines) process.stderr.write(`${printable(discreet(line))}\n`);
+/** Lines below a notice: the frames of a stack, a suggestion. */
+export function printNoticeLines(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`${printable(withoutOwnLogins(line))}\n`);
 }

@@ -44,7 +44,7 @@ function addRun(program: Command): void {
   withServers(program.command('run'))
     .summary('run a command under a lock')
     .description(
-      'Takes the lock, runs the command, keeps the lock while it runs, and lets go. The exit code is that of the command. ' +
+      'Acquires the lock, runs the command, renews the lock while the command runs, and releases it. The exit code is that of the command. ' +
         'When the lock can no longer be renewed, the whole process group of the command gets SIGTERM and, after the grace, SIGKILL, ' +
         'before anybody else can get the lock. The command finds HOLDFAST_LOCK, HOLDFAST_FENCE and HOLDFAST_SESSION in ' +
         'its environment.',
@@ -52,7 +52,7 @@ function addRun(program: Command): void {
     .argument('<name>', 'the name of the lock')
     .argument('<command...>', 'the command and its arguments, best after --')
     .option('--wait <time>', 'wait this long for the lock (default: as long as it takes)', duration)
-    .option('--no-wait', 'do not wait: somebody else holds it, so exit')
+    .option('--no-wait', 'do not wait: exit if somebody else holds it')
     .addOption(
       new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
         .argParser(duration)
@@ -108,9 +108,9 @@ function addLooking(program: Command): void {
   withJson(withServers(program.command('ls')))
     .summary('list the locks that are held')
     .description('Lists the locks and mutexes that are held: by whom, for how long, how long still.')
-    .argument('[prefix]', 'only names that begin so', '')
+    .argument('[prefix]', 'only names that begin with this', '')
     .option('--all', ALL)
-    .option('--limit <count>', 'list so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
+    .option('--limit <count>', 'list at most this many', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: ListFlags) => {
       const { ls } = await import('./commands/ls.ts');
       await exitWith(ls(prefix, flags));
@@ -128,10 +128,14 @@ function addLooking(program: Command): void {
     .description(
       'A live table on a terminal. In a pipe, or with --json, one JSON object a line for each change.',
     )
-    .argument('[prefix]', 'only names that begin so', '')
-    .addOption(new Option('--every <time>', 'look so often').argParser(timerDuration).default(1_000, '1s'))
+    .argument('[prefix]', 'only names that begin with this', '')
+    .addOption(
+      new Option('--every <time>', 'how often to read the locks')
+        .argParser(timerDuration)
+        .default(1_000, '1s'),
+    )
     .option('--all', ALL)
-    .option('--limit <count>', 'watch so many at most', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
+    .option('--limit <count>', 'watch at most this many', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: WatchFlags) => {
       const { watch } = await import('./commands/watch.ts');
       await exitWith(watch(prefix, flags));
@@ -142,13 +146,13 @@ function addRelease(program: Command): void {
   withJson(withServers(program.command('release')))
     .summary('take a lock away from its owner')
     .description(
-      'Takes a lock away from the owner that it shows, wakes the waiters, and says who lost it. The owner hears of it at ' +
-        'its next renewal; until then two may be at work. Asks first on a terminal. Exits with 75 and releases nothing ' +
-        'when another owner has it by then.',
+      'Takes a lock away from the owner that it shows, wakes the waiters, and says who lost it. The owner is notified at ' +
+        'its next renewal; until then two owners may be at work. Asks first on a terminal. Exits with 75 and releases ' +
+        'nothing when somebody else holds the lock by then.',
     )
     .argument('<name>', 'the name of the lock')
-    .option('--force', 'required: yes, from an owner that may be at work')
-    .option('--reason <text>', 'required: why; it is repeated in the output, and stored nowhere')
+    .option('--force', 'required: confirms that the owner may be at work')
+    .option('--reason <text>', 'required: why; repeated in the output, stored nowhere')
     .option('--yes', 'do not ask')
     .action(async (name: string, flags: ReleaseFlags) => {
       const { release } = await import('./commands/release.ts');
@@ -165,7 +169,7 @@ function addDoctor(program: Command): void {
         '0 when all is well, 1 with a warning, 2 with a problem; see --fail-on.',
     )
     .addOption(
-      new Option('--fail-on <level>', 'exit with 0 unless something is as bad as this')
+      new Option('--fail-on <level>', 'exit with 0 unless a finding is at least this bad')
         .choices(['warning', 'problem'])
         .default('warning'),
     )
@@ -185,16 +189,14 @@ function addDemo(program: Command): void {
     .summary('see it work in a minute')
     .description(
       'Sells a stock from several shop processes at once: without a lock, with it, with a shop that is killed while it holds ' +
-        'the lock, and with one that is frozen past its lease. Needs no Redis: it brings one of its own.',
+        'the lock, and with one that is frozen past its lease. Needs no Redis: it starts one of its own.',
     )
-    .addOption(
-      new Option('--redis <url>', 'play it on this server; repeat it for a quorum').argParser(oneMore),
-    )
+    .addOption(new Option('--redis <url>', 'use this server; repeat it for a quorum').argParser(oneMore))
     .option('--instances <count>', 'how many shops', integer(1, 20), 3)
     .option('--stock <count>', 'how many items', integer(10, 1_000_000), 5_000)
     .option('--buyers <count>', 'how many buy at the same time', integer(2, 1_000), 60)
-    .option('--seconds <count>', 'close the shops of each round after so long', integer(1, 600), 12)
-    .option('--no-chaos', 'without the shops that are killed and frozen')
+    .option('--seconds <count>', 'end each round after this many seconds', integer(1, 600), 12)
+    .option('--no-chaos', 'leave out the rounds with a killed and a frozen shop')
     .action(async (flags: DemoFlags) => {
       const { demo } = await import('./commands/demo.ts');
       await exitWith(demo(flags));
@@ -219,7 +221,7 @@ function addCompletion(program: Command): void {
     .command('completion')
     .summary('completion for your shell')
     .description(
-      'Prints what makes your shell complete commands and options. ' +
+      'Prints a script that makes your shell complete commands and options. ' +
         'bash: source <(holdfast completion bash) in ~/.bashrc. zsh: source <(holdfast completion zsh) in ~/.zshrc. ' +
         'fish: holdfast completion fish > ~/.config/fish/completions/holdfast.fish.',
     )

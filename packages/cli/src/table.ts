@@ -1,20 +1,21 @@
 /** Tables that line up and fit. Widths are columns of a terminal: a Chinese character or an emoji takes two. */
 import stringWidth from 'string-width';
-import { type Line, printable, styled } from './output.ts';
+import { type Line, styled } from './output.ts';
+import { printable } from './printable.ts';
 
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
   /** @default false */
   readonly isNumber?: boolean;
-  /** Where there is no room, its cells are cut, though not below this width. @default they are not cut */
+  /** In a narrow terminal its cells are cut, though not below this width. @default they are not cut */
   readonly least?: number;
-  /** Where there is still no room, the column with the highest rank is left out. @default it never is */
+  /** In a terminal that is still too narrow, the column with the highest rank is left out. @default it never is */
   readonly rank?: number;
 }
 
-/** A column with its cells, and the room that it gets. */
-interface Laid<Row> {
+/** A column with its cells, and the width that it gets. */
+interface SizedColumn<Row> {
   readonly column: Column<Row>;
   readonly cells: readonly string[];
   readonly least: number;
@@ -31,23 +32,23 @@ export function renderTable<Row>(
   columns: readonly Column<Row>[],
   width: number = Number.POSITIVE_INFINITY,
 ): Line[] {
-  const laid = leaveOut(
-    columns.map((column) => layOut(rows, column)),
+  const sized = dropColumns(
+    columns.map((column) => sizeColumn(rows, column)),
     width,
   );
-  shrink(laid, width);
+  shrink(sized, width);
   const lineOf = (texts: readonly string[]): string => {
-    const padded = laid.map((column, at) => pad(texts[at] ?? '', column));
+    const padded = sized.map((column, at) => pad(texts[at] ?? '', column));
     return cut(padded.join(' '.repeat(GAP)).trimEnd(), width);
   };
-  const titles = lineOf(laid.map(({ column }) => column.title));
-  const lines = rows.map((_, row) => lineOf(laid.map(({ cells }) => cells[row] ?? '')));
+  const titles = lineOf(sized.map(({ column }) => column.title));
+  const lines = rows.map((_, row) => lineOf(sized.map(({ cells }) => cells[row] ?? '')));
   return [[styled('dim', titles)], ...lines];
 }
 
-function layOut<Row>(rows: readonly Row[], column: Column<Row>): Laid<Row> {
+function sizeColumn<Row>(rows: readonly Row[], column: Column<Row>): SizedColumn<Row> {
   const cells = rows.map((row) => printable(column.cell(row)));
-  // A loop: a spread of a million cells is more than a call can take.
+  // Not Math.max(...): a million arguments are too many for one call.
   const width = cells.reduce((most, cell) => Math.max(most, stringWidth(cell)), stringWidth(column.title));
   return { column, cells, width, least: Math.min(width, column.least ?? width) };
 }
@@ -56,39 +57,39 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + GAP * (widths.length - 1);
 }
 
-function leaveOut<Row>(all: readonly Laid<Row>[], width: number): Laid<Row>[] {
+function dropColumns<Row>(all: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const [worst] = all
     .filter(({ column: { rank } }) => rank !== undefined)
     .sort((a, b) => (b.column.rank ?? 0) - (a.column.rank ?? 0));
   if (worst === undefined || total(all.map(({ least }) => least)) <= width) return [...all];
-  return leaveOut(
+  return dropColumns(
     all.filter((one) => one !== worst),
     width,
   );
 }
 
-/** Takes from the widest of those that can give. */
-function shrink<Row>(laid: readonly Laid<Row>[], width: number): void {
-  while (total(laid.map((one) => one.width)) > width) {
-    const [widest] = laid.filter((one) => one.width > one.least).sort((a, b) => b.width - a.width);
+/** Narrows the widest column that is wider than its least, until the table fits. */
+function shrink<Row>(sized: readonly SizedColumn<Row>[], width: number): void {
+  while (total(sized.map((one) => one.width)) > width) {
+    const [widest] = sized.filter((one) => one.width > one.least).sort((a, b) => b.width - a.width);
     if (widest === undefined) return;
     widest.width -= 1;
   }
 }
 
-function pad<Row>(text: string, { column, width }: Laid<Row>): string {
+function pad<Row>(text: string, { column, width }: SizedColumn<Row>): string {
   const fitting = cutMiddle(text, width);
   const blanks = ' '.repeat(Math.max(0, width - stringWidth(fitting)));
   return column.isNumber ? blanks + fitting : fitting + blanks;
 }
 
-/** At most that wide. What is cut ends with `…`. */
+/** At most `width` columns wide; a text that is cut ends with `…`. */
 export function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   return width < 1 ? '' : `${take(graphemes(text), width - 1).join('')}${ELLIPSIS}`;
 }
 
-/** The end of a name tells it from its neighbours as often as its beginning does. */
+/** Cut in the middle, because names differ at their end as often as at their beginning. */
 function cutMiddle(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   const parts = graphemes(text);
@@ -97,12 +98,12 @@ function cutMiddle(text: string, width: number): string {
   return `${head}${ELLIPSIS}${tail.reverse().join('')}`;
 }
 
-/** What a person takes for one character: with its accents, and an emoji whole. */
+/** What a person sees as one character: a letter with its accents, a whole emoji. */
 function graphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** As many from the beginning as fit. */
+/** As many from the beginning as fit into `width` columns. */
 function take(parts: readonly string[], width: number): string[] {
   let room = width;
   const end = parts.findIndex((part) => {
@@ -112,7 +113,7 @@ function take(parts: readonly string[], width: number): string[] {
   return end < 0 ? [...parts] : parts.slice(0, end);
 }
 
-/** A line with its colours, at most that wide. */
+/** A line with its colours, at most `width` columns wide. */
 export function cutLine(line: Line, width: number): Line {
   let room = width;
   const spans = typeof line === 'string' ? [line] : line;

@@ -1,10 +1,10 @@
 /** Whoever reads us may go at any time, as `head` does. */
 import { spawn } from 'node:child_process';
-import { expect, onTestFinished, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { expect, test } from 'vitest';
 import { guardProcess } from '../../holdfast/test/support/reaper.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { MAIN } from './support/built-cli.ts';
+import { holdAs } from './support/holders.ts';
 import { environmentFor } from './support/holdfast.ts';
 
 const redis = useRedis();
@@ -30,12 +30,6 @@ async function withClosed(
   return { code, heard };
 }
 
-async function hold(name: string): Promise<void> {
-  await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-00000000000a:1', '1']);
-  await ask(redis.port, ['PEXPIRE', name, '600000']);
-  onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
-}
-
 test.each([[['ls', '--json']], [['completion', 'bash']], [['dev', '--port', '0']]])(
   '%j ends without a word, as by SIGPIPE, when nobody reads it',
   async (args) => {
@@ -44,12 +38,12 @@ test.each([[['ls', '--json']], [['completion', 'bash']], [['dev', '--port', '0']
 );
 
 test('watch ends in good order when nobody reads it', async () => {
-  for (const name of ['one', 'two', 'three']) await hold(name);
+  for (const name of ['one', 'two', 'three']) await holdAs(redis, name);
   expect(await withClosed('stdout', ['watch', '--every', '50ms'])).toEqual({ code: 0, heard: '' });
 });
 
 test('the exit code stays what it is when nobody reads the errors', async () => {
-  await hold('job');
+  await holdAs(redis, 'job');
   expect(await withClosed('stderr', ['run', '--no-wait', 'job', '--', 'true'])).toMatchObject({ code: 75 });
 });
 

@@ -42,5 +42,5 @@ test('says that a port is taken', async () => {
   expect(second).toMatchObject({ code: 69, stdout: '' });
   expect(second.stderr).toBe(`holdfast: port ${port} is taken: choose another with --port, or 0 for any\n`);
   first.kill('SIGTERM');
-  await waitFor(async () => (await first.ended).code === 0);
+  expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
 });

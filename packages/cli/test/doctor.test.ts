@@ -7,6 +7,7 @@ import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { Finding, Level } from '../src/doctor/finding.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
+import { untilUpFor } from './support/uptime.ts';
 
 const first = useRedis({
   args: ['--appendonly', 'yes', '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'],
@@ -34,15 +35,9 @@ const of = ({ findings }: Report, check: Finding['check']): string[] =>
 /** Servers of a test file are young. */
 const YOUNG = ['--lease', '1s'];
 
-async function grown(): Promise<void> {
-  const uptime = async () =>
-    /uptime_in_seconds:(\d+)/.exec(String(await ask(first.port, ['INFO', 'server'])))?.[1];
-  await waitFor(async () => Number(await uptime()) >= 1, { what: 'a server that is not new' });
-}
-
 describe('the doctor', () => {
   test('finds a server well that keeps every lock, and leaves nothing on it', async () => {
-    await grown();
+    await untilUpFor(first, 1);
     // What it tries has a quarter of a second to be answered. A machine that takes longer is told as it is, and asked again.
     const report = await waitFor(
       async () => {
@@ -75,7 +70,7 @@ describe('the doctor', () => {
 
   test('exits by the worst: 0, 1 with a warning, 2 with a problem, and says so in words', async () => {
     const long = ['--lease', '1h'];
-    await grown();
+    await untilUpFor(first, 1);
     const well = await examine([first.url], ...YOUNG);
     // A busy machine may be slow enough for a warning, or for a problem.
     expect(well.code).toBe(['ok', 'warning', 'problem'].indexOf(well.worst));

@@ -1,7 +1,9 @@
 /** Whoever can write to Redis cannot write to the terminal of whoever looks. */
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { holdAs, recordKey } from './support/holders.ts';
 import { holdfast, start } from './support/holdfast.ts';
 import { openTerminal } from './support/terminal.ts';
 
@@ -17,26 +19,26 @@ const SESSION = '00000000-0000-4000-8000-00000000000a';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
 const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 
-async function hold(name: string, owner: string): Promise<void> {
-  await ask(redis.port, ['HSET', name, owner, '1']);
-  await ask(redis.port, ['PEXPIRE', name, '600000']);
-  onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
-}
+/** The beginning of `EVIL` as it is to be shown, in text and in JSON. */
+const SHOWN = 'evil\\u{1b}[2J\\u{9b}31m\\u{d}\\u{a}holdfast';
+const SHOWN_IN_JSON = 'evil\\u001b[2J\\u009b31m\\r\\nholdfast';
 
 /** A program that calls itself something evil, on a host that does too. */
 async function holdAsEvilProgram(name: string): Promise<void> {
-  await hold(name, `${SESSION}:1`);
+  await holdAs(redis, name, `${SESSION}:1`);
   const record = ['application', EVIL, 'host', EVIL, 'pid', '12'];
-  await ask(redis.port, ['HSET', `holdfast_session:${SESSION}`, ...record]);
+  await ask(redis.port, ['HSET', recordKey(SESSION), ...record]);
+  onTestFinished(async () => void (await ask(redis.port, ['DEL', recordKey(SESSION)])));
 }
 
 const JOB = ['--', 'echo', 'never'];
 const FORCE = ['--force', '--reason', 'test', '--yes'];
 
 describe.each([
-  ['an owner', (name: string) => hold(name, EVIL)],
-  ['a program', holdAsEvilProgram],
-])('%s with escape sequences in its name', (_what, take) => {
+  // A hash whose field has not the form of an owner is not listed.
+  { what: 'an owner', isListed: false, take: (name: string) => holdAs(redis, name, EVIL) },
+  { what: 'a program', isListed: true, take: holdAsEvilProgram },
+])('$what with escape sequences in its name', ({ isListed, take }) => {
   test.each([
     ['run --no-wait', ['run', '--no-wait', 'job', ...JOB], 75],
     ['run --wait', ['run', '--wait', '3s', 'job', ...JOB], 75],
@@ -52,6 +54,8 @@ describe.each([
     expect(ran.code, ran.stderr).toBe(code);
     for (const said of [ran.stdout, ran.stderr]) expect(said).not.toMatch(HARMFUL);
     expect(ran.stdout + ran.stderr).not.toMatch(/^holdfast: all is well/m);
+    const shown = args.includes('--json') ? SHOWN_IN_JSON : SHOWN;
+    expect((ran.stdout + ran.stderr).includes(shown)).toBe(isListed || command !== 'ls');
   });
 
   test('is shown as escapes by the question of release', async () => {
@@ -60,17 +64,17 @@ describe.each([
     await terminal.shows('[y/N]');
     expect(terminal.written).not.toContain('\u001b[2J');
     expect(terminal.written).not.toContain('\u009b');
-    expect(terminal.written).toContain('evil\\u{1b}[2J\\u{9b}31m\\u{d}\\u{a}holdfast');
+    expect(terminal.written).toContain(SHOWN);
     terminal.type('n\r');
     expect(await terminal.ended).toBe(1);
   });
 });
 
 test('a lock with escape sequences in its name is shown as escapes, and told whole in JSON', async () => {
-  await hold(EVIL, `${SESSION}:1`);
+  await holdAs(redis, EVIL, `${SESSION}:1`);
   const args = ['--redis', redis.url];
   const shown = await holdfast(['ls', ...args]);
-  expect(shown.stdout).toContain('evil\\u{1b}[2J\\u{9b}31m');
+  expect(shown.stdout).toContain(SHOWN);
   expect(shown.stdout).not.toMatch(HARMFUL);
   const told = await holdfast(['ls', '--json', ...args]);
   expect(told.stdout).not.toMatch(HARMFUL);
@@ -86,16 +90,21 @@ test('a lock with escape sequences in its name is shown as escapes, and told who
   expect(await live.ended).toBe(0);
 });
 
-test('a name on the command line is shown as escapes in errors', async () => {
-  for (const args of [
-    ['inspect', EVIL, '--redis', redis.url],
-    ['run', '--redis', redis.url, 'job', '--', EVIL],
-    ['inspect', 'job', EVIL],
-    [EVIL],
-  ]) {
-    const ran = await holdfast(args);
-    expect(ran.stdout + ran.stderr).not.toMatch(HARMFUL);
-  }
+test.each([
+  ['the name of a lock', ['inspect', EVIL], 1],
+  ['a command of run', ['run', 'job', '--', EVIL], 127],
+  ['a command of ours', [EVIL], 64],
+])('%s on the command line is shown as escapes', async (_what, args, code) => {
+  const ran = await holdfast(args, { env: { HOLDFAST_REDIS_URL: redis.url } });
+  expect(ran.stdout + ran.stderr).not.toMatch(HARMFUL);
+  expect(ran.stdout + ran.stderr).toContain('evil\\u{1b}[2J\\u{9b}31m');
+  expect(ran.code).toBe(code);
+});
+
+test('an argument too many is not repeated', async () => {
+  const ran = await holdfast(['inspect', 'job', EVIL]);
+  expect(ran).toMatchObject({ code: 64, stdout: '' });
+  expect(ran.stderr).not.toContain('evil');
 });
 
 test('what the client of Redis says on its own is told as a warning of ours', async () => {
@@ -104,10 +113,28 @@ test('what the client of Redis says on its own is told as a warning of ours', as
   expect(ran.code).toBe(1);
 });
 
-test('what a server says in an error is shown as escapes', async () => {
+test('the name of something that is no lock is shown as escapes', async () => {
   await ask(redis.port, ['SET', EVIL, 'x']);
   onTestFinished(async () => void (await ask(redis.port, ['DEL', EVIL])));
   const ran = await holdfast(['inspect', EVIL, '--redis', redis.url]);
   expect(ran.stderr).not.toMatch(HARMFUL);
+  expect(ran.stderr).toContain(`"${SHOWN}`);
   expect(ran.code).toBe(65);
+});
+
+test('what a server says in an error is shown as escapes', async () => {
+  // An error reply is one line: it has everything but line ends.
+  const reply = `-ERR ${EVIL.replaceAll(/[\r\n]/g, '')}\r\n`;
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    // Each command is an array.
+    socket.on('data', (chunk) => socket.write(reply.repeat(`${chunk}`.match(/^\*\d/gm)?.length ?? 0)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const ran = await holdfast(['inspect', 'job', '--redis', `redis://127.0.0.1:${port}`]);
+  expect(ran.stderr).not.toMatch(HARMFUL);
+  expect(ran.stderr).toContain('ERR evil\\u{1b}[2J\\u{9b}31m');
+  expect(ran).toMatchObject({ code: 69, stdout: '' });
 });

@@ -1,51 +1,29 @@
 /** `ls`, `inspect` and `release`: who holds what, and taking it away. */
 import { hostname } from 'node:os';
-import { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { Locks } from '../../holdfast/src/index.ts';
+import { describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';
+import { holdAs, JAVA, openLocks, untilRecorded } from './support/holders.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
 
 const redis = useRedis();
 
-function openLocks(application?: string): Locks {
-  const client = new Redis(redis.port, { lazyConnect: true });
-  const locks = new Locks(client, application === undefined ? {} : { application });
-  onTestFinished(() => locks.close());
-  return locks;
-}
-
-async function recorded(locks: Locks): Promise<void> {
-  const key = `holdfast_session:${locks.session}`;
-  await waitFor(async () => (await ask(redis.port, ['EXISTS', key])) === 1, { what: 'the record' });
-}
-
 const onServer = (...args: readonly string[]) => holdfast([...args, '--redis', redis.url]);
-
-/** A lock of Java's: the same hash, no fence, no record. */
-const JAVA = '8743c9c0-0795-4907-87fd-6c719a6b4586:41';
-
-async function holdAsJava(name: string): Promise<void> {
-  await ask(redis.port, ['HSET', name, JAVA, '2']);
-  await ask(redis.port, ['PEXPIRE', name, '600000']);
-  onTestFinished(async () => void (await ask(redis.port, ['DEL', name])));
-}
 
 describe('ls', () => {
   test('lists what is held with its owner, its times and its waiters, by name', async () => {
-    const locks = openLocks('billing');
+    const locks = openLocks(redis, 'billing');
     await locks.lock('a:2').acquire();
     await locks.mutex('a:1').acquire();
-    await holdAsJava('a:3');
+    await holdAs(redis, 'a:3', JAVA, 2);
     await locks.lock('b').acquire();
-    await recorded(locks);
-    const waiting = openLocks();
+    await untilRecorded(redis, locks.session);
+    const waiting = openLocks(redis);
     const waiter = waiting.lock('a:2').acquire();
     waiter.catch(() => {});
     await waitFor(async () => {
@@ -104,13 +82,13 @@ describe('ls', () => {
   });
 
   test('shows a name that would steer the terminal as escapes', async () => {
-    await holdAsJava('evil\u001b[2J\nname');
+    await holdAs(redis, 'evil\u001b[2J\nname');
     const { stdout } = await onServer('ls', 'evil');
     expect(stdout).toContain('evil\\u{1b}[2J\\u{a}name');
   });
 
   test('has colours on a terminal, and none with NO_COLOR', async () => {
-    await holdAsJava('c');
+    await holdAs(redis, 'c');
     const args = ['ls', 'c', '--redis', redis.url];
     const coloured = openTerminal(args);
     expect(await coloured.ended).toBe(0);
@@ -124,9 +102,9 @@ describe('ls', () => {
 
 describe('inspect', () => {
   test('shows one lock, as text and as JSON', async () => {
-    const locks = openLocks('billing');
+    const locks = openLocks(redis, 'billing');
     const lease = await locks.lock('order').acquire();
-    await recorded(locks);
+    await untilRecorded(redis, locks.session);
     const { code, stdout } = await onServer('inspect', 'order');
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -152,9 +130,9 @@ describe('release', () => {
   const FORCE = ['--force', '--reason', 'the host is gone'];
 
   test('takes a lock away and says who lost it', async () => {
-    const locks = openLocks('billing');
+    const locks = openLocks(redis, 'billing');
     const lease = await locks.lock('order').acquire({ leaseMs: 3_000 });
-    await recorded(locks);
+    await untilRecorded(redis, locks.session);
     const { code, stdout } = await onServer('release', 'order', ...FORCE, '--yes');
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -167,7 +145,7 @@ describe('release', () => {
   });
 
   test('answers in JSON, and leaves what is no lock untouched', async () => {
-    await holdAsJava('order');
+    await holdAs(redis, 'order');
     const { code, stdout } = await onServer('release', 'order', ...FORCE, '--yes', '--json');
     expect(code).toBe(0);
     expect(readAs('release', stdout)).toMatchObject({
@@ -195,7 +173,7 @@ describe('release', () => {
     ['Ctrl-D', '\u0004', 1],
     ['Ctrl-C', '\u0003', 130],
   ])('takes %s at the question for a no', async (_what, key, code) => {
-    await holdAsJava('java');
+    await holdAs(redis, 'java');
     const terminal = openTerminal(['release', 'java', ...FORCE, '--redis', redis.url]);
     await terminal.shows('[y/N]');
     terminal.type(key);
@@ -205,7 +183,7 @@ describe('release', () => {
   });
 
   test('asks on a terminal, and does nothing without a yes', async () => {
-    await holdAsJava('java');
+    await holdAs(redis, 'java');
     const args = ['release', 'java', ...FORCE, '--redis', redis.url];
     const no = openTerminal(args);
     await no.shows(`java is held by ${JAVA}. Take it away? [y/N]`);

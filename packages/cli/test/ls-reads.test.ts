@@ -1,23 +1,15 @@
 /** What `ls` takes for a lock, and how little it reads to know. */
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
-import { Locks } from '../../holdfast/src/index.ts';
+import { expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
-import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';
+import { openLocks, recordKey, untilRecorded } from './support/holders.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 
 const redis = useRedis();
-
-function openLocks(): Locks {
-  const locks = new Locks(new Redis(redis.port, { lazyConnect: true }), { application: 'billing' });
-  onTestFinished(() => locks.close());
-  return locks;
-}
 
 async function listed(...args: readonly string[]): Promise<readonly LockView[]> {
   const { stdout } = await holdfast(['ls', ...args, '--json', '--redis', redis.url]);
@@ -35,19 +27,18 @@ async function traffic(): Promise<{ bytes: number; scripts: number }> {
 }
 
 test('what may be a mutex of another library, or a cached value, is shown only with --all', async () => {
-  await openLocks().mutex('m:1').acquire();
+  await openLocks(redis).mutex('m:1').acquire();
   await ask(redis.port, ['SET', 'm:2', randomUUID(), 'PX', '60000']);
   expect((await listed('m:')).map(({ name }) => name)).toEqual(['m:1']);
   expect((await listed('m:', '--all')).map(({ name }) => name)).toEqual(['m:1', 'm:2']);
 });
 
 test('neither large values are read, nor more of a record than is shown', async () => {
-  const locks = openLocks();
+  const locks = openLocks(redis, 'billing');
   await locks.lock('big:lock').acquire();
-  const record = `holdfast_session:${locks.session}`;
-  await waitFor(async () => (await ask(redis.port, ['EXISTS', record])) === 1, { what: 'the record' });
+  await untilRecorded(redis, locks.session);
   const fields = Array.from({ length: 30_000 }, (_, i) => [`field-${i}`, 'x'.repeat(40)]).flat();
-  await ask(redis.port, ['HSET', record, ...fields]);
+  await ask(redis.port, ['HSET', recordKey(locks.session), ...fields]);
   for (let i = 0; i < 20; i += 1) {
     await ask(redis.port, ['SET', `big:string:${i}`, 'a'.repeat(1_000_000), 'PX', '60000']);
     await ask(redis.port, ['HSET', `big:hash:${i}`, 'page', 'a'.repeat(1_000_000)]);

@@ -32,8 +32,12 @@ describe('help', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const command of program.commands)
       expect(stdout).toMatch(new RegExp(`^ {2}${command.name()} .*`, 'm'));
+    for (const command of program.commands) {
+      const help = command.helpInformation();
+      for (const { flags } of command.options) expect(help).toContain(flags);
+    }
     const run = await holdfast(['help', 'run']);
-    for (const { flags } of program.commands[0]?.options ?? []) expect(run.stdout).toContain(flags);
+    expect(run.stdout).toBe(program.commands.find((command) => command.name() === 'run')?.helpInformation());
   });
 
   test('alone is no command line', async () => {

@@ -1,22 +1,13 @@
 /** Several servers are a quorum: commands work while a majority answers. */
 import { expect, onTestFinished, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import { holdfast, start } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
+import { untilUpFor } from './support/uptime.ts';
 
 const servers = [useRedis(), useRedis(), useRedis()] as const;
-
-/** A server does not vote until it has been up for the longest lease. */
-async function grown(): Promise<void> {
-  for (const { port } of servers) {
-    const uptime = async () =>
-      /uptime_in_seconds:(\d+)/.exec(String(await ask(port, ['INFO', 'server'])))?.[1];
-    await waitFor(async () => Number(await uptime()) >= 10, { what: 'a server that votes', limitMs: 60_000 });
-  }
-}
 
 const urls = (): string[] => servers.flatMap(({ url }) => ['--redis', url]);
 /** A short grace leaves a renewal time to come late on a busy machine. */
@@ -24,7 +15,8 @@ const TERMS = ['--lease', '8s', '--grace', '50ms'];
 const run = (...job: readonly string[]) => ['run', '--quiet', ...urls(), ...TERMS, 'job', '--', ...job];
 
 test('run, ls and release work on a quorum, also with one server down, and not with two', async () => {
-  await grown();
+  // A server does not vote until it has been up for the longest lease.
+  for (const server of servers) await untilUpFor(server, 10);
   const holder = start(run('sh', '-c', 'echo on; sleep 600'));
   await holder.says('on');
   const listed = async () =>

@@ -1,19 +1,10 @@
 /** `release` takes a lock from the owner that it showed, and from nobody else. */
-import { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
-import { Locks } from '../../holdfast/src/index.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { expect, test } from 'vitest';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
-import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { openLocks, untilRecorded } from './support/holders.ts';
 import { openTerminal, type Terminal } from './support/terminal.ts';
 
 const redis = useRedis();
-
-function openLocks(): Locks {
-  const locks = new Locks(new Redis(redis.port, { lazyConnect: true }), { application: 'billing' });
-  onTestFinished(() => locks.close());
-  return locks;
-}
 
 /** Somebody has been asked about the owner of that name, and has not answered yet. */
 async function asked(name: string): Promise<Terminal> {
@@ -24,13 +15,12 @@ async function asked(name: string): Promise<Terminal> {
 }
 
 test('a lock that has another owner by the time of the yes stays with it', async () => {
-  const first = await openLocks().lock('order').acquire();
+  const first = await openLocks(redis, 'billing').lock('order').acquire();
   const terminal = await asked('order');
   await first.release();
-  const locks = openLocks();
+  const locks = openLocks(redis, 'billing');
   const next = await locks.lock('order').acquire();
-  const record = ['EXISTS', `holdfast_session:${locks.session}`];
-  await waitFor(async () => (await ask(redis.port, record)) === 1, { what: 'the record' });
+  await untilRecorded(redis, locks.session);
   terminal.type('y\r');
   expect(await terminal.ended).toBe(75);
   expect(terminal.text).toMatch(/order: billing on \S+, process \d+ holds it by now; nothing was released/);
@@ -38,7 +28,7 @@ test('a lock that has another owner by the time of the yes stays with it', async
 });
 
 test('a mutex that has another owner by the time of the yes stays with it', async () => {
-  const locks = openLocks();
+  const locks = openLocks(redis, 'billing');
   const first = await locks.mutex('order').acquire();
   const terminal = await asked('order');
   await first.release();
@@ -50,7 +40,7 @@ test('a mutex that has another owner by the time of the yes stays with it', asyn
 });
 
 test('a mutex that still has its owner is taken from it', async () => {
-  const lease = await openLocks().mutex('order').acquire();
+  const lease = await openLocks(redis, 'billing').mutex('order').acquire();
   const terminal = await asked('order');
   terminal.type('y\r');
   expect(await terminal.ended).toBe(0);

@@ -1,4 +1,5 @@
 /** Signals that come to `holdfast run` go to the command, and an end that was asked for is an end in good order. */
+import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
@@ -59,11 +60,15 @@ describe('a signal', () => {
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
-  test('of SIGTSTP does not stop us: a holder that stands still loses its lock', async () => {
-    const running = startJob('echo on; sleep 0.5; echo done');
+  test('of SIGTSTP goes to the command and does not stop us: a stopped holder would lose its lock', async () => {
+    const traces = makeTraces();
+    const script = "trap 'echo TSTP' TSTP; echo on; until [ -e go ]; do sleep 0.02; done; echo done";
+    const running = startJob(script, [], traces.folder);
     await running.says('on');
     running.kill('SIGTSTP');
-    expect(await running.ended).toMatchObject({ code: 0, stdout: 'on\ndone\n' });
+    await running.says('TSTP');
+    writeFileSync(traces.path('go'), '');
+    expect(await running.ended).toMatchObject({ code: 0, stdout: 'on\nTSTP\ndone\n', stderr: '' });
   });
 });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { recordKey, sessionOf, untilRecorded } from './support/holders.ts';
 import { holdfast, type Running, type StartOptions, start } from './support/holdfast.ts';
 
 const redis = useRedis();
@@ -16,7 +17,8 @@ describe.concurrent('the command', () => {
     const script = 'echo $HOLDFAST_SESSION; exit 7';
     const { code, stdout, stderr } = await onServer(['exit', '--', 'sh', '-c', script]);
     expect({ code, stderr }).toEqual({ code: 7, stderr: '' });
-    expect(await ask(redis.port, ['EXISTS', 'exit', `holdfast_session:${stdout.trim()}`])).toBe(0);
+    expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect(await ask(redis.port, ['EXISTS', 'exit', recordKey(stdout.trim())])).toBe(0);
   });
 
   test('that is killed by a signal gives 128 and the number of the signal', async () => {
@@ -72,8 +74,7 @@ describe.concurrent('the command', () => {
       'echo on; sleep 30',
     ]);
     await running.says('on');
-    const [owner = ''] = [await ask(redis.port, ['HKEYS', 'p:job'])].flat().map(String);
-    const record = ['HGETALL', `holdfast_session:${owner.split(':')[0]}`];
+    const record = ['HGETALL', recordKey(await sessionOf(redis, 'p:job'))];
     await waitFor(async () => [await ask(redis.port, record)].flat().includes('holdfast run sh'));
     running.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 143, stderr: '' });
@@ -105,13 +106,6 @@ describe.concurrent('the command', () => {
 /** The program, its host and process, and for how long: what `ls` knows of it. */
 const HOLDER: string = `holdfast run sh on ${hostname()}, process \\d+ \\(for [^)]+\\)`;
 
-/** The record of an owner is written beside the lock, and may come a moment later. */
-async function recorded(name: string): Promise<void> {
-  const [owner = ''] = [await ask(redis.port, ['HKEYS', name])].flat().map(String);
-  const key = `holdfast_session:${owner.split(':')[0]}`;
-  await waitFor(async () => (await ask(redis.port, ['EXISTS', key])) === 1, { what: 'the record' });
-}
-
 describe.concurrent('while somebody else holds the lock', () => {
   let holder: Running;
   const listeners = async (name: string) =>
@@ -120,7 +114,7 @@ describe.concurrent('while somebody else holds the lock', () => {
   beforeAll(async () => {
     holder = start(['run', '--redis', redis.url, 'held', '--', 'sh', '-c', 'echo on; sleep 600']);
     await holder.says('on');
-    await recorded('held');
+    await untilRecorded(redis, await sessionOf(redis, 'held'));
   });
 
   afterAll(async () => {
@@ -150,7 +144,7 @@ describe.concurrent('while somebody else holds the lock', () => {
       start(['run', '--redis', redis.url, 'told', '--', 'sh', '-c', 'echo on; sleep 600']);
     const first = hold();
     await first.says('on');
-    await recorded('told');
+    await untilRecorded(redis, await sessionOf(redis, 'told'));
     const job = ['--redis', redis.url, 'told', '--', 'echo', 'mine'];
     const [waiter, quiet] = [start(['run', ...job]), start(['run', '--quiet', ...job])];
     const told = (pid: number): RegExp =>

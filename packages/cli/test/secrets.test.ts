@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { freePort } from '../../holdfast/test/support/free-port.ts';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/redis-server.ts';
-import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { toFailure } from '../src/failure.ts';
 import { resolveAddresses } from '../src/servers/address.ts';
 import { parseServerUrl, writeServerUrl } from '../src/servers/url.ts';
@@ -156,7 +155,7 @@ test.each(['hunter2', 'my hunter2'])(
     expect(shown).not.toContain('hunter2');
     expect(shown).toContain('holdfast run --redis redis://…@127.0.0.1');
     running.kill('SIGTERM');
-    await waitFor(async () => (await running.ended).code === 143);
+    expect(await running.ended).toMatchObject({ code: 143 });
   },
 );
 

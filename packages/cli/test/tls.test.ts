@@ -58,9 +58,14 @@ describe('a server with TLS', () => {
       const ran = await run(openPort, ...args);
       expect(ran).toMatchObject({ code: 77, stdout: '' });
       expect(ran.stderr).toMatch(
-        /certificate of the server is not trusted: .*; see --ca, or --insecure .*\n$/,
+        /^holdfast: rediss:\S+: the certificate of the server is not trusted: .*; see --ca, or --insecure .*\n$/,
       );
     }
+  });
+
+  test('is trusted by the authorities that Node is given', async () => {
+    const args = ['run', '--redis', `rediss://localhost:${openPort}`, ...JOB];
+    expect(await holdfast(args, { env: { NODE_EXTRA_CA_CERTS: path('server.pem') } })).toMatchObject(on);
   });
 
   test('is not checked with --insecure, which is warned of', async () => {

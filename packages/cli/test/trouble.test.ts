@@ -1,13 +1,9 @@
 /** What can be wrong with the servers: one clear line and the right exit code, within seconds. */
-import { execFileSync } from 'node:child_process';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { canMakeCertificates } from '../../holdfast/test/support/certificates.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
-import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { holdfast, type Ran } from './support/holdfast.ts';
 import { startSentinel } from './support/sentinel.ts';
 
@@ -98,23 +94,4 @@ test('a primary behind a sentinel is found by its name', async () => {
   expect(found).toMatchObject({ code: 0, stdout: 'on\n', stderr: '' });
   const other = await holdfast(['run', ...known, 'other', 'job', '--', 'echo', 'on']);
   expectOneLine(other, 69, /^holdfast: "other" by sentinel 127\.0\.0\.1:\d+: All sentinels are unreachable/);
-});
-
-test.skipIf(!canMakeCertificates())('a server with TLS is trusted by its certificate only', async () => {
-  const folder = makeGuardedFolder('holdfast-tls-');
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const files = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate];
-  execFileSync('openssl', ['req', '-x509', '-days', '1', ...files, ...subject], { stdio: 'ignore' });
-  const port = await freePort();
-  const tls = ['--tls-port', String(port), '--tls-cert-file', certificate, '--tls-key-file', key];
-  const server = await startRedis({ args: [...tls, '--tls-auth-clients', 'no'] });
-  onTestFinished(async () => {
-    await server.stop();
-    removeGuardedFolder(folder);
-  });
-  const args = ['run', '--redis', `rediss://localhost:${port}`, 'job', '--', 'echo', 'on'];
-  const trusting = await holdfast(args, { env: { NODE_EXTRA_CA_CERTS: certificate } });
-  expect(trusting).toMatchObject({ code: 0, stdout: 'on\n', stderr: '' });
-  expectOneLine(await holdfast(args), 77, /the certificate of the server is not trusted: self.signed/);
 });

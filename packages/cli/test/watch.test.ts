@@ -2,10 +2,10 @@
 import { Redis } from 'ioredis';
 import stringWidth from 'string-width';
 import { expect, onTestFinished, test } from 'vitest';
-import { Locks } from '../../holdfast/src/index.ts';
 import { ask } from '../../holdfast/test/support/raw-redis.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { holdAs, openLocks } from './support/holders.ts';
 import { start } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -17,14 +17,8 @@ interface Change {
   readonly lock?: { readonly name: string };
 }
 
-function openLocks(): Locks {
-  const locks = new Locks(new Redis(redis.port, { lazyConnect: true }), { application: 'billing' });
-  onTestFinished(() => locks.close());
-  return locks;
-}
-
 test('tells each change in a line of JSON in a pipe, an outage too, and ends on SIGINT', async () => {
-  const locks = openLocks();
+  const locks = openLocks(redis, 'billing');
   const first = await locks.lock('w:1').acquire();
   await locks.lock('other').acquire();
   const running = start(['watch', 'w:', '--every', '50ms', '--redis', redis.url]);
@@ -37,7 +31,7 @@ test('tells each change in a line of JSON in a pipe, an outage too, and ends on 
   await redis.kill();
   await running.says('"event":"trouble"');
   await redis.restart();
-  const third = await openLocks().lock('w:3').acquire();
+  const third = await openLocks(redis, 'billing').lock('w:3').acquire();
   // Names of owners too: everything is connected again.
   await waitFor(() => /"name":"w:3".*"application":"billing"/.test(running.stdout), { limitMs: 60_000 });
   await third.release();
@@ -57,14 +51,14 @@ test('tells each change in a line of JSON in a pipe, an outage too, and ends on 
 });
 
 test('draws a table on a terminal that follows, fits, and gives the terminal back', async () => {
-  const locks = openLocks();
+  const locks = openLocks(redis, 'billing');
   const lease = await locks.lock('w:1').acquire();
   const terminal = openTerminal(['watch', 'w:', '--every', '50ms', '--redis', redis.url], { columns: 60 });
   await terminal.shows('1 held of w:*');
   await terminal.shows(/NAME +KIND +OWNER +HELD +LEFT/);
   await terminal.shows('billing on');
   expect(terminal.written.startsWith('\u001b[?1049h')).toBe(true);
-  for (const line of terminal.text.split('\r\n')) expect(line.length).toBeLessThanOrEqual(120);
+  for (const line of terminal.pictures.flat()) expect(stringWidth(line)).toBeLessThanOrEqual(60);
   await lease.release();
   await terminal.shows('0 held of w:*');
   terminal.type('q');
@@ -75,8 +69,7 @@ test('draws a table on a terminal that follows, fits, and gives the terminal bac
 test('goes on while a server is frozen, from the start too, says so, and recovers', async () => {
   const server = await startRedis();
   onTestFinished(() => server.stop());
-  await ask(server.port, ['HSET', 'w:1', '00000000-0000-4000-8000-000000000000:1', '1']);
-  await ask(server.port, ['PEXPIRE', 'w:1', '600000']);
+  await holdAs(server, 'w:1');
   server.freeze();
   const args = ['watch', 'w:', '--every', '50ms', '--redis', server.url];
   const lines = start(args);
@@ -116,11 +109,7 @@ test('does not begin where waiting mends nothing', async () => {
 
 test('draws no line wider than the terminal, whatever the names are', async () => {
   const names = [`w:${'a'.repeat(133)}`, `w:${'注文'.repeat(60)}`, `w:${'👍🏽'.repeat(40)}`];
-  for (const name of names) {
-    await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-000000000000:1', '1']);
-    await ask(redis.port, ['PEXPIRE', name, '600000']);
-  }
-  onTestFinished(async () => void (await ask(redis.port, ['DEL', ...names])));
+  for (const name of names) await holdAs(redis, name);
   for (const columns of [50, 80]) {
     const args = ['--redis', redis.url];
     const [live, list] = [
@@ -132,7 +121,7 @@ test('draws no line wider than the terminal, whatever the names are', async () =
     live.type('q');
     expect(await live.ended).toBe(0);
     expect(await list.ended).toBe(0);
-    const drawn = [...live.text.split('\r\n'), ...list.text.split('\r\n')];
+    const drawn = [...live.pictures.flat(), ...list.pictures.flat()];
     for (const line of drawn) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
     expect(list.text.trim().split('\r\n')).toHaveLength(4);
   }

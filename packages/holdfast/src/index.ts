@@ -4,7 +4,14 @@
  * @module
  */
 
-export type { Finding, Inspection } from './admin/inspection.ts';
+export type {
+  Finding,
+  ForceReleaseOptions,
+  Inspection,
+  InspectOptions,
+  ListOptions,
+  SessionRecord,
+} from './admin/index.ts';
 export type {
   Acknowledged,
   CallFailureKind,
@@ -41,13 +48,14 @@ export {
 } from './errors.ts';
 export type { FencedLease, Lease } from './locking/lease.ts';
 export type { WakeReason } from './locking/wakeup.ts';
-export type { CloseOptions, ForceReleaseOptions, ListOptions } from './locks.ts';
+export type { CloseOptions } from './locks.ts';
 export { Locks } from './locks.ts';
 export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './options/options.ts';
 export type { ReplicaOptions } from './options/replicas.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';
 export type { Clock, Timer } from './runtime/clock.ts';
+export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,

@@ -1,6 +1,17 @@
 /** The facade, `Locks`: chooses the topology, creates the session, and makes locks by name. */
 
-import { type Finding, type Inspection, Inspector } from './admin/inspection.ts';
+import {
+  AdminServers,
+  check,
+  type Finding,
+  type ForceReleaseOptions,
+  forceRelease,
+  type Inspection,
+  type InspectOptions,
+  inspect,
+  type ListOptions,
+  list,
+} from './admin/index.ts';
 import type { RedisClient } from './clients/redis-client.ts';
 import { LockConfigError } from './errors.ts';
 import { checkName, checkSlots } from './keys/name.ts';
@@ -21,22 +32,8 @@ export interface CloseOptions {
   readonly graceMs?: number;
 }
 
-export interface ListOptions {
-  /** Only names that start with this prefix. @default '' */
-  readonly prefix?: string;
-  /**
-   * Also list strings with an expiry whose value looks random: they may be a mutex of another library, or a cached
-   * value. @default false
-   */
-  readonly all?: boolean;
-}
-
-export interface ForceReleaseOptions {
-  /** Take the lock from this owner only, as `inspect` and `list` show the owner. @default whoever holds it */
-  readonly owner?: string;
-}
-
-const LIST_OPTIONS = new Set(['prefix', 'all']);
+const INSPECT_OPTIONS = new Set(['record']);
+const LIST_OPTIONS = new Set(['prefix', 'all', 'record']);
 const FORCE_RELEASE_OPTIONS = new Set(['owner']);
 const CLOSE_OPTIONS = new Set(['graceMs']);
 
@@ -52,7 +49,7 @@ export class Locks {
   }
 
   readonly #session: Session;
-  readonly #inspector: Inspector;
+  readonly #servers: AdminServers;
   readonly #keyPrefix: string;
   readonly #hasShards: boolean;
 
@@ -64,7 +61,7 @@ export class Locks {
     this.#session = new Session(topology, timers, resolved);
     this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
-    this.#inspector = new Inspector(this.#session, this.#keyPrefix);
+    this.#servers = new AdminServers(topology, resolved.callTimeoutMs, this.#keyPrefix);
   }
 
   /** The UUID of this session: the first part of the owner of every `lock` that it holds. */
@@ -88,10 +85,13 @@ export class Locks {
   }
 
   /** Resolves to who holds the name and for how long; `null` when nobody does. */
-  async inspect(name: string): Promise<Inspection | null> {
+  async inspect(name: string, options: InspectOptions = {}): Promise<Inspection | null> {
     this.#session.assertOpen(name);
     this.#keyOf(name);
-    return this.#inspector.inspect(name);
+    checkObject(options, 'the options of inspect');
+    checkKnown(options, INSPECT_OPTIONS, 'an option of inspect');
+    const { record = false } = options;
+    return inspect(this.#servers, name, ofType(record, 'record', 'boolean'));
   }
 
   /** Iterates over the locks and mutexes that are held, in no order. Locks that change meanwhile may be missed. */
@@ -99,8 +99,12 @@ export class Locks {
     this.#session.assertOpen();
     checkObject(options, 'the options of list');
     checkKnown(options, LIST_OPTIONS, 'an option of list');
-    const { prefix = '', all = false } = options;
-    yield* this.#inspector.list(ofType(prefix, 'prefix', 'string'), ofType(all, 'all', 'boolean'));
+    const { prefix = '', all = false, record = false } = options;
+    yield* list(this.#servers, {
+      prefix: ofType(prefix, 'prefix', 'string'),
+      all: ofType(all, 'all', 'boolean'),
+      record: ofType(record, 'record', 'boolean'),
+    });
   }
 
   /**
@@ -110,20 +114,23 @@ export class Locks {
    */
   async forceRelease(name: string, options: ForceReleaseOptions = {}): Promise<string | null> {
     this.#session.assertOpen(name);
-    this.#keyOf(name);
+    const key = this.#keyOf(name);
     checkObject(options, 'the options of forceRelease');
     checkKnown(options, FORCE_RELEASE_OPTIONS, 'an option of forceRelease');
     const { owner } = options;
     if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
       throw new LockConfigError(`expected owner to be a non-empty string, got ${describe(owner)}`);
     }
-    return this.#inspector.forceRelease(name, owner ?? '');
+    const lost = await forceRelease(this.#servers, name, owner ?? '');
+    const hold = lost === null ? null : this.#session.findHold(key, lost);
+    hold?.session.holdLost(hold, 'revoked');
+    return lost;
   }
 
   /** Checks the server for settings that can break a promise. Call it at start-up. An empty list is good. */
   async check(): Promise<Finding[]> {
     this.#session.assertOpen();
-    return this.#inspector.check();
+    return check(this.#servers);
   }
 
   /**

@@ -1,10 +1,10 @@
 /** `holdfast demo`: the sale that oversells without a lock, for real, in a minute. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import { Progress, SILENT } from '../demo/progress.ts';
+import { startDemoRedis } from '../demo/demo-redis.ts';
+import { NO_OBSERVER, Progress } from '../demo/progress.ts';
 import { isAsPromised } from '../demo/round.ts';
 import { Sale } from '../demo/sale.ts';
-import { openStage, type Stage } from '../demo/stage.ts';
 import { summarize } from '../demo/summary.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
@@ -24,7 +24,7 @@ export interface DemoFlags {
   readonly json?: boolean;
 }
 
-/** Long for a busy laptop, short for somebody who watches. */
+/** Long enough for a busy laptop, short enough to wait for in a demo. */
 const LEASE_MS = 2_000;
 
 export async function demo(flags: DemoFlags): Promise<number> {
@@ -34,21 +34,21 @@ export async function demo(flags: DemoFlags): Promise<number> {
       '--instances: expected at least 2, so that one may fail; got 1. See --no-chaos',
     );
   }
-  const stage = flags.redis === undefined ? await openStage() : null;
+  const own = flags.redis === undefined ? await startDemoRedis() : null;
   try {
-    const redis = flags.redis ?? [stage?.url ?? ''];
-    // What the environment says of servers is not about a Redis of the demo's own; and the shops know no cluster.
-    const environment = stage === null ? loginVariables(process.env) : {};
-    // The shops read URLs in their own way, and nothing else.
+    const redis = flags.redis ?? [own?.url ?? ''];
+    // The variables name other servers than the demo's own Redis; and the shops do not support a cluster.
+    const environment = own === null ? loginVariables(process.env) : {};
+    // The shops are given URLs only, with the login in them.
     const urls = resolveUrls({ redis }, {}).map((url) => writeServerUrl(withLogin(url, environment)));
     const servers = await openServers({ redis }, environment);
     try {
-      return await play(flags, urls, servers, stage);
+      return await runSale(flags, urls, servers, own !== null);
     } finally {
       servers.close();
     }
   } finally {
-    await stage?.close();
+    await own?.close();
   }
 }
 
@@ -56,27 +56,27 @@ function loginVariables({ HOLDFAST_REDIS_USERNAME, HOLDFAST_REDIS_PASSWORD }: En
   return { HOLDFAST_REDIS_USERNAME, HOLDFAST_REDIS_PASSWORD };
 }
 
-async function play(
+async function runSale(
   flags: DemoFlags,
   urls: readonly string[],
   servers: Servers,
-  stage: Stage | null,
+  isOwnRedis: boolean,
 ): Promise<number> {
   const { instances, stock, buyers, seconds: secondsMax, chaos, json } = flags;
   const [first, ...others] = servers.clients;
   if (first === undefined) throw new Failure('internal', 'the demo has no server');
   const locks = openLocks(servers, {});
   const item = `holdfast-demo-${randomUUID().slice(0, 8)}`;
-  const audience = json ? SILENT : new Progress(locks, item, process.stdout.isTTY === true);
+  const observer = json ? NO_OBSERVER : new Progress(locks, item, process.stdout.isTTY === true);
   if (!json) {
-    const where = stage === null ? servers.labels.join(', ') : 'a Redis of its own';
+    const where = isOwnRedis ? 'a Redis of its own' : servers.labels.join(', ');
     printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}`, '']);
   }
   const sale = new Sale(
     { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls },
     [first, ...others],
     locks,
-    audience,
+    observer,
   );
   const stop = onSignal(sale);
   try {
@@ -91,7 +91,7 @@ async function play(
   }
 }
 
-/** Whoever has seen enough leaves no shop behind. */
+/** On SIGINT and SIGTERM the shops are ended before us. */
 function onSignal(sale: Sale): () => void {
   const leave = async (signal: NodeJS.Signals): Promise<void> => {
     await sale.close().catch(() => {});

@@ -7,7 +7,7 @@ import { tryCluster, tryLocking } from '../doctor/trial.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Line, printJson, printLines, styled } from '../output.ts';
 import type { ServerFlags } from '../servers/address.ts';
-import { type Refusal, reachServers, refuseAll } from '../servers/connection.ts';
+import { type Refusal, tooFewServers, tryServers } from '../servers/connection.ts';
 
 export interface DoctorFlags extends ServerFlags {
   readonly lease: number;
@@ -19,8 +19,8 @@ export interface DoctorFlags extends ServerFlags {
 const EXITS: Readonly<Record<Level, number>> = { ok: EXIT.ok, warning: EXIT.nothing, problem: EXIT.problem };
 
 export async function doctor(flags: DoctorFlags): Promise<number> {
-  const servers = await reachServers(flags);
-  if (servers.up.length === 0) throw refuseAll(servers);
+  const servers = await tryServers(flags);
+  if (servers.up.length === 0) throw tooFewServers(servers);
   const asked = servers.clients.length;
   const { cluster } = servers;
   const plan: Plan = {

@@ -6,7 +6,8 @@ import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
 import { describeHeld, describeOwner, type HeldInspection, type LockView } from '../locks/lock-view.ts';
-import { printable, printJson, printLines } from '../output.ts';
+import { printJson, printLines } from '../output.ts';
+import { printable } from '../printable.ts';
 import { checkName } from '../servers/locks.ts';
 import { requireLock } from './inspect.ts';
 
@@ -42,15 +43,25 @@ async function takeFrom(reader: LockReader, shown: HeldInspection): Promise<bool
   } catch (error) {
     const next = otherOwner(error);
     if (next === null) throw error;
-    // The owner of a mutex is a digest, which says nothing to a person.
-    const isMutex = shown.kind === 'mutex';
-    const who = isMutex ? 'somebody else' : describeOwner(await reader.view({ ...shown, owner: next }));
+    const who = await describeNext(reader, shown, next);
     throw new Failure(
       'busy',
       `${printable(name)}: ${printable(who)} holds it by now; nothing was released`,
       error,
     );
   }
+}
+
+/** Who holds it now, in words. */
+async function describeNext(
+  reader: LockReader,
+  { name, kind }: HeldInspection,
+  owner: string,
+): Promise<string> {
+  // The owner of a mutex is a digest, which says nothing to a person.
+  if (kind === 'mutex') return 'somebody else';
+  const found = await reader.inspect(name).catch(() => null);
+  return found?.kind === 'lock' && found.owner === owner ? describeOwner(await reader.view(found)) : owner;
 }
 
 /** Who has it, when the library would not take it from another owner than the one that was shown. */

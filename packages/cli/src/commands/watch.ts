@@ -16,48 +16,49 @@ export interface WatchFlags extends ReaderFlags {
   readonly all?: boolean;
 }
 
-/** Shows one look after the other. */
-interface Show {
-  tell(list: LockList): void;
+/** Where `watch` shows each list of locks. */
+interface WatchOutput {
+  show(list: LockList): void;
+  /** The servers cannot be read now, and why. */
   trouble(message: string): void;
-  /** Aborts when the person has seen enough. */
+  /** Aborts when the user leaves, or nobody reads the output any more. */
   readonly left: AbortSignal;
   close(): void;
 }
 
 export async function watch(prefix: string, flags: WatchFlags): Promise<number> {
-  // What no waiting can mend (a wrong address, a wrong password) is told before the terminal is taken.
+  // A wrong command line or password fails here, before the screen is taken over.
   const first = await open(flags);
-  const show = process.stdout.isTTY && !flags.json ? new TableShow(prefix) : new LineShow();
-  if (typeof first === 'string') show.trouble(first);
+  const output = process.stdout.isTTY && !flags.json ? new TableOutput(prefix) : new JsonOutput();
+  if (typeof first === 'string') output.trouble(first);
   let reader = typeof first === 'string' ? null : first;
-  let looked: Promise<void> = Promise.resolve();
-  const left = aborted(show.left);
-  const look = async (): Promise<void> => {
+  let reading: Promise<void> = Promise.resolve();
+  const left = aborted(output.left);
+  const read = async (): Promise<void> => {
     if (reader === null) {
       const opened = await open(flags);
-      if (typeof opened === 'string') return show.trouble(opened);
+      if (typeof opened === 'string') return output.trouble(opened);
       reader = opened;
     }
-    show.tell(await reader.list(prefix, flags));
+    output.show(await reader.list(prefix, flags));
   };
   try {
-    while (!show.left.aborted) {
-      // A server that is away for a while is something to see, not a reason to stop looking.
-      looked = look().catch((error: unknown) => show.trouble(toFailure(error).message));
-      // One that does not answer does not keep a person who wants to leave.
-      await Promise.race([looked, left]);
-      await sleep(flags.every, undefined, { signal: show.left }).catch(() => {});
+    while (!output.left.aborted) {
+      // A server that is down is shown, and asked again.
+      reading = read().catch((error: unknown) => output.trouble(toFailure(error).message));
+      // The user can leave while a server does not answer.
+      await Promise.race([reading, left]);
+      await sleep(flags.every, undefined, { signal: output.left }).catch(() => {});
     }
     return EXIT.ok;
   } finally {
-    show.close();
-    if (reader === null) void looked.then(() => reader?.close());
+    output.close();
+    if (reader === null) void reading.then(() => reader?.close());
     else await closeReader(reader);
   }
 }
 
-/** Why the servers cannot be reached now, when they cannot. */
+/** A string says why the servers cannot be reached now. */
 async function open(flags: WatchFlags): Promise<LockReader | string> {
   try {
     return await LockReader.open(flags);
@@ -78,7 +79,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-class LineShow implements Show {
+class JsonOutput implements WatchOutput {
   readonly #changes = new LockChanges();
   readonly #leaving = new AbortController();
   readonly #leave = (): void => this.#leaving.abort();
@@ -86,7 +87,7 @@ class LineShow implements Show {
 
   constructor() {
     process.once('SIGINT', this.#leave).once('SIGTERM', this.#leave);
-    // Whoever read us has gone.
+    // The reader of the pipe has gone.
     process.stdout.on('error', this.#leave);
   }
 
@@ -94,7 +95,7 @@ class LineShow implements Show {
     return this.#leaving.signal;
   }
 
-  tell({ locks }: LockList): void {
+  show({ locks }: LockList): void {
     this.#lastTrouble = null;
     const at = new Date().toISOString();
     for (const { event, lock } of this.#changes.next(locks)) printJson({ at, event, lock });
@@ -111,11 +112,11 @@ class LineShow implements Show {
   }
 }
 
-class TableShow implements Show {
+class TableOutput implements WatchOutput {
   readonly #screen = new LiveScreen();
   readonly #prefix: string;
   #list: LockList = { locks: [], isComplete: true };
-  #seenAt: string | null = null;
+  #readAt: string | null = null;
 
   constructor(prefix: string) {
     this.#prefix = prefix;
@@ -125,16 +126,16 @@ class TableShow implements Show {
     return this.#screen.left;
   }
 
-  tell(list: LockList): void {
+  show(list: LockList): void {
     this.#list = list;
-    this.#seenAt = timeOfDay();
+    this.#readAt = timeOfDay();
     this.#draw([]);
   }
 
-  /** What was seen last stays, with the time at which it was true. */
+  /** The last list stays on the screen, with the time at which it was read. */
   trouble(message: string): void {
-    const seen: Line[] = this.#seenAt === null ? [] : [[styled('dim', `as it was at ${this.#seenAt}:`)]];
-    this.#draw([[styled('red', message)], ...seen]);
+    const since: Line[] = this.#readAt === null ? [] : [[styled('dim', `as it was at ${this.#readAt}:`)]];
+    this.#draw([[styled('red', message)], ...since]);
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 /**
- * A process of the demo: in a group of its own, and ended with the demo, also when that is killed. It says one line of
- * JSON when it is ready.
+ * Starts a process of the demo, in a group of its own. The process prints one line of JSON when it is ready. A guard
+ * ends the group with the demo, also when the demo is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -28,11 +28,10 @@ export async function startProcess<Line>(
   });
   guard(child);
   const text = await firstLine(what, child);
-  // What our own programs say is agreed with them.
+  // The programs are our own, and print what the caller expects.
   return { child, line: JSON.parse(text) as Line };
 }
 
-/** Whoever closes the terminal leaves no shop behind. */
 function guard(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const guard = new Guard(GRACE_MS);

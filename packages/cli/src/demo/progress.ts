@@ -1,10 +1,10 @@
-/** What goes on, while it goes on: one line that changes on a terminal, one line a round elsewhere. */
+/** The progress of the sale: one line that is redrawn on a terminal, one line a round elsewhere. */
 import type { Locks } from 'holdfast';
 import { type Line, render, styled } from '../output.ts';
 import { cut } from '../table.ts';
-import { type Crowd, countHandovers } from './crowd.ts';
+import { type BuyerPool, countHandovers } from './buyer-pool.ts';
 import type { RoundName, RoundResult } from './round.ts';
-import type { Audience } from './sale.ts';
+import type { SaleObserver } from './sale.ts';
 import type { ShopProcess } from './shop-process.ts';
 
 const REFRESH_MS = 100;
@@ -20,7 +20,7 @@ const TITLES: Readonly<Record<RoundName, string>> = {
 
 export const whole = (value: number): string => value.toLocaleString('en-US');
 
-export class Progress implements Audience {
+export class Progress implements SaleObserver {
   readonly #locks: Locks;
   readonly #item: string;
   readonly #isLive: boolean;
@@ -33,13 +33,13 @@ export class Progress implements Audience {
     this.#isLive = isLive;
   }
 
-  begin(round: RoundName, stock: number, crowd: Crowd, shops: readonly ShopProcess[]): void {
+  begin(round: RoundName, stock: number, pool: BuyerPool, shops: readonly ShopProcess[]): void {
     this.#print([styled('bold', TITLES[round])]);
     if (!this.#isLive) return;
     const startedMs = performance.now();
     this.#timer = setInterval(() => {
       void this.#askHolder(shops);
-      const status = cut(this.#status(round, stock, crowd, startedMs), process.stdout.columns ?? 80);
+      const status = cut(this.#status(round, stock, pool, startedMs), process.stdout.columns ?? 80);
       process.stdout.write(`${CLEAR}${render(status, process.stdout)}`);
     }, REFRESH_MS);
   }
@@ -53,15 +53,15 @@ export class Progress implements Audience {
     this.#print(outcomeOf(result));
   }
 
-  #status(round: RoundName, stock: number, crowd: Crowd, startedMs: number): string {
-    const { sold } = crowd;
+  #status(round: RoundName, stock: number, pool: BuyerPool, startedMs: number): string {
+    const { sold } = pool;
     const full = Math.min(BAR_CELLS, Math.round((sold / stock) * BAR_CELLS));
     const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full);
     const rate = Math.round(sold / Math.max(0.1, (performance.now() - startedMs) / 1000));
     const over = sold > stock ? `, ${whole(sold - stock)} too many` : '';
     const common = `  ${bar} ${whole(sold)} of ${whole(stock)} sold${over}, ${whole(rate)} a second`;
     if (round === 'without') return common;
-    return `${common}, ${this.#holder}, ${whole(countHandovers(crowd.receipts))} handovers`;
+    return `${common}, ${this.#holder}, ${whole(countHandovers(pool.receipts))} handovers`;
   }
 
   async #askHolder(shops: readonly ShopProcess[]): Promise<void> {
@@ -103,5 +103,5 @@ function outcomeOf({
   return ['  ', styled('green', 'exact'), `: ${counted}${closed}${pause}${refused}`];
 }
 
-/** With `--json` there is nothing to see until the end. */
-export const SILENT: Audience = { begin: () => {}, event: () => {}, end: () => {} };
+/** For `--json`: nothing is shown until the end. */
+export const NO_OBSERVER: SaleObserver = { begin: () => {}, event: () => {}, end: () => {} };

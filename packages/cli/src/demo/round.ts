@@ -1,5 +1,5 @@
 /** One round of the sale: what came out of it, and whether it adds up. */
-import { type Crowd, countHandovers } from './crowd.ts';
+import { type BuyerPool, countHandovers } from './buyer-pool.ts';
 
 export type RoundName = 'without' | 'with' | 'killed' | 'frozen';
 
@@ -34,14 +34,14 @@ export interface RoundFacts {
   readonly startedMs: number;
   readonly pausedMs: number | null;
   readonly refusedWrites: number;
-  /** Sold to others than the crowd. */
+  /** Sold to buyers outside the pool. */
   readonly soldBeside: number;
 }
 
-export function settleRound(crowd: Crowd, facts: RoundFacts): RoundResult {
+export function settleRound(pool: BuyerPool, facts: RoundFacts): RoundResult {
   const { round, stock, left, startedMs, pausedMs } = facts;
-  const sold = crowd.sold + facts.soldBeside;
-  const endedMs = crowd.receipts.at(-1)?.atMs ?? performance.now();
+  const sold = pool.sold + facts.soldBeside;
+  const endedMs = pool.receipts.at(-1)?.atMs ?? performance.now();
   const seconds = Math.max(0.001, (endedMs - startedMs) / 1000);
   const lostUpdates = sold - (stock - left);
   return {
@@ -53,9 +53,9 @@ export function settleRound(crowd: Crowd, facts: RoundFacts): RoundResult {
     lostUpdates,
     seconds: Math.round(seconds * 1000) / 1000,
     salesPerSecond: Math.round(sold / seconds),
-    handovers: round === 'without' ? null : countHandovers(crowd.receipts),
+    handovers: round === 'without' ? null : countHandovers(pool.receipts),
     pausedMs: pausedMs === null ? null : Math.round(pausedMs),
-    refusedWrites: facts.refusedWrites + crowd.refused,
+    refusedWrites: facts.refusedWrites + pool.refused,
     isExact: lostUpdates === 0 && sold <= stock,
   };
 }

@@ -1,21 +1,24 @@
-/** The sale, round by round: without a lock, with it, with a shop that dies, with a shop that freezes. */
+/**
+ * The demo: a sale in rounds, without a lock, with the lock, with a shop that is killed and with a shop that is frozen.
+ * Beside this file: the shop processes and the buyers, the Redis of the demo's own, and what is shown of a round.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locks } from 'holdfast';
 import type { Redis } from 'ioredis';
 import { Failure } from '../failure.ts';
-import { Crowd } from './crowd.ts';
-import { type RoundName, type RoundResult, settleRound } from './round.ts';
+import { BuyerPool } from './buyer-pool.ts';
+import { type RoundFacts, type RoundName, type RoundResult, settleRound } from './round.ts';
 import { type Answer, ShopProcess } from './shop-process.ts';
 
 /** A fifth more people than there are items: some must go home without. */
 const WISHES_PER_ITEM = 1.2;
-/** The rounds with a fault are about the fault, not about the crowd. */
+/** The rounds with a fault need few sales: they show the fault. */
 const FAULT_STOCK_SHARE = 0.1;
 const POLL_MS = 20;
 const FAULT_MS_MAX = 30_000;
-/** A buyer who takes for ever to pay: the shop holds the lock until something happens to it. */
+/** How long a sale takes whose shop is killed: longer than anything else in the demo. */
 const FOREVER_MS = 600_000;
-/** A buyer who pays as soon as the shop comes back to life: less than a frozen shop stays so, more than a machine stalls. */
+/** How long a sale takes whose shop is frozen: shorter than the freeze, longer than a busy machine stalls. */
 const FROZEN_THINK_MS = 1_000;
 
 export interface SaleTerms {
@@ -28,9 +31,12 @@ export interface SaleTerms {
   readonly urls: readonly string[];
 }
 
-/** Told what goes on, for the live view. */
-export interface Audience {
-  begin(round: RoundName, stock: number, crowd: Crowd, shops: readonly ShopProcess[]): void;
+/** A round before the stock is counted at its end. */
+type FactsBeforeCount = Omit<RoundFacts, 'left'>;
+
+/** Is told what happens, to show it. */
+export interface SaleObserver {
+  begin(round: RoundName, stock: number, pool: BuyerPool, shops: readonly ShopProcess[]): void;
   event(text: string): void;
   end(result: RoundResult): void;
 }
@@ -41,17 +47,15 @@ export class Sale {
   readonly #redis: Redis;
   readonly #servers: readonly Redis[];
   readonly #locks: Locks;
-  readonly #audience: Audience;
+  readonly #observer: SaleObserver;
   #shops: ShopProcess[] = [];
-  /** Of shops that could not say goodbye themselves. */
-  readonly #leftOver: string[] = [];
 
-  constructor(terms: SaleTerms, servers: readonly [Redis, ...Redis[]], locks: Locks, audience: Audience) {
+  constructor(terms: SaleTerms, servers: readonly [Redis, ...Redis[]], locks: Locks, observer: SaleObserver) {
     this.#terms = terms;
     this.#redis = servers[0];
     this.#servers = servers;
     this.#locks = locks;
-    this.#audience = audience;
+    this.#observer = observer;
   }
 
   async run(hasChaos: boolean): Promise<RoundResult[]> {
@@ -68,75 +72,55 @@ export class Sale {
   async close(): Promise<void> {
     await this.#closeShops();
     const { item } = this.#terms;
-    const records = this.#leftOver.map((session) => `holdfast_session:${session}`);
-    const keys = [`${item}:stock`, `redisson_lock_token:{${item}}`, ...records];
-    // A server that is down keeps what it has until that expires.
+    const keys = [`${item}:stock`, `redisson_lock_token:{${item}}`];
+    // What a server that is down keeps expires by itself, and so does the record of the shop that was killed.
     await Promise.all(this.#servers.map((redis) => redis.del(...keys).catch(() => 0)));
   }
 
   async #plain(round: RoundName): Promise<RoundResult> {
-    const { stock } = this.#terms;
-    await this.#refill(stock);
-    const crowd = this.#crowd(stock);
-    this.#audience.begin(round, stock, crowd, this.#shops);
-    const startedMs = performance.now();
-    await crowd.buy();
-    return this.#settle(crowd, { round, stock, startedMs, pausedMs: null, refusedWrites: 0, soldBeside: 0 });
+    const { pool, facts } = await this.#begin(round, this.#terms.stock);
+    await pool.buy();
+    return this.#settle(pool, facts);
   }
 
   /** A shop is killed while it holds the lock. The others go on when its lease is over. */
   async #killed(): Promise<RoundResult> {
-    const stock = this.#faultStock;
+    const { pool, facts } = await this.#begin('killed', this.#faultStock);
     const victim = this.#victim;
-    await this.#refill(stock);
-    const crowd = this.#crowd(stock);
-    this.#audience.begin('killed', stock, crowd, this.#shops);
-    const startedMs = performance.now();
     const lost = victim.sell(FOREVER_MS).catch(() => null);
     await this.#untilSelling(victim);
-    const buying = crowd.buy();
+    const buying = pool.buy();
     victim.kill();
     const killedMs = performance.now();
-    this.#audience.event(`shop ${victim.number} holds the lock, and is killed`);
+    this.#observer.event(`shop ${victim.number} holds the lock, and is killed`);
     await Promise.all([buying, lost]);
-    const pausedMs = firstSaleAfter(crowd, killedMs);
-    const result = await this.#settle(crowd, {
-      round: 'killed',
-      stock,
-      startedMs,
-      pausedMs,
-      refusedWrites: 0,
-      soldBeside: 0,
-    });
+    const pausedMs = firstSaleAfter(pool, killedMs);
+    const result = await this.#settle(pool, { ...facts, pausedMs });
     await this.#replace(victim);
     return result;
   }
 
-  /** A shop stands still while it holds the lock, and goes on long after. Its write comes too late. */
+  /** A shop is frozen while it holds the lock, and thawed after others have sold. Its write comes too late. */
   async #frozen(): Promise<RoundResult> {
-    const stock = this.#faultStock;
+    const { pool, facts } = await this.#begin('frozen', this.#faultStock);
     const victim = this.#victim;
-    await this.#refill(stock);
-    const crowd = this.#crowd(stock);
-    this.#audience.begin('frozen', stock, crowd, this.#shops);
-    const startedMs = performance.now();
     const late = victim.sell(FROZEN_THINK_MS);
-    // It may fail while we look elsewhere; it is awaited below.
+    // Awaited below. Without this a failure before that would be an unhandled rejection.
     late.catch(() => {});
     await this.#untilSelling(victim);
     victim.freeze();
     const frozenMs = performance.now();
-    this.#audience.event(`shop ${victim.number} holds the lock, and is frozen`);
-    const buying = crowd.buy();
-    await this.#until(() => crowd.sold > 0, 'another shop to go on');
-    const pausedMs = firstSaleAfter(crowd, frozenMs);
+    this.#observer.event(`shop ${victim.number} holds the lock, and is frozen`);
+    const buying = pool.buy();
+    await this.#until(() => pool.sold > 0, 'another shop to go on');
+    const pausedMs = firstSaleAfter(pool, frozenMs);
     victim.thaw();
-    this.#audience.event(`shop ${victim.number} goes on, and writes what it had in mind`);
+    this.#observer.event(`shop ${victim.number} goes on, and writes what it had in mind`);
     const answer: Answer = await late;
     await buying;
     const refusedWrites = answer.result === 'refused' ? 1 : 0;
     const soldBeside = answer.result === 'sold' ? 1 : 0;
-    return this.#settle(crowd, { round: 'frozen', stock, startedMs, pausedMs, refusedWrites, soldBeside });
+    return this.#settle(pool, { ...facts, pausedMs, refusedWrites, soldBeside });
   }
 
   get #faultStock(): number {
@@ -147,29 +131,30 @@ export class Sale {
     return this.#shops[0] as ShopProcess;
   }
 
-  #crowd(stock: number): Crowd {
+  async #begin(round: RoundName, stock: number): Promise<{ pool: BuyerPool; facts: FactsBeforeCount }> {
+    // The fence of the stock stays as it is: a write that it has refused must stay refused.
+    await this.#redis.hset(this.#stockKey, 'left', stock);
     const { buyers, secondsMax } = this.#terms;
     const untilMs = performance.now() + secondsMax * 1000;
-    return new Crowd(this.#shops, { buyers, wishes: Math.ceil(stock * WISHES_PER_ITEM), untilMs });
+    const wishes = Math.ceil(stock * WISHES_PER_ITEM);
+    const pool = new BuyerPool(this.#shops, { buyers, wishes, untilMs });
+    this.#observer.begin(round, stock, pool, this.#shops);
+    const startedMs = performance.now();
+    return { pool, facts: { round, stock, startedMs, pausedMs: null, refusedWrites: 0, soldBeside: 0 } };
   }
 
-  async #settle(crowd: Crowd, facts: Omit<Parameters<typeof settleRound>[1], 'left'>): Promise<RoundResult> {
+  async #settle(pool: BuyerPool, facts: FactsBeforeCount): Promise<RoundResult> {
     const left = Number(await this.#redis.hget(this.#stockKey, 'left'));
-    const result = settleRound(crowd, { ...facts, left });
-    this.#audience.end(result);
+    const result = settleRound(pool, { ...facts, left });
+    this.#observer.end(result);
     return result;
-  }
-
-  /** The fence stays: what it has refused it goes on refusing. */
-  async #refill(stock: number): Promise<void> {
-    await this.#redis.hset(this.#stockKey, 'left', stock);
   }
 
   get #stockKey(): string {
     return `${this.#terms.item}:stock`;
   }
 
-  /** Until the shop is in the middle of a sale, and by the word of Redis holds the lock. */
+  /** Until the shop is in the middle of a sale, and Redis shows it as the owner of the lock. */
   async #untilSelling(shop: ShopProcess): Promise<void> {
     await this.#until(async () => {
       const { selling } = await shop.stock();
@@ -197,9 +182,8 @@ export class Sale {
   }
 
   async #replace(dead: ShopProcess): Promise<void> {
-    this.#leftOver.push(dead.session);
     const another = await this.#openShop(this.#terms.instances + 1, false);
-    // To the end of the row: the next fault happens to another one.
+    // At the end of the list, because the first shop is the next victim.
     this.#shops = [...this.#shops.filter((shop) => shop !== dead), another];
   }
 
@@ -210,7 +194,7 @@ export class Sale {
   }
 }
 
-function firstSaleAfter({ receipts }: Crowd, ms: number): number | null {
+function firstSaleAfter({ receipts }: BuyerPool, ms: number): number | null {
   const first = receipts.find(({ atMs }) => atMs > ms);
   return first === undefined ? null : first.atMs - ms;
 }

@@ -73,7 +73,7 @@ export class ShopProcess {
     return this.#ask('GET', '/stock');
   }
 
-  /** No goodbye. Nobody goes there any more. */
+  /** With SIGKILL. Buyers avoid the shop from now on. */
   kill(): void {
     this.#isOpen = false;
     this.#child.kill('SIGKILL');
@@ -87,7 +87,7 @@ export class ShopProcess {
     this.#child.kill('SIGCONT');
   }
 
-  /** In good order. */
+  /** With SIGTERM: the shop releases its lock and ends. */
   async close(): Promise<void> {
     this.#agent.destroy();
     this.thaw();
@@ -107,7 +107,7 @@ export class ShopProcess {
           response.on('error', reject);
           response.on('end', () => {
             const status = response.statusCode ?? 0;
-            // What the shop says is agreed with its code, which is ours.
+            // The shop is our own program, and answers with what its caller expects.
             if (status < 500) resolve(JSON.parse(text) as Body);
             else reject(new Error(`shop ${this.number}: ${text}`));
           });

@@ -1,6 +1,6 @@
 /** Asks one server what the checks want to know. What it does not tell is null. */
 import type { Redis } from 'ioredis';
-import type { Server } from '../servers/connection.ts';
+import type { Server } from '../servers/server.ts';
 
 export interface ReplicaFacts {
   readonly address: string;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Locks } from 'holdfast';
 import type { Cluster, Redis } from 'ioredis';
 import { oneLine } from '../failure.ts';
-import type { Server } from '../servers/connection.ts';
+import type { Server } from '../servers/server.ts';
 import { ok, problem, type Verdict, warning } from './finding.ts';
 
 const LEASE_MS = 10_000;

@@ -1,4 +1,4 @@
-/** What has happened between two looks at the locks. */
+/** What changed between two lists of locks. */
 import type { LockView } from './lock-view.ts';
 
 export type ChangeName = 'held' | 'acquired' | 'changed' | 'released';
@@ -11,7 +11,7 @@ export interface LockChange {
 export class LockChanges {
   #before: ReadonlyMap<string, LockView> | null = null;
 
-  /** The first look tells what is held; each later one what has changed. Renewals are no change. */
+  /** The first list gives `held` events; each later one gives the changes since. A renewal is no change. */
   next(locks: readonly LockView[]): LockChange[] {
     const before = this.#before;
     const now = new Map(locks.map((lock) => [lock.name, lock]));

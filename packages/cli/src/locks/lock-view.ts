@@ -25,39 +25,26 @@ export interface LockView {
   readonly waiters: number;
 }
 
-export interface SessionRecord {
-  readonly application: string;
-  readonly host: string;
-  readonly pid: number;
-}
-
 export type HeldInspection = Exclude<Inspection, { kind: 'other' }>;
 
 /** Fences are microseconds since 1970; a smaller number was counted by something else. */
 const FENCE_MIN = 1e15;
 
-export function sessionOf(inspection: HeldInspection): string | null {
-  return inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null;
-}
-
-export function makeView(
-  inspection: HeldInspection,
-  record: SessionRecord | null,
-  serverMs: number,
-): LockView {
+export function makeView(inspection: HeldInspection, serverMs: number): LockView {
   const { name, kind, ttlMs, waiters } = inspection;
+  const record = inspection.kind === 'lock' ? inspection.record : undefined;
   const fence = inspection.kind === 'lock' ? (inspection.fence ?? null) : null;
   const isTimed = fence !== null && fence >= FENCE_MIN;
   return {
     name,
     kind,
     owner: inspection.kind === 'lock' ? inspection.owner : null,
-    session: sessionOf(inspection),
+    session: inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null,
     application: record?.application ?? null,
     host: record?.host ?? null,
     pid: record?.pid ?? null,
     heldForMs: isTimed ? Math.max(0, Math.round(serverMs - fence / 1000)) : null,
-    isHeldForExact: isTimed && record !== null,
+    isHeldForExact: isTimed && record !== undefined,
     leftMs: ttlMs < 0 ? null : ttlMs,
     holdCount: inspection.kind === 'lock' ? inspection.holdCount : null,
     fence,

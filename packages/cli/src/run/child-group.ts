@@ -9,14 +9,14 @@ import { Failure } from '../failure.ts';
 import { hasMembers } from './group-members.ts';
 
 /**
- * The group is there before the command is, so that it can be put under guard first. Without the word to begin, because
- * we have died meanwhile, there never is a command.
+ * A shell makes the group, so that the guard can watch the group before the command runs, and becomes the command when
+ * it reads a line. If this process dies before that, the shell exits and the command is never run.
  */
 const LAUNCHER = 'read -r word <&3 || exit 1; exec 3<&-; exec "$@"';
 
 export class ChildGroup {
   readonly pid: number;
-  /** Resolves to the exit code when the command itself has ended. Others of its group may still run. */
+  /** Resolves to the exit code when the command has exited. Other processes of its group may still run. */
   readonly exited: Promise<number>;
   readonly #gate: Writable;
 
@@ -27,7 +27,7 @@ export class ChildGroup {
     gate.on('error', () => {});
   }
 
-  /** Makes the group. Standard input, output and error are ours. */
+  /** Makes the group. It inherits our standard input, output and error. */
   static async prepare(
     command: readonly string[],
     environment: Readonly<Record<string, string>>,
@@ -43,12 +43,12 @@ export class ChildGroup {
     throw new Failure('notExecutable', `/bin/sh cannot be started (${String(error)})`);
   }
 
-  /** Lets the command begin. */
+  /** Starts the command. */
   begin(): void {
     this.#gate.end('begin\n');
   }
 
-  /** Whether anybody of the group is left. */
+  /** Whether a process of the group is alive. */
   get isAlive(): boolean {
     return hasMembers(this.pid);
   }
@@ -57,7 +57,7 @@ export class ChildGroup {
     try {
       process.kill(-this.pid, signal);
     } catch {
-      // Nobody is left, or nobody whom we may signal.
+      // The group has ended, or its processes belong to another user by now.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Whether anybody of a process group is left. The dead that nobody has collected yet still count for the kernel; where
- * the first process of a container collects nobody, they would count for ever. Linux tells them apart.
+ * Whether a process group has a living process. `kill(-group, 0)` also counts zombies, and in a container whose first
+ * process reaps none they stay for ever. On Linux /proc tells zombies apart.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -12,12 +12,12 @@ function answers(group: number): boolean {
   try {
     return process.kill(-group, 0);
   } catch (error) {
-    // Somebody of the group has become another user: alive, and out of our reach.
+    // A process of the group changed its user: it is alive, and we may not signal it.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
-/** False where the system does not tell. */
+/** False where the system has no /proc. */
 function areAllDead(group: number): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -36,10 +36,10 @@ function isLivingMember(pid: string, group: number): boolean {
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    // Gone since we listed it.
+    // It has ended since /proc was listed.
     return false;
   }
-  // After the name, which may contain anything: state, parent, group.
+  // After the name of the program, which may contain anything: state, parent, group.
   const [state, , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return itsGroup === String(group) && state !== 'Z' && state !== 'X';
 }

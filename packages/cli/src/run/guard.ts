@@ -1,11 +1,11 @@
 /**
  * Ends a process group when we cannot do it ourselves.
  *
- * A holder that is killed with SIGKILL, or stopped with SIGSTOP, no longer renews its lock; its child would go on
- * all the same, beside the next holder. So a small shell stands by, in a session of its own. It is told how long
- * the group may live unless it is told again; when that time is over, or when its standard input closes because we
- * are gone, it sends SIGTERM to the group, waits for the grace, and sends SIGKILL. A shell, because it must be there
- * before the child is, and a shell is there at once.
+ * If this process is killed with SIGKILL, or stopped with SIGSTOP, nobody renews the lock, and the command would run on
+ * beside the next holder. So a small shell waits in a session of its own. It is told how long the group may live
+ * unless it is told again. When that time is over, or when its standard input closes because this process is gone, the
+ * shell sends SIGTERM to the group, waits for the grace, and sends SIGKILL. It is a shell because it must run before the
+ * command does, and a shell starts at once.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -58,17 +58,17 @@ export class Guard {
     this.#tell(`group ${group}`);
   }
 
-  /** The group may live this long unless told again. Then SIGTERM, the grace, SIGKILL. */
+  /** The group may live this long, unless this is called again. Then SIGTERM, the grace, SIGKILL. */
   allow(leftMs: number): void {
     this.#tell(`term ${seconds(leftMs)}`);
   }
 
-  /** It has had its SIGTERM. After this long, or when we are gone, SIGKILL. */
+  /** The group has got SIGTERM. SIGKILL after this long, or when this process is gone. */
   allowLast(leftMs: number): void {
     this.#tell(`kill ${seconds(leftMs)}`);
   }
 
-  /** There is nothing to guard any more. */
+  /** The group has ended: the shell exits. */
   dismiss(): void {
     this.#tell('done');
     this.#shell.stdin?.end();

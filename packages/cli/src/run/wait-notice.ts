@@ -1,23 +1,23 @@
-/** Says what a wait is for: on standard error, after a second, and again when it is another one. */
+/** Prints who holds the lock that `run` waits for: on standard error, after a second, and again when the holder changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../duration.ts';
 import { toFailure } from '../failure.ts';
 import type { LockReader } from '../locks/lock-reader.ts';
 import { describeHolder } from '../locks/lock-view.ts';
-import { tell } from '../output.ts';
+import { printNotice } from '../output.ts';
 import { quote } from '../printable.ts';
 import type { Servers } from '../servers/connection.ts';
 
-/** Most waits are over by then, and nobody wonders before. */
+/** Most waits are over by then. */
 const FIRST_LOOK_MS = 1_000;
-/** Then less and less often: a lock that changes hands all the time must not fill a log. */
+/** The pause doubles up to the maximum: a lock that changes hands all the time must not fill a log. */
 const LOOK_EVERY_MS = 5_000;
 const LOOK_EVERY_MS_MAX = 60_000;
 /** A server tells its uptime in whole seconds. */
 const UPTIME_ERROR_MS = 1_000;
 
 interface Found {
-  /** Told again only when this is another. */
+  /** What the notice is about. It is printed again only when this differs. */
   readonly what: string;
   readonly text: string;
 }
@@ -35,7 +35,7 @@ export class WaitNotice {
     this.#leaseMs = leaseMs;
   }
 
-  /** Until the signal aborts. It never fails: it is only there to tell. */
+  /** Until the signal aborts. Never rejects: an error is printed as the reason for the wait. */
   async follow(signal: AbortSignal): Promise<void> {
     let last = '';
     let pauseMs = LOOK_EVERY_MS;
@@ -45,7 +45,7 @@ export class WaitNotice {
       if (signal.aborted) return;
       if (found !== null && found.what !== last) {
         last = found.what;
-        tell(`waiting for lock ${quote(this.#name)}: ${found.text}`);
+        printNotice(`waiting for lock ${quote(this.#name)}: ${found.text}`);
       }
       await pause(pauseMs, signal);
       pauseMs = Math.min(LOOK_EVERY_MS_MAX, pauseMs * 2);
@@ -58,7 +58,7 @@ export class WaitNotice {
       if (found === null) return await this.#lookAtServers();
       if (found.kind === 'other') return null;
       const view = await this.#reader.view(found);
-      // It is ours already, and the answer that says so is on its way.
+      // Our own acquire was granted, and its reply is still on its way.
       if (view.session === this.#reader.locks.session) return null;
       const what = [view.owner, view.fence].join(' ');
       return { what, text: `${describeHolder(view)} holds it` };
@@ -67,7 +67,7 @@ export class WaitNotice {
     }
   }
 
-  /** Nobody holds it. In a quorum, servers that have just been started may be what it waits for. */
+  /** Nobody holds the lock. In a quorum, servers that were started a moment ago do not vote yet. */
   async #lookAtServers(): Promise<Found | null> {
     const { up, clients, cluster } = this.#servers;
     if (cluster !== null || clients.length < 2) return null;

@@ -1,23 +1,20 @@
-/** Finds the primaries of a cluster, and makes the client through which the library reaches it. */
+/** Finds the primaries of a cluster, and makes the client that the library takes its settings from. */
 import { Cluster, type Redis } from 'ioredis';
 import { Failure, oneLine } from '../failure.ts';
 import type { Address } from './address.ts';
-import type { Server } from './connection.ts';
+import type { Server } from './server.ts';
 
-/** How long a command through the cluster client may take: it is for what is nice to know. */
-const COMMAND_MS_MAX = 1_000;
-
-export interface ClusterWay {
-  /** Not connected: the library makes connections of its own after it. */
+export interface ClusterAccess {
+  /** Never connected: the library opens its own connections with the settings of this client. */
   readonly client: Cluster;
   readonly primaries: readonly Address[];
 }
 
-/** The first of the servers that tells decides. */
+/** Asks the servers in turn until one tells. */
 export async function findCluster(
   named: readonly Address[],
   servers: readonly Server[],
-): Promise<ClusterWay> {
+): Promise<ClusterAccess> {
   const [first] = named as [Address];
   const { host: _host, port: _port, sentinels: _sentinels, tls, ...options } = first.options;
   const shared = { ...options, ...(tls === undefined ? {} : { tls: { ...tls } }) };
@@ -35,7 +32,7 @@ export async function findCluster(
     const client = new Cluster([...nodes], {
       lazyConnect: true,
       clusterRetryStrategy: () => null,
-      redisOptions: { ...shared, commandTimeout: COMMAND_MS_MAX, disconnectTimeout: 0 },
+      redisOptions: { ...shared, disconnectTimeout: 0 },
     });
     client.on('error', () => {});
     return { client, primaries };

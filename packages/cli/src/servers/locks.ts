@@ -5,7 +5,7 @@ import { Cluster, Redis } from 'ioredis';
 import { isCluster, type ServerFlags } from './address.ts';
 import type { Servers } from './connection.ts';
 
-/** Many round trips to a server that answers. */
+/** For the last releases: many round trips to a server that answers. */
 export const CLOSE_MS_MAX = 1_000;
 
 export function openLocks({ clients, cluster }: Servers, options: LocksOptions): Locks {
@@ -22,7 +22,7 @@ export function checkName(name: string, flags: ServerFlags & { readonly prefix?:
   new Locks(client, { prefix: flags.prefix ?? '' }).lock(name);
 }
 
-/** A server that does not answer must not hold us: what is not released then runs out by itself. */
+/** Closes within CLOSE_MS_MAX. Leases that are not released by then expire on the server. */
 export async function closeInTime(locks: Locks): Promise<void> {
   const limit = new AbortController();
   const over = sleep(CLOSE_MS_MAX, undefined, { signal: limit.signal }).catch(() => {});

@@ -7,36 +7,38 @@ const INTRODUCTION = `<!-- Written from packages/cli/src/program.ts: change that
 
 # The command line
 
-\`npm install --global holdfast-cli\`, or \`npx holdfast-cli\`: what follows is the same as \`holdfast help\`.
+\`npm install --global holdfast-cli\`, or \`npx holdfast-cli\`. The tables on this page are the same as \`holdfast help\`.
 
 Times are written with a unit: \`500ms\`, \`30s\`, \`5m\`. Options may stand before or after the name of a lock. Errors and warnings are
-one line each on standard error. Colours are for terminals, and are off with \`NO_COLOR\`. What \`--json\` prints follows the schemas in
+one line each on standard error. Colours are used on terminals only, and never with \`NO_COLOR\`. What \`--json\` prints follows the schemas in
 [packages/cli/schemas](../../packages/cli/schemas), which come with the package.
 
 **Text from Redis.** Anybody who can write to Redis chooses names and owners. Control characters, line ends, bidirectional and
-invisible characters in them are shown as escapes such as \`\\u{1b}\`, in errors too. \`--json\` has the text as it is, with the same characters
-escaped as JSON does it.
+invisible characters in them are shown as escapes such as \`\\u{1b}\`, in errors too. \`--json\` escapes the same characters as JSON does,
+so that a program reads the text as it is.
 
 ## Servers
 
-\`--redis\` takes a URL, such as \`redis://127.0.0.1:6379/0\` or \`rediss://user:password@host:6380\`; the second \`s\` is for TLS, and
-\`unix:///path/to/socket\` works too. Given several times, the servers are a quorum. Without it the variables
-\`HOLDFAST_REDIS_URL\` (several with commas between them) and \`REDIS_URL\` are looked at, then \`redis://127.0.0.1:6379\`.
+\`--redis\` takes a URL, such as \`redis://127.0.0.1:6379/0\` or \`rediss://user:password@host:6380\`. The second \`s\` stands for TLS;
+\`unix:///path/to/socket\` works too. Several \`--redis\` are a quorum. Without \`--redis\`, the variable \`HOLDFAST_REDIS_URL\` is read (several
+URLs are separated by commas), then \`REDIS_URL\`. The default is \`redis://127.0.0.1:6379\`.
 
-**Logins.** Everything between \`://\` and the last \`@\` is the login, so a password may have \`/\`, \`@\` or \`,\` in it as they are. Only a \`%\`
-must be written as \`%25\`. A password that should stay out of URLs goes to \`HOLDFAST_REDIS_PASSWORD\`, its user into the URL
-(\`redis://user@host\`) or to \`HOLDFAST_REDIS_USERNAME\`. A user without a password logs in with an empty one. No error, warning or JSON
-has a login in it. A password on the command line is taken out of the list of processes (\`ps\`) at the start; the history of your
-shell still has it, and under \`npx\` the processes of npm show it for as long as they run. \`DEBUG\` is not looked at: with it the
-Redis client would print passwords. The command of \`run\` gets that variable as it is.
+**Logins.** Everything between \`://\` and the last \`@\` is the login, so a password may contain \`/\`, \`@\` and \`,\` as they are. Only a \`%\`
+must be written as \`%25\`. To keep a password out of the URL, put it into \`HOLDFAST_REDIS_PASSWORD\`, and its user into the URL
+(\`redis://user@host\`) or into \`HOLDFAST_REDIS_USERNAME\`. A user without a password logs in with an empty one. No error, warning or JSON
+contains a login. A password on the command line is removed from the list of processes (\`ps\`) at the start. It stays in the history of
+your shell, and under \`npx\` the processes of npm show it for as long as they run. \`DEBUG\` is ignored, because it would make the
+Redis client print passwords; the command of \`run\` gets that variable as it is.
 
-**TLS.** \`--ca\` names the authorities to trust in place of those that Node knows. \`--cert\` and \`--key\` are for servers that ask for a
-certificate. \`--insecure\` checks nothing, and says so: for a trial only. These four are refused when no server is \`rediss://\`.
+**TLS.** \`--ca\` names the authorities to trust instead of those that Node knows. \`--cert\` and \`--key\` are for servers that ask for a
+certificate. \`--insecure\` checks no certificate, and prints a warning: use it for a trial only. These four options are refused when no
+server is \`rediss://\`.
 
-With Sentinel: \`--sentinel host:26379 --sentinel-name mymaster\`, the first as often as there are sentinels. The login for the primary
-is in the two variables. A login for the sentinels needs the form of a URL: \`--sentinel redis://user:password@host:26379\`. TLS to sentinels is not supported here, and refused.
+**Sentinel.** \`--sentinel host:26379 --sentinel-name mymaster\`; repeat \`--sentinel\` for each sentinel. The login for the primary is in
+\`HOLDFAST_REDIS_USERNAME\` and \`HOLDFAST_REDIS_PASSWORD\`. A login for the sentinels is part of their URL:
+\`--sentinel redis://user:password@host:26379\`. TLS to sentinels is not supported by the command line, and refused.
 
-With a Redis Cluster: \`--cluster\`, and \`--redis\` for one of its nodes or several; or \`HOLDFAST_REDIS_CLUSTER=1\` beside the variables above.`;
+**Redis Cluster.** \`--cluster\`, and \`--redis\` for one or several of its nodes; or \`HOLDFAST_REDIS_CLUSTER=1\` beside the variables above.`;
 
 /** What deserves more words than \`--help\` has room for. */
 const NOTES: Readonly<Record<string, string>> = {
@@ -50,49 +52,55 @@ has run: three machines that start it from cron run it three times, one after th
 For a job that must run once on one of several machines see [a job that runs once per
 slot](../guide/quick-start.md#a-job-that-runs-once-per-slot).
 
-**While it waits.** After a second \`run\` says on standard error who holds the lock: application, host, process, and for how long. It says
-so again when somebody else holds it, once a minute at most in the long run. Of a quorum it says which servers do not vote yet. \`--quiet\`
-turns this off.
+**While it waits.** After a second \`run\` prints on standard error who holds the lock: application, host, process, and for how long. It
+prints a new line when the holder changes, in a long wait at most one a minute. In a quorum it also names servers that do not vote
+yet. \`--quiet\` turns this off.
 
 **Where the command begins.** At the first word after the name that is no option of \`run\`, or after \`--\`. Everything from there on belongs to the
 command.
 
-**When the lock is lost.** The command runs in a process group of its own. The lease is worth the grace and a quarter of a second less
-to the command than to us: when a renewal has not come through by then, the group gets SIGTERM, and after the grace SIGKILL, so that
-nobody of it is left when the key can be granted again. The same happens when \`holdfast\` itself is killed or stopped: a small shell
-stands by for that. Only when the lock is taken away or forgotten (by force, a deleted key, a failover that lost it) can the next owner be
-quicker: the command hears of it at the next renewal, within a third of the lease. What leaves the process group (\`setsid\`) leaves this protection.
+**When the lock is lost.** We stop the command if the lease isn't renewed by expiry minus grace minus 250 ms: its whole process group gets SIGTERM,
+and after the grace SIGKILL. So no process of the group is left when the lock expires and somebody else can get it. With the defaults (a
+lease of 30 s, a grace of 5 s) the group gets SIGTERM about 24.4 s after the last renewal, and SIGKILL 5 s later. The same happens when
+\`holdfast\` itself is killed or stopped (SIGKILL, SIGSTOP): a small guard process sees to it.
 
-**Signals.** SIGTERM goes to the command, and starts the grace; then the lock is released. SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2
-and SIGWINCH only go to the command. Ctrl-Z does not stop it: who stands still cannot renew.
+There is one exception. When the lock is taken away or forgotten before it expires (\`release --force\`, a deleted key, a failover that lost it),
+somebody else can get it at once. The command is stopped at the next renewal, within a third of the lease. Processes that leave
+the process group (\`setsid\`) are never stopped.
 
-**Left behind.** What the command leaves running in the background when it ends is not under the lock any more.`,
-  ls: `\`HELD\` is counted from the fence. \`<5m\` means five minutes at most: the owner has no record, and may be a program that takes the lock
+**Signals.** SIGTERM goes to the command and starts the grace; the lock is released when the process group has ended. SIGINT, SIGHUP, SIGQUIT,
+SIGUSR1, SIGUSR2, SIGWINCH and SIGCONT are passed to the command. Ctrl-Z (SIGTSTP) is passed to the command too, and does not stop
+\`holdfast\`, because a stopped process cannot renew.
+
+**Left behind.** Processes that the command leaves in the background when it exits are no longer under the lock.`,
+  ls: `\`HELD\` is counted from the fence. \`<5m\` means at most five minutes: the owner has no record, so it may be a program that takes the lock
 without raising the fence, as Java's \`RLock\` does. Programs that set the option \`application\` of \`Locks\` have a
-[record](../reference/keys.md#the-record-of-a-session) and are shown by name, host and process. The value of a mutex is a secret of its
+[record](../reference/keys.md#the-record-of-a-session) and are shown by application, host and process. The value of a mutex is a secret of its
 owner, so it is not shown.
 
-Mutexes of holdfast are known by their value. With \`--all\` there are more: every string that expires and [looks
+Mutexes of holdfast are recognised by their value. \`--all\` also lists every string that expires and [looks
 random](../reference/locks.md#lockslistoptions), because it may be a mutex of another library. It may also be a cached value.
 
-On a terminal the table fits its width: long names and owners are cut in the middle, and columns are left out where there is no room
+On a terminal the table fits the width: long names and owners are cut in the middle, and columns are left out where there is no room
 (fence, count, kind, waiters, in this order). In a pipe nothing is cut.`,
-  watch: `A server that does not answer does not end it: the table stays, with the time at which it was true and what is wrong (in a pipe:
-an event \`trouble\`), and goes on when the server is back. It ends with \`q\`, Ctrl-C or SIGTERM. Only what waiting cannot mend ends it at the
-start: a wrong command line, a refused login, something that is not Redis.`,
-  release: `It takes the lock from the owner that it showed, also with \`--yes\`. When that owner has ended meanwhile and another one has the
+  watch: `\`watch\` goes on when a server does not answer: the table stays, with the time at which it was read and what is wrong (in a pipe: a
+\`trouble\` event), and is updated again when the server is back. \`q\`, Ctrl-C or SIGTERM ends it. At the start it exits with an error
+where waiting would not help: a wrong command line, a refused login, something that is not Redis.`,
+  release: `The lock is taken from the owner that was shown, also with \`--yes\`. If that owner has released it meanwhile and somebody else holds the
 lock, nothing is released, and the exit code is 75.`,
-  doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. For its trial it takes a lock and a mutex of its own
-name under \`--prefix\`, and leaves a counter that expires within a minute.
+  doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. To test the rights it takes and releases a lock
+and a mutex with a name of its own under \`--prefix\`. The fence counter of that lock expires within a minute.
 
 | the worst finding | exit code | with \`--fail-on problem\` |
 | --- | --- | --- |
 | ok | 0 | 0 |
 | warning | 1 | 0 |
 | problem | 2 | 2 |`,
-  dev: `It has no password: every program on this machine can use it. Like Redis, it hangs up on HTTP requests, so that a web page cannot
-send commands to it.`,
-  demo: `On a fresh clone: \`npm run demo\`. The shop that it runs is [examples/inventory](../../examples/inventory).`,
+  dev: `It has no password: every program on this machine can use it. Like Redis, it closes the connection on HTTP requests, so that a
+web page cannot send commands to it.`,
+  demo: `On a fresh clone: \`npm run demo\`. The shop that it runs is
+[examples/inventory](../../examples/inventory). With \`--redis\` it removes its keys at the end; the record of the shop that it kills expires within a
+minute.`,
 };
 
 export function manualPage(): string {

@@ -14,6 +14,14 @@ export interface TerminalOptions {
   readonly rows?: number;
 }
 
+/** A picture of a live view begins here. */
+const HOME = '\u001b[H';
+
+function withoutEscapes(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+  return text.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '');
+}
+
 export class Terminal {
   readonly ended: Promise<number>;
   readonly #pty: IPty;
@@ -55,8 +63,12 @@ export class Terminal {
 
   /** What a person reads: without colours and cursor movements. */
   get text(): string {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-    return this.#written.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '');
+    return withoutEscapes(this.#written);
+  }
+
+  /** Each picture that a live view has drawn, as its lines. Anything else is one picture. */
+  get pictures(): string[][] {
+    return this.#written.split(HOME).map((picture) => withoutEscapes(picture).split('\r\n'));
   }
 
   type(keys: string): void {

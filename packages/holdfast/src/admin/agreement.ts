@@ -1,4 +1,4 @@
-/** What several servers say, as one: what a majority agrees on is so, whatever the rest say. */
+/** One answer from those of several servers: what a majority agrees on holds, whatever the others say. */
 import type { Inspection } from './inspection.ts';
 
 export function mostCommon(values: readonly string[]): string | undefined {
@@ -7,21 +7,12 @@ export function mostCommon(values: readonly string[]): string | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-function identity(inspection: Inspection): string {
-  return `${inspection.kind} ${inspection.kind === 'other' ? inspection.found : inspection.owner}`;
-}
-
-/** -1 says for ever. */
-function lifeMs(ttlMs: number): number {
-  return ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs;
-}
-
-/** The inspection that at least `majority` servers share, or null: what fewer have is nobody's. */
+/** The inspection that at least `majority` servers share, or null: what fewer servers have is nobody's lock. */
 export function agree(inspections: readonly (Inspection | null)[], majority: number): Inspection | null {
   const found = inspections.filter((inspection) => inspection !== null);
   const winner = mostCommon(found.map(identity));
   const agreed = found.filter((inspection) => identity(inspection) === winner);
-  // It lasts until so many have let go that no majority is left.
+  // The lock lasts until so many servers have expired it that fewer than a majority are left.
   const byLife = agreed.sort((a, b) => lifeMs(b.ttlMs) - lifeMs(a.ttlMs));
   const last = byLife[majority - 1];
   if (last === undefined) return null;
@@ -30,4 +21,13 @@ export function agree(inspections: readonly (Inspection | null)[], majority: num
   if (last.kind === 'mutex') return { ...last, waiters };
   const fences = agreed.flatMap((one) => (one.kind === 'lock' && one.fence !== undefined ? [one.fence] : []));
   return { ...last, waiters, fence: fences.length === 0 ? undefined : Math.max(...fences) };
+}
+
+function identity(inspection: Inspection): string {
+  return `${inspection.kind} ${inspection.kind === 'other' ? inspection.found : inspection.owner}`;
+}
+
+/** -1 stands for no expiry. */
+function lifeMs(ttlMs: number): number {
+  return ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs;
 }

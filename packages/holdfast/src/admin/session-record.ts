@@ -1,21 +1,77 @@
 /**
- * Who a session is, in words, for those who look at its locks from outside: a key of its own beside the locks,
- * written in the background and never waited for. A lock does not depend on it in any way.
+ * The record of a session: which application, host and process it is, for operators who look at its locks. A hash of
+ * its own beside the locks, written in the background and never waited for; no lock depends on it. This file is the
+ * only one that knows the key.
  */
 import { hostname } from 'node:os';
+import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import { sessionForget, sessionRecord } from '../scripts/generated.ts';
-import type { Topology } from '../topologies/topology.ts';
+import {
+  type AdminReadSessionOutcome,
+  adminReadSession,
+  sessionForget,
+  sessionRecord,
+} from '../scripts/generated.ts';
+import { read } from '../topologies/server/reading.ts';
+import type { QueryAnswer, Topology } from '../topologies/topology.ts';
 
-/** A record outlives a killed process by this long at most. It is read by people: a minute does no harm. */
+/** Who a session is. */
+export interface SessionRecord {
+  /** The option `application` of its `Locks`. */
+  readonly application: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** A record outlives a killed process by this long at most. People read records: a minute does no harm. */
 const RECORD_TTL_MS = 60_000;
 
-/** Two may fail before the record is gone. */
+/** Two writes in a row may fail before the record expires. */
 const REFRESH_MS: number = RECORD_TTL_MS / 3;
 
-/** Not under the prefix of any `Locks`: a session is one of a kind, and who looks may know no prefix. */
+/** Records read at once. */
+const READ_MAX = 64;
+
+/** Not under the prefix of any `Locks`: session ids are unique, and an operator may know no prefix. */
 function sessionKey(session: string): string {
   return `holdfast_session:${session}`;
+}
+
+/** Sends a script to the servers that decide about its key, and gives what each of them answered. */
+type AskServers = (call: ScriptCall) => Promise<readonly QueryAnswer[]>;
+
+/**
+ * The records of those sessions that have one: three named fields each, one call a session, never rejects. Where the
+ * user may not read records, or a server does not answer, there is none.
+ */
+export async function readSessionRecords(
+  sessions: readonly string[],
+  ask: AskServers,
+): Promise<ReadonlyMap<string, SessionRecord>> {
+  const records = new Map<string, SessionRecord>();
+  for (let i = 0; i < sessions.length; i += READ_MAX) {
+    const reading = sessions.slice(i, i + READ_MAX).map(async (session) => {
+      const record = firstRecord(await ask(adminReadSession.call({ record: sessionKey(session) })));
+      if (record !== null) records.set(session, record);
+    });
+    await Promise.all(reading);
+  }
+  return records;
+}
+
+/** In a quorum a record is on those servers that its session could reach: one of them is enough. */
+function firstRecord(answers: readonly QueryAnswer[]): SessionRecord | null {
+  for (const { reply } of answers) {
+    const found = outcomeOf(reply);
+    if (found?.is !== 'FOUND') continue;
+    return { application: found.application, host: found.host, pid: Number(found.pid) };
+  }
+  return null;
+}
+
+function outcomeOf(reply: Reply | CallFailure): AdminReadSessionOutcome | null {
+  const outcome = reply instanceof CallFailure ? reply : read(reply, () => adminReadSession.decode(reply));
+  return outcome instanceof CallFailure ? null : outcome;
 }
 
 export interface SessionRecordTerms {
@@ -24,11 +80,12 @@ export interface SessionRecordTerms {
   readonly callTimeoutMs: number;
 }
 
-export class SessionRecord {
+/** Keeps the record of one session written, from its first hold until it ends. */
+export class SessionRecordWriter {
   readonly #timers: TimerQueue;
   readonly #topology: Topology;
   readonly #terms: SessionRecordTerms;
-  /** It never keeps a process alive: who has nothing else to do has nothing to be asked about. */
+  /** Never keeps the process alive: a process with nothing else to do holds no lock. */
   readonly #deadline: Deadline = new Deadline(() => void this.#write(), false);
   #state: 'unwritten' | 'kept' | 'ended' = 'unwritten';
 
@@ -38,24 +95,24 @@ export class SessionRecord {
     this.#terms = terms;
   }
 
-  /** From now on the record is kept. The acquisition that calls this is not made to wait for it. */
+  /** Writes the record soon, and again while the session lives. The acquisition that calls this does not wait. */
   begin(): void {
     if (this.#state !== 'unwritten') return;
     this.#state = 'kept';
     this.#timers.setIn(this.#deadline, 0);
   }
 
-  /** The session ends in good order: its record goes with it. */
+  /** Deletes the record: the session ends in good order. */
   async remove(): Promise<void> {
     const wasKept = this.#state === 'kept';
     this.stop();
     if (!wasKept) return;
     const { session, callTimeoutMs } = this.#terms;
-    // An answer that does not come is made up for by the expiry.
+    // Where no server answers, the record expires.
     await this.#topology.query(() => sessionForget.call({ record: sessionKey(session) }), callTimeoutMs);
   }
 
-  /** Nothing is sent any more; the record expires. */
+  /** Sends nothing any more and lets the record expire. */
   stop(): void {
     this.#state = 'ended';
     this.#timers.cancel(this.#deadline);
@@ -70,7 +127,7 @@ export class SessionRecord {
       pid: process.pid,
       ttlMs: RECORD_TTL_MS,
     });
-    // A refusal or an outage is not worth more than the next try: nothing depends on the record.
+    // A refusal or an outage is not reported: the next write follows, and nothing depends on the record.
     await this.#topology.query(() => call, callTimeoutMs);
     if (this.#state === 'kept') this.#timers.setIn(this.#deadline, REFRESH_MS);
   }

@@ -3,7 +3,7 @@
  * holds, its turnstiles, its open clean-ups.
  */
 
-import { SessionRecord } from '../admin/session-record.ts';
+import { SessionRecordWriter } from '../admin/session-record.ts';
 import { shownOwner } from '../admin/shown-owner.ts';
 import { LockClosedError, type LossReason } from '../errors.ts';
 import {
@@ -30,7 +30,7 @@ export class Session {
   readonly renewal: Renewal;
   readonly reentry: Reentry;
   /** Null without an application to tell of. */
-  readonly #record: SessionRecord | null;
+  readonly #record: SessionRecordWriter | null;
   /** By key: the entrance to a lock, or only its hold while nobody waits there. */
   readonly #entrances: Record<Kind, Map<string, Turnstile | Hold>> = { lock: new Map(), mutex: new Map() };
   #holdNumber = 0;
@@ -57,7 +57,7 @@ export class Session {
     this.#record =
       application === undefined
         ? null
-        : new SessionRecord(timers, topology, { session: this.id, application, callTimeoutMs });
+        : new SessionRecordWriter(timers, topology, { session: this.id, application, callTimeoutMs });
   }
 
   get state(): 'open' | 'closing' | 'closed' {

@@ -321,6 +321,64 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
   },
 };
 
+const adminReadSessionSource =
+  '#!lua flags=no-writes\n' +
+  'local FOUND = 14\n' +
+  'local ABSENT = 10\n' +
+  'local record = KEYS[1]\n' +
+  'local function is_ours(value)\n' +
+  "return value and value ~= '' and #value <= 1024\n" +
+  'end\n' +
+  "local found = redis.call('HMGET', record, 'application', 'host', 'pid')\n" +
+  'local application = found[1]\n' +
+  'local host = found[2]\n' +
+  'local pid = found[3]\n' +
+  "if is_ours(application) and is_ours(host) and pid and #pid <= 15 and string.match(pid, '^%d+$') then\n" +
+  'return { FOUND, application, host, pid }\n' +
+  'end\n' +
+  'return { ABSENT }\n';
+
+const adminReadSessionText: ScriptText = {
+  name: 'admin.read-session',
+  sha: '626fa8fc894e44f80b65809cc5f3296443145fc6',
+  source: adminReadSessionSource,
+};
+
+export interface AdminReadSessionInput {
+  /** hash: application, host, pid */
+  readonly record: string;
+}
+
+export type AdminReadSessionOutcome =
+  | { readonly is: 'FOUND'; readonly application: string; readonly host: string; readonly pid: string }
+  | { readonly is: 'ABSENT' };
+
+/** Tells who a session is: the three fields of its record, whatever else stands beside them. */
+export const adminReadSession: Script<AdminReadSessionInput, AdminReadSessionOutcome> = {
+  text: adminReadSessionText,
+  call(input: AdminReadSessionInput): ScriptCall {
+    return { script: adminReadSessionText, keys: [input.record], args: [] };
+  },
+  decode(reply: Reply): AdminReadSessionOutcome {
+    const items = openReply(adminReadSessionText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FOUND:
+        requireItems(adminReadSessionText, items, 4);
+        return {
+          is: 'FOUND',
+          application: stringAt(adminReadSessionText, items, 1),
+          host: stringAt(adminReadSessionText, items, 2),
+          pid: stringAt(adminReadSessionText, items, 3),
+        };
+      case OUTCOMES.ABSENT:
+        requireItems(adminReadSessionText, items, 1);
+        return { is: 'ABSENT' };
+      default:
+        return refuseReply(adminReadSessionText, reply);
+    }
+  },
+};
+
 const adminScanSource =
   '#!lua flags=no-writes,allow-cross-slot-keys\n' +
   'local FOUND = 14\n' +

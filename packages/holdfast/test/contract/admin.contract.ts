@@ -1,5 +1,6 @@
 /** Looking at locks from outside, and taking one away. */
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
 import {
@@ -10,6 +11,7 @@ import {
   LockNotHeldError,
   type Locks,
 } from '../../src/index.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { ContractTest } from './harness.ts';
 import { KINDS, type Kind, LOCK, MUTEX } from './kinds.ts';
 import { aborted, contentOf, failureOf } from './observe.ts';
@@ -95,6 +97,27 @@ export function adminContract(test: ContractTest): void {
         holdCount: 1,
         fence: undefined,
       });
+    });
+
+    test('who the owner is, is told from the record of its session', async ({ bench }) => {
+      const [locks, other] = await Promise.all([bench.locks({ application: 'billing' }), bench.locks()]);
+      const [name, silent] = [bench.name('a'), bench.name('b')];
+      await locks.lock(name).acquire({ leaseMs: LONG_MS });
+      await other.lock(silent).acquire({ leaseMs: LONG_MS });
+      const record = { application: 'billing', host: hostname(), pid: process.pid };
+      // The record is written in the background.
+      await waitFor(
+        async () => {
+          const found = await other.inspect(name, { record: true });
+          return found?.kind === 'lock' && found.record !== undefined;
+        },
+        { what: 'the record' },
+      );
+      expect(await other.inspect(name, { record: true })).toMatchObject({ name, record });
+      expect(await other.inspect(name)).not.toHaveProperty('record');
+      const found = await listed(other, bench.name(''), { record: true });
+      expect(found.find((one) => one.name === name)).toMatchObject({ record });
+      expect(found.find((one) => one.name === silent)).not.toHaveProperty('record');
     });
 
     test('what is no lock is told by its type', async ({ bench }) => {

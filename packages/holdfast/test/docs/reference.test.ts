@@ -97,8 +97,7 @@ describe('the lists of the ACL', () => {
     const inScripts = commandsIn(false).filter((command) => ![...ofShards, ...forWords].includes(command));
     const inClient = ['eval', 'evalsha', 'subscribe', 'unsubscribe'];
     const least = [...new Set([...inScripts, ...inClient])].sort();
-    // The command line reads the records of sessions by itself.
-    const more = [...new Set([...commandsIn(true), 'hmget'])].filter(
+    const more = [...new Set(commandsIn(true))].filter(
       (command) => ![...least, ...ofShards].includes(command),
     );
     const inCluster = [...ofShards, 'asking', 'cluster|slots', 'ssubscribe', 'sunsubscribe'];

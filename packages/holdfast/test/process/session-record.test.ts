@@ -2,7 +2,13 @@
 import { hostname } from 'node:os';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { LockConfigError, Locks, type LocksOptions } from '../../src/index.ts';
+import {
+  type ListOptions,
+  LockConfigError,
+  Locks,
+  type LocksOptions,
+  type SessionRecord,
+} from '../../src/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { ask } from '../support/raw-redis.ts';
@@ -12,7 +18,8 @@ import { waitFor } from '../support/wait-for.ts';
 const RECORD_TTL_MS = 60_000;
 
 const redis = useRedis();
-useLeakCheck(redis);
+const quorum = [redis, useRedis(), useRedis()];
+useLeakCheck(quorum);
 
 function openLocks(options: LocksOptions, login = {}): Locks {
   return new Locks(new Redis(redis.port, { lazyConnect: true, ...login }), options);
@@ -24,6 +31,23 @@ const readRecord = async (locks: Locks): Promise<unknown> => ask(redis.port, ['H
 
 async function recorded(locks: Locks): Promise<void> {
   await waitFor(async () => (await ask(redis.port, ['EXISTS', keyOf(locks)])) === 1, { what: 'the record' });
+}
+
+/** The record of each lock and mutex, by name. */
+async function recordsIn(
+  locks: Locks,
+  options: ListOptions,
+): Promise<readonly (readonly [string, SessionRecord | undefined])[]> {
+  const found: (readonly [string, SessionRecord | undefined])[] = [];
+  for await (const inspection of locks.list(options)) {
+    found.push([inspection.name, inspection.kind === 'lock' ? inspection.record : undefined]);
+  }
+  return found.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+async function countHmget(): Promise<number> {
+  const stats = String(await ask(redis.port, ['INFO', 'commandstats']));
+  return Number(/cmdstat_hmget:calls=(\d+)/.exec(stats)?.[1] ?? 0);
 }
 
 test('a session with an application says who it is once it holds something', async () => {
@@ -56,6 +80,94 @@ test('a record stands outside the prefix, and no list takes it for a lock', asyn
   await using everywhere = openLocks({});
   for await (const { name } of everywhere.list()) names.push(name);
   expect(names).toEqual(['shop:a']);
+});
+
+test('inspect and list tell who the owner is when they are asked to, and only then', async () => {
+  await using locks = openLocks({ application: 'billing', prefix: 'shop:' });
+  await using silent = openLocks({ prefix: 'shop:' });
+  await using _a = await locks.lock('a').acquire();
+  await using _b = await locks.mutex('b').acquire();
+  await using _c = await silent.lock('c').acquire();
+  await recorded(locks);
+
+  const record = { application: 'billing', host: hostname(), pid: process.pid };
+  expect(await silent.inspect('a', { record: true })).toMatchObject({ kind: 'lock', record });
+  expect(await silent.inspect('a')).not.toHaveProperty('record');
+  // The token of a mutex names no session, and a session without an application has no record.
+  for (const name of ['b', 'c'])
+    expect(await silent.inspect(name, { record: true })).not.toHaveProperty('record');
+  expect(await recordsIn(silent, { record: true })).toEqual([
+    ['a', record],
+    ['b', undefined],
+    ['c', undefined],
+  ]);
+  expect(await recordsIn(silent, {})).toEqual([
+    ['a', undefined],
+    ['b', undefined],
+    ['c', undefined],
+  ]);
+});
+
+test('a list reads the record of each session once, and inspections without records read none', async () => {
+  await using locks = openLocks({ application: 'billing' });
+  await Promise.all(Array.from({ length: 200 }, (_, i) => locks.lock(`many:${i}`).acquire()));
+  await recorded(locks);
+
+  const before = await countHmget();
+  expect(await recordsIn(locks, { prefix: 'many:' })).toHaveLength(200);
+  await locks.inspect('many:1');
+  expect(await countHmget()).toBe(before);
+  const found = await recordsIn(locks, { prefix: 'many:', record: true });
+  expect(found.filter(([, record]) => record !== undefined)).toHaveLength(200);
+  expect(await countHmget()).toBe(before + 1);
+});
+
+test('an owner whose record may not be read is shown without it', async () => {
+  await using locks = openLocks({ application: 'billing' });
+  await using _lease = await locks.lock('a').acquire();
+  await recorded(locks);
+  await ask(redis.port, [
+    'ACL',
+    'SETUSER',
+    'onlooker',
+    'reset',
+    'on',
+    '>pass',
+    '~*',
+    '&*',
+    '+@all',
+    '-hmget',
+  ]);
+  await using onlooker = openLocks({}, { username: 'onlooker', password: 'pass' });
+
+  expect(await onlooker.inspect('a', { record: true })).toMatchObject({ owner: `${locks.session}:1` });
+  expect(await recordsIn(onlooker, { record: true })).toEqual([['a', undefined]]);
+});
+
+test('in a quorum a record on one server is enough, whichever it is', async () => {
+  const owner = '0b7c1d52-3f64-4a8e-9c05-7d1e2f3a4b5c';
+  for (const { port } of quorum) await ask(port, ['HSET', 'a', `${owner}:1`, '1']);
+  const record = { application: 'billing', host: 'host-1', pid: 7 };
+  for (const { port } of quorum) {
+    const fields = Object.entries(record).flat().map(String);
+    await ask(port, ['HSET', `holdfast_session:${owner}`, ...fields]);
+    await using locks = new Locks(
+      quorum.map((server) => new Redis(server.port, { lazyConnect: true })),
+      {},
+    );
+    expect(await locks.inspect('a', { record: true })).toMatchObject({ owner: `${owner}:1`, record });
+    await ask(port, ['DEL', `holdfast_session:${owner}`]);
+    expect(await locks.inspect('a', { record: true })).not.toHaveProperty('record');
+  }
+  for (const { port } of quorum) await ask(port, ['DEL', 'a']);
+});
+
+test.each(['yes', 1, null])('record: %j is refused', async (record) => {
+  await using locks = openLocks({});
+  // The types forbid these; callers without types get an error all the same.
+  const options = { record } as unknown as { record: boolean };
+  await expect(locks.inspect('a', options)).rejects.toThrow(LockConfigError);
+  await expect(recordsIn(locks, options)).rejects.toThrow(LockConfigError);
 });
 
 test('a record is removed by close, and only expires after destroy', async () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printable, quote } from '../../src/runtime/printable.ts';
+import { printable, printableJson, quote } from '../../src/runtime/printable.ts';
 import { SEED } from '../locking/support/seed.ts';
+import { anyText, harmful } from '../support/any-text.ts';
 
 /** Whatever a terminal, a log or a reader could be deceived with. */
 const HARMFUL: readonly (readonly [what: string, text: string, shown: string])[] = [
@@ -33,7 +34,7 @@ describe('text from outside', () => {
     expect(printable(text)).toBe(shown);
   });
 
-  test.each(['order:1', 'grün ✓ 𝄞', '订单', 'ордер', 'naïve', '❤️', '"quoted" \\ and all', ''])(
+  test.each(['order:1', 'grün ✓ 𝄞', '订单', 'ордер', 'naïve', '❤️', '👍🏽', '"quoted" \\ and all', ''])(
     'that is only text stays as it is: %j',
     (text) => {
       expect(printable(text)).toBe(text);
@@ -80,5 +81,29 @@ describe('text from outside', () => {
     expect(quote('a\\')).toBe('"a\\\\"');
     expect(quote('a\n\u009b')).toBe('"a\\u{a}\\u{9b}"');
     expect(quote('"'.repeat(9), 4)).toBe('"\\"…"');
+  });
+
+  test('has nothing harmful in it, plain, quoted or in JSON, whatever it was', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        for (const shown of [printable(text), quote(text), printableJson({ [text]: text })])
+          expect(harmful(shown)).toEqual([]);
+      }),
+      { numRuns: 2_000, seed: SEED },
+    );
+  });
+
+  test('is read from the JSON by a program as it was put in', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(JSON.parse(printableJson({ text }))).toEqual({ text });
+      }),
+      { numRuns: 2_000, seed: SEED },
+    );
+  });
+
+  test('is escaped in JSON by units of UTF-16, and what is no value is null', () => {
+    expect(printableJson(['a\u009b', '\u{e0041}'])).toBe('["a\\u009b","\\udb40\\udc41"]');
+    expect(printableJson(undefined)).toBe('null');
   });
 });

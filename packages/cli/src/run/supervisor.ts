@@ -1,13 +1,14 @@
 /**
- * Watches over a command that runs under a lock, until nobody of its group is left that must not be.
+ * Supervises a command that runs under a lock: ends its process group before the server can grant the lock to anybody
+ * else. The main file of this folder; beside it are the process group, the guard that acts when we cannot, the signals,
+ * and the notice about who holds the lock.
  *
- * - `running`: the lease is renewed in the background. Out: the command ends; the time left is no longer enough to end
- *   the group in good order (`ending`, lost); the server says that the lock is not ours (`ending`, lost); we are told to
- *   end (`ending`).
- * - `ending`: the group has had its SIGTERM. After the grace it gets SIGKILL. Out: nobody of the group is left.
+ * - `running`: the lease is renewed in the background. Left when the command exits; when the lease has only `reserveMs`
+ *   left (`ending`, lost); when the server says that the lock is not ours (`ending`, lost); on SIGTERM (`ending`).
+ * - `ending`: the group got SIGTERM. After the grace it gets SIGKILL. Left when no process of the group is alive.
  *
- * The lease is worth `reserveMs` less to the command than to us: in that time the group is ended, before the server
- * can let anybody else in.
+ * `reserveMs` is the grace and a margin. A lease that is not renewed by its expiry minus `reserveMs` counts as lost, so
+ * that SIGTERM, the grace and SIGKILL all fit in before the expiry.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from 'holdfast';
@@ -15,42 +16,42 @@ import { TIMER_MS_MAX } from '../duration.ts';
 import type { ChildGroup } from './child-group.ts';
 import type { Guard } from './guard.ts';
 
-/** From SIGKILL to the end of the last process, on a busy machine; and for the guard, who fires a little later. */
+/** From SIGKILL to the exit of the last process on a busy machine, GUARD_DELAY_MS included. */
 const KILL_MARGIN_MS = 250;
-/** The guard acts only where we do not. */
+/** The guard's limit is later than ours by this much, so that it acts only when we do not. */
 const GUARD_DELAY_MS = 50;
-/** We look this many times in a lease, twice as often as it is renewed. */
-const LOOKS_PER_LEASE = 6;
+/** Checks of the time left in each lease: twice as many as renewals. */
+const CHECKS_PER_LEASE = 6;
 const GROUP_POLL_MS = 10;
 
-/** The longest grace that a lease has room for. Half of it stays for renewals that fail at first. */
+/** The longest grace that fits a lease. Half of the lease stays for renewals that have to be repeated. */
 export function graceMsMax(leaseMs: number): number {
   return Math.floor(leaseMs / 2) - KILL_MARGIN_MS;
 }
 
-export interface SupervisionTerms {
+export interface SupervisorTerms {
   readonly leaseMs: number;
   readonly graceMs: number;
 }
 
 export interface Ending {
-  /** Of the command. */
+  /** The exit code of the command. */
   readonly exitCode: number;
   readonly wasLost: boolean;
 }
 
-export class Supervision {
+export class Supervisor {
   readonly #lease: Lease;
   readonly #group: ChildGroup;
   readonly #guard: Guard;
-  readonly #terms: SupervisionTerms;
+  readonly #terms: SupervisorTerms;
   readonly #reserveMs: number;
-  #lookTimer: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #isEnding = false;
   #wasLost = false;
 
-  constructor(lease: Lease, group: ChildGroup, guard: Guard, terms: SupervisionTerms) {
+  constructor(lease: Lease, group: ChildGroup, guard: Guard, terms: SupervisorTerms) {
     this.#lease = lease;
     this.#group = group;
     this.#guard = guard;
@@ -58,25 +59,25 @@ export class Supervision {
     this.#reserveMs = terms.graceMs + KILL_MARGIN_MS;
   }
 
-  /** Passes a signal on. SIGTERM also starts the grace: we were asked to end, not only the command. */
+  /** Passes a signal to the command. SIGTERM also starts the grace, because it asks us to end too. */
   forward(signal: NodeJS.Signals): void {
     if (signal === 'SIGTERM' && !this.#isEnding) this.#end();
     else this.#group.signal(signal);
   }
 
-  /** Lets the command begin. Resolves when it has ended, and after a SIGTERM when its whole group has. */
+  /** Starts the command. Resolves when the command has exited; in `ending`, when its whole group has. */
   async finish(): Promise<Ending> {
     const lose = (): void => this.#lose();
     this.#lease.signal.addEventListener('abort', lose);
-    // The guard knows of the group, and how long it may live, before there is a command that could outlive us.
+    // Before the command is started: if we are killed in between, the guard must already know the group and its limit.
     this.#guard.watch(this.#group.pid);
-    this.#look();
+    this.#check();
     this.#group.begin();
     const exitCode = await this.#group.exited;
-    // A command that was ended by the guard, while we stood still, ended because the lock was lost.
+    // The guard ended the command while this process was stopped: the lock was lost.
     if (!this.#isEnding && this.#leftMs <= 0 && exitCode !== 0) this.#wasLost = true;
     while (this.#isEnding && this.#group.isAlive) await sleep(GROUP_POLL_MS);
-    clearTimeout(this.#lookTimer);
+    clearTimeout(this.#checkTimer);
     clearTimeout(this.#killTimer);
     this.#guard.dismiss();
     this.#lease.signal.removeEventListener('abort', lose);
@@ -87,7 +88,7 @@ export class Supervision {
     return this.#lease.remainingMs - this.#reserveMs;
   }
 
-  #look(): void {
+  #check(): void {
     if (this.#isEnding) return;
     const leftMs = this.#leftMs;
     if (leftMs <= 0) {
@@ -95,8 +96,8 @@ export class Supervision {
       return;
     }
     this.#guard.allow(leftMs + GUARD_DELAY_MS);
-    const nextMs = Math.min(leftMs, this.#terms.leaseMs / LOOKS_PER_LEASE, TIMER_MS_MAX);
-    this.#lookTimer = setTimeout(() => this.#look(), Math.ceil(nextMs));
+    const nextMs = Math.min(leftMs, this.#terms.leaseMs / CHECKS_PER_LEASE, TIMER_MS_MAX);
+    this.#checkTimer = setTimeout(() => this.#check(), Math.ceil(nextMs));
   }
 
   #lose(): void {

@@ -1,9 +1,9 @@
-/** Buyers, many at once, who go from shop to shop until everybody has had their turn. */
+/** Buyers of the demo: many at once, each sends one request after another to the shops in turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, ShopProcess } from './shop-process.ts';
 
-/** After a shop has gone away under a buyer, or refused to answer. */
-const PAUSE_MS = 20;
+/** Before the next request, after a shop ended during one or answered with an error. */
+const RETRY_MS = 20;
 
 /** One item that somebody has paid for. */
 export interface Receipt {
@@ -12,18 +12,18 @@ export interface Receipt {
   readonly atMs: number;
 }
 
-export interface CrowdTerms {
+export interface BuyerPoolTerms {
   /** How many buy at the same time. */
   readonly buyers: number;
-  /** How many want one, all in all. */
+  /** How many items all buyers together want. */
   readonly wishes: number;
-  /** When the shops close, whoever still waits. */
+  /** When buying ends, also for buyers who have not had their turn. */
   readonly untilMs: number;
 }
 
-export class Crowd {
+export class BuyerPool {
   readonly #shops: readonly ShopProcess[];
-  readonly #terms: CrowdTerms;
+  readonly #terms: BuyerPoolTerms;
   readonly #receipts: Receipt[] = [];
   #wishes: number;
   #turnedAway = 0;
@@ -32,7 +32,7 @@ export class Crowd {
   #next = 0;
   #isSoldOut = false;
 
-  constructor(shops: readonly ShopProcess[], terms: CrowdTerms) {
+  constructor(shops: readonly ShopProcess[], terms: BuyerPoolTerms) {
     this.#shops = shops;
     this.#terms = terms;
     this.#wishes = terms.wishes;
@@ -46,22 +46,22 @@ export class Crowd {
     return this.#receipts.length;
   }
 
-  /** Told that nothing is left. */
+  /** Buyers who were told that nothing is left. */
   get turnedAway(): number {
     return this.#turnedAway;
   }
 
-  /** Told that their sale came too late. */
+  /** Sales that the stock refused because of an older fence. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Requests that a shop took with it when it went. */
+  /** Requests that failed because their shop ended. */
   get broken(): number {
     return this.#broken;
   }
 
-  /** Resolves when all have had their turn, or it is late. */
+  /** Resolves when all wishes are served, or at `untilMs`. */
   async buy(): Promise<void> {
     await Promise.all(Array.from({ length: this.#terms.buyers }, () => this.#buyOn()));
   }
@@ -74,10 +74,10 @@ export class Crowd {
       try {
         this.#note(shop, await shop.sell());
       } catch {
-        // Whoever was in a shop that went away looks for another one.
+        // The shop ended: the same wish goes to another shop.
         this.#broken += 1;
         this.#wishes += 1;
-        await sleep(PAUSE_MS);
+        await sleep(RETRY_MS);
       }
     }
   }
@@ -87,7 +87,7 @@ export class Crowd {
       this.#receipts.push({ shop: shop.number, fence: fence ?? null, atMs: performance.now() });
     } else if (result === 'sold out') {
       this.#turnedAway += 1;
-      // The others need not ask.
+      // The wishes that are left would get the same answer, so they are not sent.
       if (!this.#isSoldOut) this.#turnedAway += this.#wishes;
       this.#isSoldOut = true;
       this.#wishes = 0;

@@ -1,16 +1,16 @@
-/** The Redis that the sale runs on when none is given: one of our own, in a process beside us. */
+/** The Redis that the demo runs on when none is given: `holdfast dev` in a process of its own. */
 import { fileURLToPath } from 'node:url';
 import { startProcess } from './demo-process.ts';
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
 
-export interface Stage {
+export interface DemoRedis {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** A process of its own: in ours it would stand still whenever the crowd keeps us busy. */
-export async function openStage(): Promise<Stage> {
+/** In our own process it would not answer while the buyers keep the event loop busy. */
+export async function startDemoRedis(): Promise<DemoRedis> {
   const args = [MAIN, 'dev', '--port', '0', '--json'];
   const { child, line } = await startProcess<{ url: string }>('the Redis of the demo', args);
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -1,12 +1,12 @@
-/** The signals that come to us, and where they go: first they end the wait, later they go to the command. */
+/** Receives our signals: before the command is started they end the wait for the lock, then they go to the command. */
 
-/** Those that end a process that does not listen to them. */
+/** Signals whose default is to end the process. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** Standing still would end our renewals while the command goes on: SIGTSTP is passed on, and we go on. */
+/** SIGTSTP too: if we stopped, nobody would renew the lock while the command runs on. Only the command gets it. */
 const HARMLESS = ['SIGWINCH', 'SIGCONT', 'SIGTSTP'] as const;
 
-export class SignalPost implements Disposable {
+export class SignalForwarder implements Disposable {
   readonly #waiting = new AbortController();
   readonly #listeners = new Map<NodeJS.Signals, () => void>();
   #ended: NodeJS.Signals | null = null;
@@ -20,17 +20,17 @@ export class SignalPost implements Disposable {
     }
   }
 
-  /** Aborts when a signal ends us before there is a command. */
+  /** Aborts when a signal ends the wait for the lock. */
   get aborted(): AbortSignal {
     return this.#waiting.signal;
   }
 
-  /** The signal that ended us before there was a command. */
+  /** The signal that ended the wait for the lock. */
   get ended(): NodeJS.Signals | null {
     return this.#ended;
   }
 
-  /** From now on signals go there. */
+  /** From now on `forward` gets every signal. */
   forwardTo(forward: (signal: NodeJS.Signals) => void): void {
     this.#forward = forward;
   }

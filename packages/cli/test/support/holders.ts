@@ -1,0 +1,45 @@
+/** Locks that somebody holds while a command looks at them: sessions of the library, and other programs. */
+import { Redis } from 'ioredis';
+import { onTestFinished } from 'vitest';
+import { Locks } from '../../../holdfast/src/index.ts';
+import { ask } from '../../../holdfast/test/support/raw-redis.ts';
+import type { RedisServer } from '../../../holdfast/test/support/redis-server.ts';
+import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
+
+/** A session of the library until the end of the test; with an application it has a record. */
+export function openLocks({ port }: RedisServer, application?: string): Locks {
+  const client = new Redis(port, { lazyConnect: true });
+  const locks = new Locks(client, application === undefined ? {} : { application });
+  onTestFinished(() => locks.close());
+  return locks;
+}
+
+export function recordKey(session: string): string {
+  return `holdfast_session:${session}`;
+}
+
+/** A session writes its record in the background: until it is there. */
+export async function untilRecorded({ port }: RedisServer, session: string): Promise<void> {
+  await waitFor(async () => (await ask(port, ['EXISTS', recordKey(session)])) === 1, { what: 'the record' });
+}
+
+/** The session of whoever holds that lock. */
+export async function sessionOf({ port }: RedisServer, name: string): Promise<string> {
+  const [owner = ''] = [await ask(port, ['HKEYS', name])].flat().map(String);
+  return owner.split(':')[0] ?? '';
+}
+
+/** A holder of Redisson: no fence, no record. */
+export const JAVA = '8743c9c0-0795-4907-87fd-6c719a6b4586:41';
+
+/** Holds a lock as another program does, until the end of the test. */
+export async function holdAs(
+  { port }: RedisServer,
+  name: string,
+  owner: string = JAVA,
+  count = 1,
+): Promise<void> {
+  await ask(port, ['HSET', name, owner, String(count)]);
+  await ask(port, ['PEXPIRE', name, '600000']);
+  onTestFinished(async () => void (await ask(port, ['DEL', name])));
+}

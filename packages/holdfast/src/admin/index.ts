@@ -1,0 +1,12 @@
+/**
+ * Administration: looking at locks from outside, taking one away, checking the servers, and the record by which a
+ * session says who it is. Nothing here grants or renews a lock. It may use everything below `locks.ts`; only
+ * `locks.ts` uses it.
+ */
+export { check, type Finding } from './check.ts';
+export { type ForceReleaseOptions, forceRelease } from './force-release.ts';
+export { inspect } from './inspect.ts';
+export type { Inspection, InspectOptions } from './inspection.ts';
+export { type ListOptions, list } from './list.ts';
+export { AdminServers } from './servers.ts';
+export type { SessionRecord } from './session-record.ts';

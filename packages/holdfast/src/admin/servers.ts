@@ -1,0 +1,75 @@
+/** Sends an administrative script to the servers of a topology, and fails unless enough of them answer. */
+import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
+import { LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
+import { describeServers } from '../locking/failures.ts';
+import { read } from '../topologies/server/reading.ts';
+import type { QueryAnswer, QueryCall, Topology, Walk } from '../topologies/topology.ts';
+
+/** What one server answered. */
+export interface Answer<Value> {
+  /** The number of the server among those that were asked. */
+  readonly index: number;
+  readonly server: string;
+  readonly value: Value;
+}
+
+export class AdminServers {
+  /** Put before a name to make its key. */
+  readonly keyPrefix: string;
+  readonly #topology: Topology;
+  readonly #callTimeoutMs: number;
+
+  constructor(topology: Topology, callTimeoutMs: number, keyPrefix: string) {
+    this.#topology = topology;
+    this.#callTimeoutMs = callTimeoutMs;
+    this.keyPrefix = keyPrefix;
+  }
+
+  /** How many servers must agree on what a name holds. */
+  get majority(): number {
+    return this.#topology.majority;
+  }
+
+  /** Whether each server has only the keys of its own slots. */
+  get hasShards(): boolean {
+    return this.#topology.shards !== undefined;
+  }
+
+  /** The servers that decide about a name. */
+  get deciding(): Walk {
+    const topology = this.#topology;
+    return { size: topology.size, needed: topology.majority, query: topology.query.bind(topology) };
+  }
+
+  /** The servers that together have all names. */
+  async all(): Promise<Walk> {
+    const { shards } = this.#topology;
+    return shards === undefined ? this.deciding : shards.walk(this.#callTimeoutMs);
+  }
+
+  /** Rejects when fewer than `servers.needed` answer. `name` is for the error. */
+  async ask<Value>(
+    servers: Walk,
+    callFor: QueryCall,
+    decode: (reply: Reply) => Value,
+    name: string | undefined,
+  ): Promise<Answer<Value>[]> {
+    const answers: Answer<Value>[] = [];
+    const failures: ServerFailure[] = [];
+    for (const { index, server, reply } of await servers.query(callFor, this.#callTimeoutMs)) {
+      const value = reply instanceof CallFailure ? reply : read(reply, () => decode(reply));
+      if (value instanceof CallFailure) failures.push({ server, kind: value.kind, text: value.text });
+      else answers.push({ index, server, value });
+    }
+    if (answers.length >= servers.needed) return answers;
+    const what = servers.size === 1 ? 'the server did not serve it' : 'too few servers served it';
+    const message = `${what} (${describeServers(failures)})`;
+    if (failures.some(({ kind }) => kind === 'unknown')) throw new LockUnknownError(message, { lock: name });
+    throw new LockUnavailableError(message, { lock: name, servers: failures });
+  }
+
+  /** For questions that nothing depends on: each server's answer or failure, and never a rejection. */
+  query(call: ScriptCall): Promise<readonly QueryAnswer[]> {
+    return this.#topology.query(() => call, this.#callTimeoutMs);
+  }
+}
