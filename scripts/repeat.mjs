@@ -1,4 +1,4 @@
-// The same test files again and again: `npm run test:repeat -- 50 packages/holdfast/test/fault/quorum-*`. Beside two
+// The same test files again and again: `npm run test:repeat -- 50 packages/holdfast/test/fault/quorum`. Beside two
 // processes that spin, since what fails once in fifty runs fails on a machine that is busy; `--idle` leaves them out.
 // Anything else is Vitest's own: `-t <title>`.
 import { spawn } from 'node:child_process';

@@ -1,9 +1,9 @@
 /** Whoever reads us may go at any time, as `head` does. */
 import { spawn } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { guardProcess } from '../../holdfast/test/support/reaper.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { guardProcess } from '../../holdfast/test/support/processes/process-guard.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { MAIN } from './support/built-cli.ts';
 import { environmentFor } from './support/holdfast.ts';
 

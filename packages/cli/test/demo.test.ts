@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { RoundResult } from '../src/demo/round.ts';
 import { CODE } from '../src/demo/summary.ts';

@@ -1,7 +1,7 @@
 /** Whoever can write to Redis cannot write to the terminal of whoever looks. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdfast, start } from './support/holdfast.ts';
 import { openTerminal } from './support/terminal.ts';
 

@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { Locks } from '../../holdfast/src/index.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { openTerminal, type Terminal } from './support/terminal.ts';
 

@@ -1,7 +1,7 @@
 /** Signals that come to `holdfast run` go to the command, and an end that was asked for is an end in good order. */
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { start } from './support/holdfast.ts';
 import { isRunning, useTraces } from './support/job.ts';
 import { openTerminal } from './support/terminal.ts';

@@ -4,10 +4,13 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { canMakeCertificates } from '../../holdfast/test/support/certificates.ts';
-import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
-import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import {
+  makeGuardedFolder,
+  removeGuardedFolder,
+} from '../../holdfast/test/support/processes/process-guard.ts';
+import { canMakeCertificates } from '../../holdfast/test/support/servers/certificates.ts';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdfast, type Ran } from './support/holdfast.ts';
 import { startSentinel } from './support/sentinel.ts';
 

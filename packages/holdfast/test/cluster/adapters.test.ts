@@ -4,13 +4,13 @@ import { createCluster as createNodeRedis5Cluster } from 'redis-5';
 import { describe, expect, test } from 'vitest';
 import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
-import { command } from '../support/redis-cluster.ts';
+import { wokenBy } from '../support/locks/woken.ts';
+import { command } from '../support/servers/redis-cluster.ts';
 import { steady } from '../support/steady.ts';
 import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { wokenBy } from '../support/woken.ts';
+import { channelOf, useClusterGround } from './bench.ts';
 import { CLUSTER_FLAVOURS } from './callers.ts';
-import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
 const STEADY = steady();

@@ -1,14 +1,14 @@
 /** Primaries that are replaced, die, freeze or are gone with their whole shard. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Lease, LockUnavailableError } from '../../src/index.ts';
-import { command } from '../support/redis-cluster.ts';
-import type { RedisServer } from '../support/redis-server.ts';
+import { wokenBy } from '../support/locks/woken.ts';
+import { command } from '../support/servers/redis-cluster.ts';
+import type { RedisServer } from '../support/servers/redis-server.ts';
 import { steady } from '../support/steady.ts';
 import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { wokenBy } from '../support/woken.ts';
+import { channelOf, useClusterGround } from './bench.ts';
 import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
-import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
 const STEADY = steady();

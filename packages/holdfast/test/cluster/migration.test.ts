@@ -2,14 +2,14 @@
 import { afterEach, expect, test } from 'vitest';
 import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
-import { command } from '../support/redis-cluster.ts';
-import { SlotMigration } from '../support/slot-migration.ts';
+import { wokenBy } from '../support/locks/woken.ts';
+import { command } from '../support/servers/redis-cluster.ts';
+import { SlotMigration } from '../support/servers/slot-migration.ts';
 import { steady } from '../support/steady.ts';
 import { always, Violation } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { wokenBy } from '../support/woken.ts';
+import { channelOf, useClusterGround } from './bench.ts';
 import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
-import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
 const STEADY = steady();

@@ -1,10 +1,10 @@
 /** A grant of a cluster that counts only once a replica of its own shard has it. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { LockUnavailableError } from '../../src/index.ts';
-import { command } from '../support/redis-cluster.ts';
+import { command } from '../support/servers/redis-cluster.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { useClusterGround } from './bench.ts';
 import { CLUSTER_FLAVOURS } from './callers.ts';
-import { useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
 /** A replica that is well may stand still for a while, with the whole machine. */

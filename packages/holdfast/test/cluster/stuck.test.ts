@@ -8,14 +8,14 @@ import { Locks, type LocksOptions } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
 import { lockAcquire } from '../../src/scripts/generated.ts';
 import { LOCK } from '../fault/acquire/support.ts';
-import { outlivesSilence } from '../fault/silent-link.ts';
-import { commandCounts } from '../support/commands.ts';
-import { type FaultProxy, script, startProxy } from '../support/fault-proxy.ts';
-import { command } from '../support/redis-cluster.ts';
-import type { RedisServer } from '../support/redis-server.ts';
-import { SlotMigration } from '../support/slot-migration.ts';
+import { outlivesSilence } from '../fault/silent-connection.ts';
+import { type FaultProxy, script, startProxy } from '../support/proxies/fault-proxy.ts';
+import { commandCounts } from '../support/servers/commands.ts';
+import { command } from '../support/servers/redis-cluster.ts';
+import type { RedisServer } from '../support/servers/redis-server.ts';
+import { SlotMigration } from '../support/servers/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { useClusterGround } from './ground.ts';
+import { useClusterGround } from './bench.ts';
 
 const ground = useClusterGround();
 

@@ -2,10 +2,10 @@
 import { Cluster } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { Locks } from '../../src/index.ts';
-import { type CommandCounts, commandCounts } from '../support/commands.ts';
+import { type CommandCounts, commandCounts } from '../support/servers/commands.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { channelOf, useClusterGround } from './bench.ts';
 import { IOREDIS_6 } from './callers.ts';
-import { channelOf, useClusterGround } from './ground.ts';
 
 const ground = useClusterGround();
 

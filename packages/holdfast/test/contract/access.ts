@@ -1,8 +1,9 @@
 /** How callers get in where not everybody may: by TLS, or as a user with hardly any rights. */
-import { aclWords, BRACES, CONNECTING, LEAST, LOOKING } from '../support/acl-rules.ts';
-import { makeCertificates } from '../support/certificates.ts';
-import { freePort } from '../support/free-port.ts';
-import { makeGuardedFolder } from '../support/reaper.ts';
+
+import { makeGuardedFolder } from '../support/processes/process-guard.ts';
+import { aclWords, BRACES, CONNECTING, LEAST, LOOKING } from '../support/servers/acl-rules.ts';
+import { makeCertificates } from '../support/servers/certificates.ts';
+import { freePort } from '../support/servers/free-port.ts';
 
 /** What a caller's client must be told beside the port. */
 export interface Access {

@@ -5,13 +5,13 @@
 import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import type { EmbeddedNode } from '../../src/testing/index.ts';
-import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
-import type { SentinelGroup } from '../support/sentinel-group.ts';
+import type { Kind } from '../support/locks/kind.ts';
+import { type FaultProxy, startProxy } from '../support/proxies/fault-proxy.ts';
+import type { SentinelGroup } from '../support/servers/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Access } from './access.ts';
 import { type Caller, inProcess, several } from './callers.ts';
-import { shardOf } from './cluster-onlooker.ts';
-import type { Kind } from './kinds.ts';
+import { shardOf } from './cluster-observer.ts';
 import type { Row } from './matrix.ts';
 
 /** A free server and the way to it. */

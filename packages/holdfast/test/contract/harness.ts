@@ -9,18 +9,18 @@
 import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
-import { CALM, useCluster } from '../support/redis-cluster.ts';
-import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
-import { NEVER_DOWN_MS, SentinelGroup } from '../support/sentinel-group.ts';
+import { fenceCounter } from '../support/locks/kind.ts';
+import { CALM, useCluster } from '../support/servers/redis-cluster.ts';
+import { startRedis, stopAllRedis, useRedis } from '../support/servers/redis-server.ts';
+import { NEVER_DOWN_MS, SentinelGroup } from '../support/servers/sentinel-group.ts';
 import { isViolation } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Access, type Gate, type GateKind, openGate } from './access.ts';
 import { Bench, Declined, type Ground } from './bench.ts';
-import { clusterOnlooker } from './cluster-onlooker.ts';
-import { everyServer } from './every-server.ts';
-import { fenceCounter } from './kinds.ts';
+import { clusterOnlooker } from './cluster-observer.ts';
+import { StallWatch } from './machine-watch.ts';
 import type { Row } from './matrix.ts';
-import { StallWatch } from './stall-watch.ts';
+import { everyServer } from './quorum-observer.ts';
 
 export interface RuleOptions {
   /** The longest stall that the rule must bear. @default 500 */

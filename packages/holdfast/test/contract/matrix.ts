@@ -1,10 +1,10 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
 import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
-import { canMakeCertificates } from '../support/certificates.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
 import { needs } from '../support/needs.ts';
-import { fetchedServers, type ServerProgram } from '../support/server-program.ts';
+import { canMakeCertificates } from '../support/servers/certificates.ts';
+import { fetchedServers, type ServerProgram } from '../support/servers/server-program.ts';
 import type { GateKind } from './access.ts';
 import {
   type Connect,

@@ -1,5 +1,5 @@
 /** What clients send while a rule looks on. */
-import { type Monitor, monitor } from '../support/commands.ts';
+import { type Monitor, monitor } from '../support/servers/commands.ts';
 import { type Bench, Declined } from './bench.ts';
 
 export class TrafficWatch {

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { LockConfigError, Locks, type LocksOptions } from '../../src/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const RECORD_TTL_MS = 60_000;

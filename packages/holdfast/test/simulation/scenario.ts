@@ -1,23 +1,23 @@
 /** One seed from beginning to end: a world is made, goes wrong, calms down, and is looked at. */
 import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
 import type { ScriptEngine } from '../../src/testing/script-engine.ts';
-import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './aftermath.ts';
-import { describeAnswer, describeCall, grantOf } from './call-words.ts';
-import { CounterLife } from './counter-life.ts';
+import { describeAnswer, describeCall, grantOf } from './call-text.ts';
+import { CounterLife } from './checks/counter-life.ts';
+import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
+import { Judge, type Verdict } from './checks/judge.ts';
+import { OrphanWatch } from './checks/orphan-watch.ts';
+import { Ledger } from './checks/protected-resource.ts';
 import { History } from './history.ts';
-import { Judge, type Verdict } from './judge.ts';
-import { Ledger } from './ledger.ts';
-import { OrphanWatch } from './orphan-watch.ts';
 import type { PlantedBug } from './planted/bug.ts';
-import { Population } from './population.ts';
-import { Prng } from './prng.ts';
-import type { SimulatedProcess } from './process.ts';
-import type { SimulatedNode } from './simulated-node.ts';
-import { drawSwarm, type Fault, type Swarm, swarmOf } from './swarm.ts';
 import { drawTerms, type Terms } from './terms.ts';
-import { Timeline } from './timeline.ts';
-import { brew, calm, type Stage } from './weather.ts';
 import { Caller, type Workplace } from './workload.ts';
+import { brew, calm, type Stage } from './world/fault-injection.ts';
+import { drawSwarm, type Fault, type Swarm, swarmOf } from './world/fault-selection.ts';
+import { Prng } from './world/prng.ts';
+import type { SimulatedProcess } from './world/process.ts';
+import type { SimulatedNode } from './world/simulated-node.ts';
+import { Timeline } from './world/timeline.ts';
+import { Population } from './world/world-builder.ts';
 
 export interface ScenarioOptions {
   readonly seed: number;

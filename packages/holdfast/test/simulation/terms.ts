@@ -1,9 +1,9 @@
 /** How large a seed's world is and what is done in it. */
 import type { LocksOptions } from '../../src/index.ts';
-import type { LinkWeather } from './link.ts';
-import type { Prng } from './prng.ts';
-import type { Fault } from './swarm.ts';
 import type { WorkTerms } from './workload.ts';
+import type { LinkWeather } from './world/connection.ts';
+import type { Fault } from './world/fault-selection.ts';
+import type { Prng } from './world/prng.ts';
 
 export interface Terms extends WorkTerms {
   readonly title: string;

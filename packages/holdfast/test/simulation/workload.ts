@@ -1,9 +1,9 @@
 /** What callers do: take locks in every way there is, work under them, change their minds. */
 import { type FencedLease, type Lease, LockError, type Locks } from '../../src/index.ts';
-import type { Judge, Tenure } from './judge.ts';
-import type { Ledger } from './ledger.ts';
-import type { Prng } from './prng.ts';
-import type { SimulatedProcess } from './process.ts';
+import type { Judge, Tenure } from './checks/judge.ts';
+import type { Ledger } from './checks/protected-resource.ts';
+import type { Prng } from './world/prng.ts';
+import type { SimulatedProcess } from './world/process.ts';
 
 export interface WorkTerms {
   readonly names: readonly string[];

@@ -11,8 +11,8 @@ import {
 } from '../../src/index.ts';
 import { EmbeddedNode, ManualClock } from '../../src/testing/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { RawConnection } from '../support/raw-connection.ts';
-import { RespError } from '../support/resp.ts';
+import { RawConnection } from '../support/servers/raw-connection.ts';
+import { RespError } from '../support/servers/resp.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 useLeakCheck();

@@ -2,9 +2,9 @@
 import { Buffer } from 'node:buffer';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
-import { RawConnection } from '../support/raw-connection.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { RawConnection } from '../support/servers/raw-connection.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();

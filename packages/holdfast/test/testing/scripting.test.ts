@@ -1,8 +1,8 @@
 /** Scripts meet the same globals, conversions and error texts as on a real server. */
 import { describe, expect, test } from 'vitest';
 import { EmbeddedNode } from '../../src/testing/index.ts';
-import { askAll } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { askAll } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 
 const redis = useRedis();
 

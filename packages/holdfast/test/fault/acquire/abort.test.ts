@@ -1,9 +1,9 @@
 /** A caller that changes its mind, at every moment there is, leaves nothing behind. */
 import { describe, expect, test } from 'vitest';
 import { LockAbortedError } from '../../../src/index.ts';
-import { command } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { atOnce, held, listeners, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
 

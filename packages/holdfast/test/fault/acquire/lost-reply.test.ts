@@ -10,7 +10,7 @@ import {
   LockUnknownError,
 } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
 

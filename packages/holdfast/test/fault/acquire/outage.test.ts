@@ -1,9 +1,9 @@
 /** Contention and outage are two different endings of a wait, and neither lets the body run afterwards. */
 import { describe, expect, test } from 'vitest';
 import { LockError, LockTimeoutError, LockUnavailableError, LockUnknownError } from '../../../src/index.ts';
-import { freePort } from '../../support/free-port.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { freePort } from '../../support/servers/free-port.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import {
   asleep,

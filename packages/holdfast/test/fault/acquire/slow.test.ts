@@ -1,9 +1,9 @@
 /** An answer that comes when the lease it grants is over, or nearly, is no success: it is undone. */
 import { expect, test } from 'vitest';
 import { type Locks, LockUnavailableError, LockUnknownError } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
 

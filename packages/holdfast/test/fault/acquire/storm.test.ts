@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { LockAbortedError, type Locks } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, listeners, MATRIX, type Subject, seeded, useBench, warmUp } from './support.ts';
 

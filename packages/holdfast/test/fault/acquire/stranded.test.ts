@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, rejection, SUBJECTS, type Subject, useBench, warmUp } from './support.ts';
 

@@ -11,9 +11,9 @@ import {
   LockUnknownError,
 } from '../../../src/index.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { type CommandCounts, commandCounts } from '../../support/commands.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { type CommandCounts, commandCounts } from '../../support/servers/commands.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, MATRIX, rejection, SUBJECTS, useBench, warmUp } from './support.ts';
 

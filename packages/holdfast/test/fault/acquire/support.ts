@@ -17,8 +17,8 @@ import {
   mutexRenew,
 } from '../../../src/scripts/generated.ts';
 import { type Extent, rowsOf } from '../../support/extent.ts';
-import { type FaultProxy, type Match, script, startProxy } from '../../support/fault-proxy.ts';
-import { ask, askAll, asStrings } from '../../support/raw-redis.ts';
+import { type FaultProxy, type Match, script, startProxy } from '../../support/proxies/fault-proxy.ts';
+import { ask, askAll, asStrings } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 export type ClientKind = 'ioredis' | 'node-redis';

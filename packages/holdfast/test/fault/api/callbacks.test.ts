@@ -1,13 +1,13 @@
 /** What callers do in their callbacks is their own business: it cannot hurt their other locks, or ours. */
 import { describe, expect, test, vi } from 'vitest';
 import { type Lease, LockLostError } from '../../../src/index.ts';
-import { startChild, useChildren } from '../../support/child.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { startChild, useChildren } from '../../support/processes/child.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import type { CallbackPlan, CallbackWord } from '../acquire/callbacks.ts';
 import { MATRIX, rejection, SUBJECTS, useBench } from '../acquire/support.ts';
+import type { CallbackPlan, CallbackWord } from './misbehaving-callbacks.ts';
 
 const redis = useRedis();
 useLeakCheck(redis, { checksHandles: false });
@@ -23,7 +23,7 @@ test.each(SUBJECTS)(
   async (subject) => {
     const names = [bench.name(), bench.name()] as const;
     const plan: CallbackPlan = { port: redis.port, kind: subject.kind, names };
-    const child = startChild<CallbackWord>('test/fault/acquire/callbacks.ts', [JSON.stringify(plan)]);
+    const child = startChild<CallbackWord>('test/fault/api/misbehaving-callbacks.ts', [JSON.stringify(plan)]);
     await child.next(({ event }) => event === 'held', START_LIMIT_MS);
     await ask(redis.port, ['DEL', names[0]]);
     const lost = await child.next(({ event }) => event === 'lost');

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type ClientKind, held, LOCK, seeded, useBench } from '../acquire/support.ts';
 

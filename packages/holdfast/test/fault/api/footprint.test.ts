@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { expect, test } from 'vitest';
 import { CHANNELS, Locks } from '../../../src/index.ts';
-import { monitor, type SeenCommand } from '../../support/commands.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { monitor, type SeenCommand } from '../../support/servers/commands.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { CLIENTS, type ClientKind, rejection, useBench } from '../acquire/support.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { type LockError, LockTimeoutError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { CLIENTS, LOCK, MUTEX, rejection, type Subject, useBench } from '../acquire/support.ts';
 
 const redis = useRedis();

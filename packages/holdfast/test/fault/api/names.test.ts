@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { LockConfigError, LockConflictError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import type { RespValue } from '../../support/resp.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
+import type { RespValue } from '../../support/servers/resp.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { wokenBy } from '../../support/woken.ts';
 import {
   CLIENTS,
   type ClientKind,

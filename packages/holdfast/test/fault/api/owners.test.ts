@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { LockLostError, LockNotHeldError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, MATRIX, rejection, useBench } from '../acquire/support.ts';
 

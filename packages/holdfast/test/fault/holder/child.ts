@@ -14,7 +14,7 @@ import {
   Locks,
   type RedisClient,
 } from '../../../src/index.ts';
-import { LivedOn } from '../../support/lived-on.ts';
+import { LivedOn } from '../../support/processes/exit-delay.ts';
 import { FencedResource } from './resource.ts';
 
 export type Task = keyof typeof TASKS;

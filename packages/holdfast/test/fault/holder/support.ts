@@ -15,7 +15,7 @@ import {
   type RenewTrace,
 } from '../../../src/index.ts';
 import type { KeepResult } from '../../../src/topologies/topology.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Bench, type ClientKind, MATRIX, type Subject } from '../acquire/support.ts';

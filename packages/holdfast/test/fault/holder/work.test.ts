@@ -7,9 +7,9 @@ import {
   LockTimeoutError,
   LockUnknownError,
 } from '../../../src/index.ts';
-import { commandCounts } from '../../support/commands.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { commandCounts } from '../../support/servers/commands.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { atOnce, held, rejection, useBench } from '../acquire/support.ts';
 import { FencedResource } from './resource.ts';

@@ -1,11 +1,11 @@
 /** Listeners to a loss that throw, reject or take their time: everybody else's lease is none of their business. */
 import { describe, expect, test } from 'vitest';
 import { type Lease, Locks } from '../../../src/index.ts';
-import { useChildren } from '../../support/child.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { SUBJECTS, type Subject, useBench } from '../acquire/support.ts';
 import { ScriptedNode } from '../holder/node.ts';

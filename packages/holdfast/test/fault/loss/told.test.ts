@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Lease, LossReason } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { FOREIGN_OWNER, held, useBench } from '../acquire/support.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { FOREIGN_OWNER, LOCK, MUTEX, rejection, SUBJECTS } from '../acquire/support.ts';

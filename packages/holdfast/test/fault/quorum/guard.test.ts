@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Lease, Locks } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { type RedisServer, startRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { LOCK, MUTEX, SUBJECTS } from '../acquire/support.ts';
 import { RestartTrial } from './restarts.ts';

@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { type Lease, LockError, Locks, LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { askAll } from '../../support/raw-redis.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { askAll } from '../../support/servers/raw-redis.ts';
+import { startRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { CONDITION_ARGS, CONDITIONS } from '../acquire/conditions.ts';
 import { LOCK, rejection, SUBJECTS } from '../acquire/support.ts';
+import { CONDITION_ARGS, CONDITIONS } from '../server/conditions.ts';
 import { QuorumBench, useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5, { args: CONDITION_ARGS });

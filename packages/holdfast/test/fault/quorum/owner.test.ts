@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { LockNotHeldError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { askAll } from '../../support/raw-redis.ts';
+import { askAll } from '../../support/servers/raw-redis.ts';
 import { rejection, SUBJECTS } from '../acquire/support.ts';
 import { useQuorumBench, useServers } from './support.ts';
 

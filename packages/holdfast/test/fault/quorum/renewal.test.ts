@@ -8,7 +8,7 @@ import { steady } from '../../support/steady.ts';
 import { always, expectKeptOut } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, rejection, SUBJECTS } from '../acquire/support.ts';
-import { outlivesSilence } from '../silent-link.ts';
+import { outlivesSilence } from '../silent-connection.ts';
 import { useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);

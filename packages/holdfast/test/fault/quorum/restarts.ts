@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Lease, LockError, type Locks, type LocksOptions } from '../../../src/index.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { MUTEX, seeded } from '../acquire/support.ts';
 import type { QuorumBench } from './support.ts';

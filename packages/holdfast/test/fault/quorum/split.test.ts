@@ -1,9 +1,9 @@
 /** Votes that are split between callers: all back off, one wins, and nobody waits for ever. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Lease, type Locks, LockTimeoutError } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { askAll } from '../../support/raw-redis.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { askAll } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { lockRelease, mutexRelease } from '../../../src/scripts/generated.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { FOREIGN_OWNER, rejection, SUBJECTS, type Subject } from '../acquire/support.ts';
 import { useQuorumBench, useServers } from './support.ts';

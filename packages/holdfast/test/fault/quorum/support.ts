@@ -2,10 +2,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { Locks, type LocksOptions, LockUnavailableError, type ServerFailure } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { RedisServer, stopAllRedis } from '../../support/redis-server.ts';
-import type { RedisOptions } from '../../support/server-args.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { RedisServer, stopAllRedis } from '../../support/servers/redis-server.ts';
+import type { RedisOptions } from '../../support/servers/server-args.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Bench, held, rejection, type Subject, useBench } from '../acquire/support.ts';
 

@@ -1,10 +1,10 @@
 /** Who waits listens on every server that is there; one message is enough, and nobody polls. */
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { wokenBy } from '../../support/woken.ts';
 import { listeners, MUTEX, SUBJECTS, type Subject } from '../acquire/support.ts';
 import { timed, useQuorumBench, useServers } from './support.ts';
 

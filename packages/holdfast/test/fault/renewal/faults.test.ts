@@ -4,12 +4,12 @@
  */
 import { expect, test } from 'vitest';
 import type { KeepResult } from '../../../src/topologies/topology.ts';
-import { commandCounts, monitor, type SeenCommand } from '../../support/commands.ts';
-import type { Match } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { RawConnection } from '../../support/raw-connection.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import type { Match } from '../../support/proxies/fault-proxy.ts';
+import { commandCounts, monitor, type SeenCommand } from '../../support/servers/commands.ts';
+import { RawConnection } from '../../support/servers/raw-connection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, useBench } from '../acquire/support.ts';
 import { acquireWatched, openRows, type Row, type WatchedLease } from '../holder/support.ts';

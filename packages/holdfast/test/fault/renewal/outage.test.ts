@@ -1,8 +1,8 @@
 /** Extensions that meet a frozen server, a cut connection or a lost answer: a held lock stays held, and stays there. */
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, rejection, useBench } from '../acquire/support.ts';
 import { acquireWatched, driftMs, openRows, type Row, type WatchedLease } from '../holder/support.ts';

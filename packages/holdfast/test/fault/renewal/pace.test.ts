@@ -1,10 +1,10 @@
 /** How much traffic a held lease makes, from four milliseconds to a year: no length of lease makes a storm. */
 import { expect, test } from 'vitest';
 import { type Lease, type LockError, LockUnavailableError } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { MATRIX, rejection, SUBJECTS, useBench, warmUp } from '../acquire/support.ts';

@@ -1,12 +1,12 @@
 /** After a release there is silence: nothing is sent, nothing is planned, and the process is free to go. */
 import { describe, expect, test } from 'vitest';
 import { CHANNELS, Locks } from '../../../src/index.ts';
-import { useChildren } from '../../support/child.ts';
-import { monitor } from '../../support/commands.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { monitor } from '../../support/servers/commands.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { CLIENTS, SUBJECTS, useBench } from '../acquire/support.ts';
 import { ScriptedNode } from '../holder/node.ts';

@@ -7,10 +7,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Locks } from '../../../src/index.ts';
 import { FLAVOURS } from '../../clients/flavours.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, MATRIX, useBench, warmUp } from '../acquire/support.ts';
-import { outlivesSilence } from '../silent-link.ts';
+import { outlivesSilence } from '../silent-connection.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);

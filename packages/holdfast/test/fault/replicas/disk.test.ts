@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LockUnavailableError } from '../../../src/index.ts';
 import { rowsOf } from '../../support/extent.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { type RedisServer, useRedis } from '../../support/redis-server.ts';
-import { ReplicatedServers } from '../../support/replicated-servers.ts';
-import { fetchedServers } from '../../support/server-program.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { type RedisServer, useRedis } from '../../support/servers/redis-server.ts';
+import { ReplicatedServers } from '../../support/servers/replicated-servers.ts';
+import { fetchedServers } from '../../support/servers/server-program.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, rejection, SUBJECTS, useBench, warmUp } from '../acquire/support.ts';
 import { has } from './support.ts';

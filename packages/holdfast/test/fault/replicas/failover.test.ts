@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Lease, LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { follow, promote } from '../../support/replicated-servers.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { follow, promote } from '../../support/servers/replicated-servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, rejection, SUBJECTS, useBench } from '../acquire/support.ts';
 import { cutOff, has, useReplication } from './support.ts';

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { startRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, MATRIX, rejection, useBench, warmUp } from '../acquire/support.ts';
 import { has, useReplication } from './support.ts';

@@ -2,13 +2,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type FencedLease, type Locks, LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { roleOf } from '../../support/replicated-servers.ts';
-import { useSentinels } from '../../support/sentinel-group.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { roleOf } from '../../support/servers/replicated-servers.ts';
+import { useSentinels } from '../../support/servers/sentinel-group.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, rejection, useBench, warmUp } from '../acquire/support.ts';
-import { outlivesSilence } from '../silent-link.ts';
+import { outlivesSilence } from '../silent-connection.ts';
 import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './support.ts';
 
 const group = useSentinels();

@@ -1,9 +1,9 @@
 /** While a planned failover is under way, the sentinels do not all say the same, and one of them not always the truth. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import type { RedisServer } from '../../support/redis-server.ts';
-import { namedPort, TRY_LIMIT_MS, useSentinels } from '../../support/sentinel-group.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import type { RedisServer } from '../../support/servers/redis-server.ts';
+import { namedPort, TRY_LIMIT_MS, useSentinels } from '../../support/servers/sentinel-group.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, LOCK, useBench, warmUp } from '../acquire/support.ts';
 import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './support.ts';

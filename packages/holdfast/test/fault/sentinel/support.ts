@@ -5,8 +5,8 @@ import { Redis as Iovalkey } from 'iovalkey';
 import { createSentinel } from 'redis';
 import { Locks, type LocksOptions, type RedisClient } from '../../../src/index.ts';
 import { type Extent, rowsOf } from '../../support/extent.ts';
-import { ask } from '../../support/raw-redis.ts';
-import type { SentinelGroup } from '../../support/sentinel-group.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import type { SentinelGroup } from '../../support/servers/sentinel-group.ts';
 import type { Bench } from '../acquire/support.ts';
 
 export type SentinelClient = 'ioredis 6' | 'ioredis 5.4' | 'iovalkey 0.4' | 'node-redis 6';

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { startRedis } from '../../support/redis-server.ts';
-import { RespError } from '../../support/resp.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { startRedis } from '../../support/servers/redis-server.ts';
+import { RespError } from '../../support/servers/resp.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { held, MATRIX, rejection, useBench } from '../acquire/support.ts';
 

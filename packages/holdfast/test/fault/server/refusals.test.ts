@@ -8,10 +8,9 @@ import {
   LockUnavailableError,
 } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { CONDITION_ARGS, CONDITIONS } from '../acquire/conditions.ts';
 import {
   type ClientKind,
   held,
@@ -21,6 +20,7 @@ import {
   type Subject,
   useBench,
 } from '../acquire/support.ts';
+import { CONDITION_ARGS, CONDITIONS } from './conditions.ts';
 
 const redis = useRedis({ args: CONDITION_ARGS });
 useLeakCheck(redis);

@@ -1,8 +1,8 @@
 /** The lock of an owner that died runs out on time, however busy everybody around it is. */
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { CLIENTS, listeners, SUBJECTS, useBench } from '../acquire/support.ts';
 

@@ -2,14 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { FencedLease } from '../../../src/index.ts';
-import { type Child, startChild, useChildren } from '../../support/child.ts';
-import { commandCounts } from '../../support/commands.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
+import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
+import { commandCounts } from '../../support/servers/commands.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { wokenBy } from '../../support/woken.ts';
-import type { ChildPlan, ChildWord } from '../acquire/child.ts';
 import { held, LOCK, listeners, MUTEX, SUBJECTS, type Subject, useBench } from '../acquire/support.ts';
+import type { ChildPlan, ChildWord } from './child.ts';
 
 const redis = useRedis();
 useLeakCheck(redis, { checksHandles: false });
@@ -35,7 +35,7 @@ function start(
     handovers: 64,
     ...plan,
   };
-  return startChild<ChildWord>('test/fault/acquire/child.ts', [JSON.stringify(whole)]);
+  return startChild<ChildWord>('test/fault/waiting/child.ts', [JSON.stringify(whole)]);
 }
 
 const says = (event: ChildWord['event']) => (word: ChildWord) => word.event === event;

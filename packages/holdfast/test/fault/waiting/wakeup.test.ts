@@ -1,10 +1,10 @@
 /** A message that somebody released is a hint that may be lost. Nobody who waits may depend on it. */
 import { describe, expect, test } from 'vitest';
 import { CHANNELS, type WokenMessage } from '../../../src/index.ts';
-import { command } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { asleep, listeners, MATRIX, useBench, warmUp } from '../acquire/support.ts';

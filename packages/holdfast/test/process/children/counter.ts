@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockLostError, Locks, LockUnavailableError } from '../../../src/index.ts';
-import { COUNTER, type CounterTask, FENCE, LOCK, LOG } from '../counter-task.ts';
+import { COUNTER, type CounterTask, FENCE, LOCK, LOG } from '../counter/task.ts';
 import { CALL_TIMEOUT_MS, FAILOVER_CALL_TIMEOUT_MS } from '../limits.ts';
 import { openSentinels } from './sentinels.ts';
 import { openStore } from './store.ts';

@@ -1,7 +1,7 @@
 /** A child's side of the conversation with its test: lines of JSON out, words in, and anything that went wrong. */
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { LivedOn } from '../../support/lived-on.ts';
+import { LivedOn } from '../../support/processes/exit-delay.ts';
 
 /** What every child may say, whatever else it does. */
 export interface TroubleLine {

@@ -5,7 +5,7 @@ import { Hold } from '../../../src/locking/hold.ts';
 import { Wakeup } from '../../../src/locking/wakeup.ts';
 import { LateReleases } from '../../../src/topologies/server/late-releases.ts';
 import { SingleTopology } from '../../../src/topologies/single.ts';
-import type { Machine } from '../machine.ts';
+import type { Machine } from '../world/machine.ts';
 import type { PlantedBug } from './bug.ts';
 
 /** Replaces one method; returns how to put it back. */

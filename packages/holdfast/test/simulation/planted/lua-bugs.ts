@@ -1,7 +1,7 @@
 /** Mistakes in the scripts: their text is changed on its way to the node. */
 import { createHash } from 'node:crypto';
 import type { Client, ScriptCall, ScriptText } from '../../../src/index.ts';
-import type { Machine } from '../machine.ts';
+import type { Machine } from '../world/machine.ts';
 import type { PlantedBug } from './bug.ts';
 
 interface Change {

@@ -1,6 +1,6 @@
 /** An embedded node and a real server that are asked the same, and must answer the same. */
 import { EmbeddedNode } from '../../../src/testing/index.ts';
-import { RespError, type RespValue } from '../../support/resp.ts';
+import { RespError, type RespValue } from '../../support/servers/resp.ts';
 import { type Answer, Conversation } from './conversation.ts';
 import { type Request, SCRIPTS } from './script-requests.ts';
 import { KEYS } from './vocabulary.ts';

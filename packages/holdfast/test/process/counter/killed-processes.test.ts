@@ -1,0 +1,155 @@
+/** Processes that are killed at random moments, most of them while they hold the lock or wait for it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { type Extent, rowsOf, upTo } from '../../support/extent.ts';
+import { useLeakCheck } from '../../support/leak-check.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
+import { RespError } from '../../support/servers/resp.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { CLIENT_KINDS } from '../children/store.ts';
+import { START_LIMIT_MS } from '../limits.ts';
+import { seededFractions } from '../seeded.ts';
+import {
+  type Counting,
+  finished,
+  firstFenceOutOfOrder,
+  readTally,
+  startCounting,
+} from './counting-processes.ts';
+import { type CounterTask, LOCK, LOG } from './task.ts';
+
+const PROCESSES = 4;
+const CALLERS = 25;
+interface Case extends Extent {
+  readonly guard: 'lock' | 'mutex';
+}
+
+const CASES = rowsOf<Case>([{ guard: 'lock' }, { guard: 'mutex', isMatrix: true }]);
+const KILLS_MIN = upTo(3, 6);
+/** A kill that hits the holder is the one that matters; one in four does. */
+const KILLS_OF_HOLDER_MIN = 1;
+/** More than this and something else is wrong. */
+const KILLS_MAX = 40;
+const INCREMENTS_MIN = upTo(500, 2_000);
+/**
+ * Between the last look at its lease and the write a process may stand still, and nothing but the fence would tell: the
+ * lease is longer than that.
+ */
+const LEASE_MS_MIN = 4_500;
+const LEASE_MS_MAX = 5_500;
+/** Between two kills: from the middle of the first cohort to several changes of process. */
+const PAUSE_MS_MAX = 400;
+const LIMIT_MS = 240_000;
+/** Changes which process is killed and when; the rest is up to the machine. */
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? 1);
+
+const redis = useRedis();
+useLeakCheck(redis, { ignoreKeys: [/^redisson_lock_token:/, /^counter$/, /^log$/] });
+useChildren();
+
+const increments = async (): Promise<number> => Number(await ask(redis.port, ['LLEN', LOG]));
+
+class Crew {
+  readonly #guard: CounterTask['guard'];
+  readonly #fraction = seededFractions(SEED);
+  readonly #members: Counting[] = [];
+  #hired = 0;
+  kills = 0;
+  killsOfHolder = 0;
+
+  constructor(guard: CounterTask['guard']) {
+    this.#guard = guard;
+  }
+
+  async hire(): Promise<void> {
+    const client = CLIENT_KINDS[this.#hired % CLIENT_KINDS.length] ?? 'ioredis';
+    this.#hired += 1;
+    const leaseMs = Math.round(LEASE_MS_MIN + this.#fraction() * (LEASE_MS_MAX - LEASE_MS_MIN));
+    const { port } = redis;
+    const member = await startCounting({
+      port,
+      client,
+      guard: this.#guard,
+      callers: CALLERS,
+      increments: null,
+      handovers: null,
+      leaseMs,
+    });
+    member.child.send('go');
+    this.#members.push(member);
+  }
+
+  /** Kills one at a random moment, and puts another in its place. */
+  async killOne(): Promise<void> {
+    await sleep(this.#fraction() * PAUSE_MS_MAX);
+    const [victim] = this.#members.splice(Math.floor(this.#fraction() * this.#members.length), 1);
+    await victim?.child.kill('SIGKILL');
+    this.kills += 1;
+    if (await isHeldByTheDead()) this.killsOfHolder += 1;
+    await this.hire();
+  }
+
+  /** Lets the others come to an end, and gives what went wrong. */
+  async dismiss(): Promise<string[]> {
+    for (const { child } of this.#members) child.send('stop');
+    await Promise.all(this.#members.map(({ child }) => finished(child, LIMIT_MS)));
+    return this.#members.flatMap(({ child }) => child.lines.flatMap(({ trouble = [] }) => trouble));
+  }
+}
+
+/** Who holds it now, and for how long; a holder or a token. */
+async function look(): Promise<{ owner: string; leftMs: number }> {
+  const questions = [
+    ['PTTL', LOCK],
+    ['HKEYS', LOCK],
+    ['GET', LOCK],
+  ];
+  const [leftMs, ...owners] = await askAll(redis.port, questions);
+  const owner = owners.filter((reply) => !(reply instanceof RespError)).join();
+  return { owner, leftMs: Number(leftMs) };
+}
+
+/** A live holder passes it on or renews it at a third of its lease; a dead one lets it run down. */
+async function isHeldByTheDead(): Promise<boolean> {
+  const { owner } = await look();
+  const verdict = await waitFor(
+    async () => {
+      const now = await look();
+      if (now.owner !== owner || owner === '') return 'alive';
+      return now.leftMs < LEASE_MS_MIN / 3 && 'dead';
+    },
+    { limitMs: LIMIT_MS, what: 'the lock to change hands or run down' },
+  );
+  return verdict === 'dead';
+}
+
+describe(`processes that are killed at random (HOLDFAST_SEED=${SEED})`, {
+  timeout: LIMIT_MS + START_LIMIT_MS,
+}, () => {
+  test('lose updates without a lock', async () => {
+    const crew = new Crew('none');
+    await Promise.all([crew.hire(), crew.hire()]);
+    await crew.killOne();
+    await waitFor(async () => (await increments()) >= INCREMENTS_MIN, { limitMs: LIMIT_MS });
+    await crew.dismiss();
+    const { counter, log } = await readTally(redis.port);
+    expect(counter).toBeLessThan(log.length);
+  });
+
+  test.each(CASES)('lose nothing under a $guard', async ({ guard }) => {
+    const crew = new Crew(guard);
+    await Promise.all(Array.from({ length: PROCESSES }, () => crew.hire()));
+    while (crew.kills < KILLS_MIN || crew.killsOfHolder < KILLS_OF_HOLDER_MIN) {
+      await crew.killOne();
+      expect(crew.kills).toBeLessThan(KILLS_MAX);
+    }
+    await waitFor(async () => (await increments()) >= INCREMENTS_MIN, { limitMs: LIMIT_MS });
+    const trouble = await crew.dismiss();
+    const { counter, log } = await readTally(redis.port);
+    expect(counter).toBe(log.length);
+    if (guard === 'lock') expect(firstFenceOutOfOrder(log)).toBeNull();
+    expect(trouble).toEqual([]);
+  });
+});
