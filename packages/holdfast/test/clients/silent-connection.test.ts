@@ -6,8 +6,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
 import { EmbeddedNode, ManualClock } from '../../src/testing/index.ts';
-import { seeded } from '../fault/acquire/support.ts';
 import { SilentNetwork } from '../locking/support/silent-network.ts';
+import { seeded } from '../support/seeded.ts';
 
 const ROUNDS = 12;
 

@@ -1,4 +1,4 @@
-/** An onlooker's connection to a whole cluster, as one server: a key is asked of its node, everything else of all. */
+/** The test's own connection to a whole cluster, as one server: a key is asked of its node, everything else of all. */
 import { Cluster, type Redis } from 'ioredis';
 import { slotOf } from '../../src/keys/slot.ts';
 
@@ -17,7 +17,7 @@ const JOINED: Readonly<Record<string, (answers: Answers) => unknown>> = {
   flushall: ([answer]) => answer,
 };
 
-export async function clusterOnlooker(port: number): Promise<Redis> {
+export async function clusterObserver(port: number): Promise<Redis> {
   const cluster = new Cluster([{ host: '127.0.0.1', port }], { redisOptions: { disconnectTimeout: 0 } });
   await new Promise((resolve) => cluster.once('ready', resolve));
   const nodes = (): Redis[] => cluster.nodes('master');

@@ -8,7 +8,7 @@ import { bytesContract } from './rules/bytes.contract.ts';
 import { closeContract } from './rules/close.contract.ts';
 import { conflictContract, counterConflictContract } from './rules/conflict.contract.ts';
 import { contextContract } from './rules/context.contract.ts';
-import { upheavalContract } from './rules/disruption.contract.ts';
+import { disruptionContract } from './rules/disruption.contract.ts';
 import { handoverContract } from './rules/handover.contract.ts';
 import { inputContract } from './rules/input.contract.ts';
 import { leaseContract } from './rules/lease.contract.ts';
@@ -52,11 +52,11 @@ for (const row of MATRIX)
       closeContract(test);
     });
 
-    // These count every command, or turn the server upside down.
+    // These count every command, or empty the server and change its settings.
     describe('one after the other', () => {
       inputContract(test);
       for (const kind of KINDS) trafficContract(test, kind);
       backgroundContract(test);
-      upheavalContract(test);
+      disruptionContract(test);
     });
   });

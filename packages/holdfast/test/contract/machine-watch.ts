@@ -11,7 +11,7 @@ interface Stall {
   readonly lengthMs: number;
 }
 
-export class StallWatch {
+export class MachineWatch {
   readonly #redis: Redis;
   readonly #stalls: Stall[] = [];
   readonly #watching: Promise<void>;

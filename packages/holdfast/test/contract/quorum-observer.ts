@@ -1,7 +1,7 @@
-/** An onlooker's connection to several servers, as one: what is done is done on each, what is asked a majority answers. */
+/** The test's own connection to several servers, as one: what is done is done on each, what is asked a majority answers. */
 import type { Redis } from 'ioredis';
 
-export function everyServer(connections: readonly [Redis, ...Redis[]]): Redis {
+export function quorumObserver(connections: readonly [Redis, ...Redis[]]): Redis {
   return connections.length === 1 ? connections[0] : every(connections);
 }
 

@@ -1,7 +1,7 @@
 /** What stands in Redis while a name is held, and what is told there when it is released. */
 import { describe, expect } from 'vitest';
 import { fenceCounter, KINDS, type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
-import type { Bench } from '../bench.ts';
+import type { ContractBench } from '../bench.ts';
 import type { ContractTest } from '../harness.ts';
 
 const LEASE_MS = 5_000;
@@ -10,7 +10,7 @@ const SLACK_MS = 4_000;
 const HOUR_MS = 60 * 60 * 1_000;
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
-async function expectTtl(bench: Bench, key: string, ttlMs: number): Promise<void> {
+async function expectTtl(bench: ContractBench, key: string, ttlMs: number): Promise<void> {
   const leftMs = await bench.redis.pttl(key);
   expect(leftMs).toBeLessThanOrEqual(ttlMs);
   expect(leftMs).toBeGreaterThan(ttlMs - SLACK_MS);
@@ -21,7 +21,7 @@ export function bytesContract(test: ContractTest): void {
     test('a lock is a hash of its holder and a count, with the lease as its time to live', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       await locks.lock(name).acquire({ leaseMs: LEASE_MS });
       const fields = await bench.redis.hgetall(bench.key(name));
@@ -34,7 +34,7 @@ export function bytesContract(test: ContractTest): void {
     test('the fence of a lock is counted beside it, and the counter lives for an hour after the lease', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await locks.lock(name).acquire({ leaseMs: LEASE_MS });
       const counter = `redisson_lock_token:{${bench.key(name)}}`;
@@ -47,19 +47,19 @@ export function bytesContract(test: ContractTest): void {
     });
 
     test('with fenceTtlMs 0 the counter lives for ever', async ({ bench }) => {
-      const locks = await bench.locks({ fenceTtlMs: 0 });
+      const locks = await bench.session({ fenceTtlMs: 0 });
       const name = bench.name();
       await locks.lock(name).acquire();
       expect(await bench.redis.pttl(fenceCounter(bench.key(name)))).toBe(-1);
     });
 
     test('each acquisition has a holder of its own', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const holders = new Set<string | null>();
       for (let turn = 0; turn < 3; turn += 1) {
         const lease = await locks.lock(name).acquire();
-        holders.add(await LOCK.owner(bench.redis, bench.key(name)));
+        holders.add(await LOCK.owner(bench.send, bench.key(name)));
         await lease.release();
       }
       expect(holders.size).toBe(3);
@@ -70,7 +70,7 @@ export function bytesContract(test: ContractTest): void {
     test('a mutex is a string of 32 hexadecimal digits and our mark, with the lease as its time to live', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await locks.mutex(name).acquire({ leaseMs: LEASE_MS });
       expect(await bench.redis.get(bench.key(name))).toMatch(/^[0-9a-f]{32}:holdfast$/);
@@ -81,12 +81,12 @@ export function bytesContract(test: ContractTest): void {
     });
 
     test('each acquisition has a token of its own', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const tokens = new Set<string | null>();
       for (let turn = 0; turn < 3; turn += 1) {
         const lease = await locks.mutex(name).acquire();
-        tokens.add(await MUTEX.owner(bench.redis, bench.key(name)));
+        tokens.add(await MUTEX.owner(bench.send, bench.key(name)));
         await lease.release();
       }
       expect(tokens.size).toBe(3);
@@ -99,7 +99,7 @@ export function bytesContract(test: ContractTest): void {
 function commonBytes(test: ContractTest, kind: Kind): void {
   describe(`a ${kind.name} as its owner sees it`, () => {
     test('a lease may be claimed for less time than the server keeps it', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
       const beganMs = performance.now();
@@ -114,29 +114,29 @@ function commonBytes(test: ContractTest, kind: Kind): void {
     });
 
     test('a release deletes the key and tells exactly one 0', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
-      const ear = await bench.hear(kind.channel(bench.key(name)));
+      const messages = await bench.messagesOn(kind.channel(bench.key(name)));
       const lease = await kind.of(locks, name).acquire();
-      expect(await ear.heard()).toEqual([]);
+      expect(await messages.taken()).toEqual([]);
       expect(await lease.release()).toBe(true);
       expect(await bench.redis.exists(bench.key(name))).toBe(0);
-      expect(await ear.heard()).toEqual(['0']);
+      expect(await messages.taken()).toEqual(['0']);
       expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 });
       expect(lease.signal.aborted).toBe(false);
     });
 
     test('a name that brings a brace keeps it as it is in derived names', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       for (const label of bench.unpaired(['a{b', 'a}{'], ['{tag}rest'])) {
         const name = bench.name(label);
         const key = bench.key(name);
         const channel = `${kind.name === 'lock' ? 'redisson_lock__channel' : 'holdfast_mutex__channel'}:${key}`;
-        const ear = await bench.hear(channel);
+        const messages = await bench.messagesOn(channel);
         const lease = await kind.of(locks, name).acquire();
-        expect(await kind.owner(bench.redis, key)).not.toBeNull();
+        expect(await kind.owner(bench.send, key)).not.toBeNull();
         await lease.release();
-        expect(await ear.heard()).toEqual(['0']);
+        expect(await messages.taken()).toEqual(['0']);
         const isCounted = (await bench.redis.exists(`redisson_lock_token:${key}`)) === 1;
         expect(isCounted).toBe(kind.name === 'lock');
       }

@@ -1,9 +1,12 @@
 /** The two endings: close finishes and releases, destroy drops everything and lets leases run out. */
 import { describe, expect } from 'vitest';
 import { type Lease, LockClosedError, LockLostError, type Locks } from '../../../src/index.ts';
-import { handled, KINDS, type Kind } from '../../support/locks/kind.ts';
+import { aborted } from '../../support/aborted.ts';
+import { gate } from '../../support/gate.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { handled, rejection } from '../../support/rejection.ts';
+import { during } from '../../support/wait-for.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
-import { aborted, during, failureOf, gate } from '../observe.ts';
 
 const LONG_MS = 30_000;
 const PROMPT_MS = 3_000;
@@ -11,6 +14,12 @@ const PROMPT_MS = 3_000;
 async function drain(iterable: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of iterable);
 }
+
+const ENDINGS: readonly ((locks: Locks) => Promise<void>)[] = [
+  (locks) => locks.close(),
+  (locks) => locks.destroy(),
+  (locks) => locks[Symbol.asyncDispose](),
+];
 
 /** Everything a session can be asked. */
 function asks(kind: Kind, locks: Locks, name: string): Promise<unknown>[] {
@@ -29,11 +38,11 @@ export function closeContract(test: ContractTest): void {
   for (const kind of KINDS) {
     describe(`closing a session with a ${kind.name}`, () => {
       test('waiters are turned away, what is held is lost and released', async ({ bench }) => {
-        const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+        const [locks, other] = await Promise.all([bench.session(), bench.session()]);
         const [held, wanted] = [bench.name('held'), bench.name('wanted')];
         const lease = await kind.of(locks, held).acquire({ leaseMs: LONG_MS });
         await kind.of(other, wanted).acquire();
-        const waiting = [held, wanted, wanted].map((name) => failureOf(kind.of(locks, name).acquire()));
+        const waiting = [held, wanted, wanted].map((name) => rejection(kind.of(locks, name).acquire()));
         await bench.untilWaiting(kind, wanted);
         const reason = aborted(lease.signal);
         await locks.close();
@@ -51,7 +60,7 @@ export function closeContract(test: ContractTest): void {
       });
 
       test('a body under way hears of the close and its outcome is not hidden', async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         const entered = gate();
         const body = async (lease: Lease): Promise<string> => {
@@ -59,7 +68,7 @@ export function closeContract(test: ContractTest): void {
           await aborted(lease.signal);
           return 'wound up';
         };
-        const using = failureOf(kind.of(locks, name).using(body));
+        const using = rejection(kind.of(locks, name).using(body));
         await entered.opened;
         await locks.close();
         const outcome = { status: 'fulfilled', value: 'wound up' };
@@ -68,7 +77,7 @@ export function closeContract(test: ContractTest): void {
       });
 
       test('with a grace an owner may finish, and nobody new comes in', async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         const [entered, finish] = [gate(), gate()];
         const using = kind.of(locks, name).using(async (lease) => {
@@ -77,10 +86,10 @@ export function closeContract(test: ContractTest): void {
           return lease.isHeld;
         });
         await entered.opened;
-        const waiting = failureOf(kind.of(locks, name).acquire());
+        const waiting = rejection(kind.of(locks, name).acquire());
         const closing = locks.close({ graceMs: LONG_MS });
         expect(await waiting).toBeInstanceOf(LockClosedError);
-        expect(await failureOf(kind.of(locks, bench.name('new')).acquire())).toBeInstanceOf(LockClosedError);
+        expect(await rejection(kind.of(locks, bench.name('new')).acquire())).toBeInstanceOf(LockClosedError);
         const finishedMs = performance.now();
         finish.open();
         expect(await using).toBe(true);
@@ -93,7 +102,7 @@ export function closeContract(test: ContractTest): void {
         'a grace that runs out takes what is still held',
         async ({ bench }) => {
           const name = bench.name();
-          const locks = await bench.locks();
+          const locks = await bench.session();
           const lease = await kind.of(locks, name).acquire({ leaseMs: 500 });
           const beganMs = performance.now();
           await locks.close({ graceMs: 800 });
@@ -106,10 +115,10 @@ export function closeContract(test: ContractTest): void {
       );
 
       test('a grant that crosses the close is not left to its lease', async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         await (await kind.of(locks, name).acquire()).release();
-        const acquiring = failureOf(kind.of(locks, name).acquire({ leaseMs: LONG_MS }));
+        const acquiring = rejection(kind.of(locks, name).acquire({ leaseMs: LONG_MS }));
         await locks.close();
         expect(await acquiring).toBeInstanceOf(LockClosedError);
         await during(PROMPT_MS / 10, () => {});
@@ -117,7 +126,7 @@ export function closeContract(test: ContractTest): void {
       });
 
       test('a release that crosses the close is done', async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
         const releasing = lease.release();
@@ -127,11 +136,11 @@ export function closeContract(test: ContractTest): void {
       });
 
       test('a closed session answers nothing any more', async ({ bench }) => {
-        const [closed, destroyed] = await Promise.all([bench.locks(), bench.locks()]);
+        const [closed, destroyed] = await Promise.all([bench.session(), bench.session()]);
         await closed.close();
         await destroyed.destroy();
         for (const locks of [closed, destroyed]) {
-          const errors = await Promise.all(asks(kind, locks, bench.name()).map(failureOf));
+          const errors = await Promise.all(asks(kind, locks, bench.name()).map(rejection));
           expect(errors.map((error) => (error as LockClosedError).code)).toEqual(
             errors.map(() => 'ELOCKCLOSED'),
           );
@@ -140,17 +149,17 @@ export function closeContract(test: ContractTest): void {
       });
 
       test('destroy leaves the key to its time, and tells the owner', async ({ bench }) => {
-        const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+        const [locks, other] = await Promise.all([bench.session(), bench.session()]);
         const name = bench.name();
         const lease = await kind.of(locks, name).acquire({ leaseMs: 1_500 });
-        const waiting = failureOf(kind.of(locks, name).acquire());
-        const owner = await kind.owner(bench.redis, bench.key(name));
+        const waiting = rejection(kind.of(locks, name).acquire());
+        const owner = await kind.owner(bench.send, bench.key(name));
         const reason = aborted(lease.signal);
         await locks.destroy();
         expect(await reason).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });
         expect(await waiting).toBeInstanceOf(LockClosedError);
         expect(lease.isHeld).toBe(false);
-        expect(await kind.owner(bench.redis, bench.key(name))).toBe(owner);
+        expect(await kind.owner(bench.send, bench.key(name))).toBe(owner);
         expect(await lease.release()).toBe(false);
         // Not renewed any more: it is free after its lease at the latest.
         expect((await kind.of(other, name).acquire({ waitMs: 10_000 })).isHeld).toBe(true);
@@ -160,7 +169,7 @@ export function closeContract(test: ContractTest): void {
 
   describe('closing a session with a lock that is entered again', () => {
     test('during the grace an owner may enter again what it holds, and nothing else', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const lock = locks.lock(bench.name());
       const entered = gate();
       const closed = gate();
@@ -168,7 +177,7 @@ export function closeContract(test: ContractTest): void {
         lock.using(async (outer) => {
           entered.open();
           await closed.opened;
-          expect(await failureOf(locks.lock(bench.name('other')).acquire())).toBeInstanceOf(LockClosedError);
+          expect(await rejection(locks.lock(bench.name('other')).acquire())).toBeInstanceOf(LockClosedError);
           return lock.using((inner) => inner.fence === outer.fence && inner.isHeld);
         }),
       );
@@ -184,13 +193,8 @@ export function closeContract(test: ContractTest): void {
   describe('the client of a closed session', () => {
     test('the caller’s client stays usable, also for another session', async ({ bench }) => {
       const caller = await bench.caller();
-      const endings: ((locks: Locks) => Promise<void>)[] = [
-        (locks) => locks.close(),
-        (locks) => locks.destroy(),
-        (locks) => locks[Symbol.asyncDispose](),
-      ];
-      for (const end of endings) {
-        const locks = bench.locksOn(caller);
+      for (const end of ENDINGS) {
+        const locks = bench.sessionOn(caller);
         await (await locks.lock(bench.name()).acquire()).release();
         await end(locks);
         expect(await caller.ping()).toBe('PONG');
@@ -198,21 +202,27 @@ export function closeContract(test: ContractTest): void {
     });
 
     test('both endings may be repeated and mixed', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
-      await first.lock(bench.name()).acquire();
+      const [first, second] = await Promise.all([bench.session(), bench.session()]);
+      const [released, left] = [bench.name(), bench.name()];
+      await first.lock(released).acquire();
       await Promise.all([first.close(), first.close(), first.close({ graceMs: 10 })]);
       await first.close();
       await first.destroy();
+      expect(await bench.redis.exists(bench.key(released))).toBe(0);
       // Whether it is released or left to its lease depends on which of the two is done first.
-      await second.lock(bench.name()).acquire({ leaseMs: 1_000 });
+      await second.lock(left).acquire({ leaseMs: 1_000 });
       await Promise.all([second.close(), second.destroy(), second.close()]);
-      await bench.untilFree(bench.name());
+      await bench.untilFree(left);
     });
 
-    test('a session that was never used closes', async ({ bench }) => {
-      const locks = await bench.locks();
-      await locks.close();
-      await locks.destroy();
+    test('a session that was never used closes, whichever way it ends', async ({ bench }) => {
+      const caller = await bench.caller();
+      for (const end of ENDINGS) {
+        const locks = bench.sessionOn(caller);
+        await end(locks);
+        expect(await rejection(locks.inspect(bench.name()))).toBeInstanceOf(LockClosedError);
+      }
+      expect(await caller.ping()).toBe('PONG');
     });
   });
 }

@@ -2,11 +2,11 @@
 import { describe, expect } from 'vitest';
 import { LockConflictError } from '../../../src/index.ts';
 import { fenceCounter, type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
-import type { Bench } from '../bench.ts';
+import { rejection } from '../../support/rejection.ts';
+import type { ContractBench } from '../bench.ts';
 import type { ContractTest } from '../harness.ts';
-import { contentOf, failureOf } from '../observe.ts';
 
-type Plant = (bench: Bench, key: string) => Promise<unknown>;
+type Plant = (bench: ContractBench, key: string) => Promise<unknown>;
 
 const ALIEN_TO_BOTH: Readonly<Record<string, Plant>> = {
   'a list': (bench, key) => bench.redis.rpush(key, 'a', 'b'),
@@ -20,14 +20,14 @@ const ALIEN: Readonly<Record<Kind['name'], Readonly<Record<string, Plant>>>> = {
   lock: {
     ...ALIEN_TO_BOTH,
     'a string': (bench, key) => bench.redis.set(key, 'data'),
-    'a mutex': (bench, key) => MUTEX.seize(bench.redis, key, 30_000),
+    'a mutex': (bench, key) => MUTEX.seize(bench.send, key, 30_000),
     'a hash of several fields': (bench, key) => bench.redis.hset(key, { one: '1', two: '2' }),
     'a read-write lock': (bench, key) =>
       bench.redis.hset(key, { mode: 'read', 'b7a3e1d0-0000-4000-8000-000000000000:1': '1' }),
   },
   mutex: {
     ...ALIEN_TO_BOTH,
-    'a lock': (bench, key) => LOCK.seize(bench.redis, key, 30_000),
+    'a lock': (bench, key) => LOCK.seize(bench.send, key, 30_000),
   },
 };
 
@@ -35,11 +35,11 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
   describe(`a ${kind.name} on a key that is something else`, () => {
     for (const [title, plant] of Object.entries(ALIEN[kind.name])) {
       test(`${title} is refused and left as it is`, async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         const key = bench.foreignKey(name);
         await plant(bench, key);
-        const before = await contentOf(bench.redis, key);
+        const before = await bench.content(key);
         const isForEver = (await bench.redis.pttl(key)) === -1;
         const lock = kind.of(locks, name);
         let runs = 0;
@@ -52,13 +52,13 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
           lock.using(body),
           lock.acquire({ waitMs: 5_000 }),
         ]) {
-          const error = await failureOf(attempt);
+          const error = await rejection(attempt);
           expect(error).toBeInstanceOf(LockConflictError);
           expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: name });
           expect((error as Error).message).toContain(name);
         }
         expect(runs).toBe(0);
-        expect(await contentOf(bench.redis, key)).toEqual(before);
+        expect(await bench.content(key)).toEqual(before);
         expect((await bench.redis.pttl(key)) === -1).toBe(isForEver);
         expect(await bench.keys()).toEqual([key]);
       });
@@ -67,11 +67,11 @@ export function conflictContract(test: ContractTest, kind: Kind): void {
     if (kind === LOCK) foreignFieldContract(test);
 
     test('a key that becomes something else is refused to those who wait', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const key = bench.foreignKey(name);
-      await kind.seize(bench.redis, key, 30_000);
-      const waiting = [1, 2].map(() => failureOf(kind.of(locks, name).acquire()));
+      await kind.seize(bench.send, key, 30_000);
+      const waiting = [1, 2].map(() => rejection(kind.of(locks, name).acquire()));
       await bench.untilWaiting(kind, name);
       await bench.redis.multi().del(key).rpush(key, 'data').publish(kind.channel(key), '0').exec();
       for (const error of await Promise.all(waiting)) expect(error).toBeInstanceOf(LockConflictError);
@@ -85,21 +85,21 @@ function foreignFieldContract(test: ContractTest): void {
   test('a field that somebody puts beside the owner outlives the release, and is a conflict', async ({
     bench,
   }) => {
-    const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+    const [locks, other] = await Promise.all([bench.session(), bench.session()]);
     const name = bench.name();
     const key = bench.foreignKey(name);
     const lease = await locks.lock(name).acquire({ leaseMs: 30_000 });
-    const waiting = failureOf(other.lock(name).acquire());
+    const waiting = rejection(other.lock(name).acquire());
     await bench.untilWaiting(LOCK, name);
     await bench.redis.hset(key, 'mode', 'read');
     expect(await other.inspect(name)).toMatchObject({ kind: 'other', found: 'hash' });
-    expect(await failureOf(other.forceRelease(name))).toBeInstanceOf(LockConflictError);
+    expect(await rejection(other.forceRelease(name))).toBeInstanceOf(LockConflictError);
     expect(await lease.release()).toBe(true);
     expect(await bench.redis.hgetall(key)).toEqual({ mode: 'read' });
     expect(await bench.redis.pttl(key)).toBeGreaterThan(0);
     // Who waits is told of it by the release, and not after a timer.
     expect(await waiting).toBeInstanceOf(LockConflictError);
-    expect(await failureOf(locks.lock(name).tryAcquire())).toBeInstanceOf(LockConflictError);
+    expect(await rejection(locks.lock(name).tryAcquire())).toBeInstanceOf(LockConflictError);
     expect(await bench.redis.hgetall(key)).toEqual({ mode: 'read' });
   });
 }
@@ -115,15 +115,15 @@ export function counterConflictContract(test: ContractTest): void {
   describe('a lock whose counter of fences is something else', () => {
     for (const [title, plant] of Object.entries(counters)) {
       test(`a counter that is ${title} is refused before anything is written`, async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         const counter = fenceCounter(bench.key(name));
         await plant(bench, counter);
-        const before = await contentOf(bench.redis, counter);
-        const error = await failureOf(locks.lock(name).acquire());
+        const before = await bench.content(counter);
+        const error = await rejection(locks.lock(name).acquire());
         expect(error).toBeInstanceOf(LockConflictError);
         expect(await bench.keys()).toEqual([counter]);
-        expect(await contentOf(bench.redis, counter)).toEqual(before);
+        expect(await bench.content(counter)).toEqual(before);
       });
     }
   });

@@ -2,14 +2,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect } from 'vitest';
 import type { Lease } from '../../../src/index.ts';
+import { gate } from '../../support/gate.ts';
 import type { Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import type { ContractTest } from '../harness.ts';
-import { failureOf } from '../observe.ts';
 
 export function contextContract(test: ContractTest, kind: Kind): void {
   describe(`the async context of a caller of a ${kind.name}`, () => {
     test('a waiter that is served by the release of another keeps its own', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const lock = kind.of(locks, bench.name());
       const user = new AsyncLocalStorage<string>();
       const seen: (string | undefined)[] = [];
@@ -34,7 +35,7 @@ export function contextContract(test: ContractTest, kind: Kind): void {
     test('a waiter that is served from inside the body of another is not in its call chain', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const lock = kind.of(locks, bench.name());
       const outside = async (): Promise<Lease | null> => {
         const lease = await lock.acquire();
@@ -43,20 +44,22 @@ export function contextContract(test: ContractTest, kind: Kind): void {
         await lease.release();
         return again;
       };
-      await lock.using(async (lease) => {
+      const first = await lock.acquire();
+      const served = gate();
+      const body = lock.using(async (lease) => {
         await lease.release();
+        // Its call chain goes on while the waiter has the lock.
+        await served.opened;
       });
-      const holder = await lock.acquire();
       const waiting = outside();
-      await lock
-        .using(async () => {}, { waitMs: 1 })
-        .catch((error: unknown) => expect(error).toMatchObject({ code: 'ELOCKTIMEOUT' }));
-      await holder.release();
+      await first.release();
       expect(await waiting).toBeNull();
+      served.open();
+      await body;
     });
 
     test('a waiter that is served by time, by a message or by nobody keeps its own', async ({ bench }) => {
-      const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+      const [locks, other] = await Promise.all([bench.session(), bench.session()]);
       const user = new AsyncLocalStorage<string>();
       const call = (name: string, work: () => Promise<unknown>): Promise<string | undefined> =>
         user.run(name, async () => {
@@ -64,13 +67,13 @@ export function contextContract(test: ContractTest, kind: Kind): void {
           return user.getStore();
         });
       const [byTime, byMessage, byNobody] = [bench.name('time'), bench.name('message'), bench.name('nobody')];
-      await kind.seize(bench.redis, bench.foreignKey(byTime), 300);
+      await kind.seize(bench.send, bench.foreignKey(byTime), 300);
       const held = await kind.of(other, byMessage).acquire();
       await kind.of(other, byNobody).acquire();
       const calls = [
         call('ann', () => kind.of(locks, byTime).acquire()),
         call('bob', () => kind.of(locks, byMessage).acquire()),
-        call('cid', () => failureOf(kind.of(locks, byNobody).acquire({ waitMs: 300 }))),
+        call('cid', () => rejection(kind.of(locks, byNobody).acquire({ waitMs: 300 }))),
       ];
       await bench.untilWaiting(kind, byMessage);
       await user.run('dan', () => held.release());

@@ -1,23 +1,24 @@
 /** What happens to the whole server, or to this whole process. Each rule has both to itself. */
 import { describe, expect } from 'vitest';
 import { LockLostError } from '../../../src/index.ts';
+import { aborted } from '../../support/aborted.ts';
+import { expectGrowing } from '../../support/locks/fences.ts';
 import { KINDS } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import { always } from '../../support/violation.ts';
 import type { ContractTest } from '../harness.ts';
-import { aborted, failureOf } from '../observe.ts';
-import { expectGrowing } from './lock/fence.contract.ts';
 
 /** Keeps the event loop from turning: no timer fires, no answer is read. */
 function block(untilMs: number): void {
   while (performance.now() < untilMs);
 }
 
-export function upheavalContract(test: ContractTest): void {
-  describe('a process in upheaval', () => {
+export function disruptionContract(test: ContractTest): void {
+  describe('a process that is blocked', () => {
     for (const kind of KINDS) {
       const title = `an owner of a ${kind.name} that was blocked past its lease cannot claim it in the next statement`;
       test(title, async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         for (const renew of [true, false]) {
           const leaseMs = 150;
           const lease = await kind.of(locks, bench.name(`${renew}`)).acquire({ leaseMs, renew });
@@ -25,16 +26,16 @@ export function upheavalContract(test: ContractTest): void {
           block(performance.now() + leaseMs);
           always(() => expect([lease.isHeld, lease.remainingMs]).toEqual([false, 0]));
           const extending = lease.extend(1_000);
-          expect(await failureOf(extending)).toBeInstanceOf(LockLostError);
+          expect(await rejection(extending)).toBeInstanceOf(LockLostError);
           expect(await lease.release()).toBe(false);
         }
       });
     }
   });
 
-  describe('a server in upheaval', () => {
+  describe('a server that is emptied, or set to evict', () => {
     test('FLUSHALL is told to every owner by its next renewal', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const leases = await Promise.all(
         KINDS.map((kind) => kind.of(locks, bench.name(kind.name)).acquire({ leaseMs: 1_500 })),
       );
@@ -49,17 +50,18 @@ export function upheavalContract(test: ContractTest): void {
     });
 
     test('fences grow after FLUSHALL', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
+      const lock = locks.lock(bench.name());
       const fences: number[] = [];
       for (let turn = 0; turn < 4; turn += 1) {
-        await locks.lock(bench.name()).using((lease) => fences.push(lease.fence));
+        await lock.using((lease) => fences.push(lease.fence));
         await bench.redis.flushall();
       }
       expectGrowing(fences);
     });
 
     test('SCRIPT FLUSH is not noticed', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       for (const kind of KINDS) {
         const name = bench.name(kind.name);
         const lease = await kind.of(locks, name).acquire({ leaseMs: 5_000 });
@@ -75,7 +77,7 @@ export function upheavalContract(test: ContractTest): void {
     test('a check finds nothing on a server as it comes, and an eviction policy that could take a lock', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       expect(await locks.check()).toEqual([]);
       await bench.redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
       // Without a limit of memory nothing is ever evicted.

@@ -1,12 +1,14 @@
 /** How a hold passes between callers of one session: in order, within bounds, with nothing lost on the way. */
 import { describe, expect } from 'vitest';
 import type { AcquireOptions, Lease, Locks } from '../../../src/index.ts';
-import { fenceOf, type Kind, LOCK } from '../../support/locks/kind.ts';
+import { aborted } from '../../support/aborted.ts';
+import { CriticalSection } from '../../support/locks/critical-section.ts';
+import { expectGrowing, fenceOf } from '../../support/locks/fences.ts';
+import { type Kind, LOCK } from '../../support/locks/kind.ts';
 import { always } from '../../support/violation.ts';
-import type { Bench } from '../bench.ts';
+import { during } from '../../support/wait-for.ts';
+import type { ContractBench } from '../bench.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
-import { aborted, during, Room } from '../observe.ts';
-import { expectGrowing } from './lock/fence.contract.ts';
 
 /** So long that only the number of hand-overs bounds a hold. */
 const NO_TIME_BOUND_MS = 60_000;
@@ -15,7 +17,7 @@ const FIXED_LEASE = { leaseMs: 20_000, renew: false };
 /** Lets this many callers in at once; gives the owner in Redis that each of them found, in turn. */
 async function ownersOf(
   kind: Kind,
-  bench: Bench,
+  bench: ContractBench,
   locks: Locks,
   callers: number,
   stayMs = 0,
@@ -25,7 +27,7 @@ async function ownersOf(
   const first = await kind.of(locks, name).acquire();
   const visits = Array.from({ length: callers }, () =>
     kind.of(locks, name).using(async () => {
-      owners.push(await kind.owner(bench.redis, bench.key(name)));
+      owners.push(await kind.owner(bench.send, bench.key(name)));
       if (stayMs > 0) await during(stayMs, () => {});
     }),
   );
@@ -35,6 +37,7 @@ async function ownersOf(
 }
 
 interface Queued {
+  readonly name: string;
   readonly first: Lease;
   /** Served when the first is released. */
   readonly next: Promise<Lease>;
@@ -45,17 +48,18 @@ interface Queued {
 /** One owner, and a next one to whom its hold can be handed over: both have waited when the hold was granted. */
 async function queueUp(
   kind: Kind,
-  bench: Bench,
+  bench: ContractBench,
   options: AcquireOptions,
   nextOptions: AcquireOptions,
 ): Promise<Queued> {
-  const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
-  const lock = kind.of(locks, bench.name());
-  const doorkeeper = await lock.acquire(options);
+  const locks = await bench.session({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
+  const name = bench.name();
+  const lock = kind.of(locks, name);
+  const before = await lock.acquire(options);
   const queue = [lock.acquire(options), lock.acquire(nextOptions)] as const;
-  await doorkeeper.release();
+  await before.release();
   const first = await queue[0];
-  return { first, next: queue[1], owner: await kind.owner(bench.redis, bench.key(bench.name())) };
+  return { name, first, next: queue[1], owner: await kind.owner(bench.send, bench.key(name)) };
 }
 
 function longestRun(owners: readonly unknown[]): number {
@@ -71,9 +75,9 @@ function longestRun(owners: readonly unknown[]): number {
 export function handoverContract(test: ContractTest, kind: Kind): void {
   describe(`handing over a ${kind.name}`, () => {
     test('callers of one session are served one at a time, in the order they came', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 64 });
+      const locks = await bench.session({ handovers: 64 });
       const lock = kind.of(locks, bench.name());
-      const room = new Room();
+      const section = new CriticalSection();
       const served: number[] = [];
       let tickets = 0;
       const caller = async (): Promise<void> => {
@@ -81,19 +85,19 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
           tickets += 1;
           const ticket = tickets;
           await lock.using((lease) =>
-            room.visit(lease, async () => {
+            section.run(() => {
               served.push(ticket);
-            }),
+            }, lease),
           );
         }
       };
       await Promise.all(Array.from({ length: 50 }, caller));
-      expect(room.visits).toBe(250);
+      expect(section.runs).toBe(250);
       expect(served).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
     });
 
     test('a hold is handed over at most `handovers` times', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 3, handoverMs: NO_TIME_BOUND_MS });
+      const locks = await bench.session({ handovers: 3, handoverMs: NO_TIME_BOUND_MS });
       const owners = await ownersOf(kind, bench, locks, 12);
       expect(owners).toHaveLength(12);
       expect(owners).not.toContain(null);
@@ -102,20 +106,20 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
     });
 
     test('a hold is not handed over once it is `handoverMs` old', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 64, handoverMs: 20 });
+      const locks = await bench.session({ handovers: 64, handoverMs: 20 });
       const owners = await ownersOf(kind, bench, locks, 4, 40);
       expect(new Set(owners).size).toBe(4);
     });
 
     test('with handovers 0 every owner is one in Redis', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 0, handoverMs: NO_TIME_BOUND_MS });
+      const locks = await bench.session({ handovers: 0, handoverMs: NO_TIME_BOUND_MS });
       const owners = await ownersOf(kind, bench, locks, 6);
       expect(new Set(owners).size).toBe(6);
     });
 
     test('another session gets its turns while this one keeps contending', async ({ bench }) => {
       const options = { handovers: 8, handoverMs: 20 };
-      const [busy, other] = await Promise.all([bench.locks(options), bench.locks(options)]);
+      const [busy, other] = await Promise.all([bench.session(options), bench.session(options)]);
       const name = bench.name();
       let isOver = false;
       let busyTurns = 0;
@@ -127,22 +131,22 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
           });
         }
       };
-      const crowd = Promise.all(Array.from({ length: 10 }, contend));
+      const contending = Promise.all(Array.from({ length: 10 }, contend));
       for (let turn = 0; turn < 5; turn += 1) {
         const lease = await kind.of(other, name).acquire({ waitMs: 15_000 });
         await lease.release();
       }
       isOver = true;
-      await crowd;
+      await contending;
       expect(busyTurns).toBeGreaterThan(0);
     });
 
     test('a caller with a fixed lease gets the whole of it', async ({ bench }) => {
-      const { first, next, owner } = await queueUp(kind, bench, { leaseMs: 5_000 }, FIXED_LEASE);
+      const { name, first, next, owner } = await queueUp(kind, bench, { leaseMs: 5_000 }, FIXED_LEASE);
       expect(await first.release()).toBe(true);
       const { remainingMs } = await next;
-      const ttlMs = await bench.redis.pttl(bench.key(bench.name()));
-      expect(await kind.owner(bench.redis, bench.key(bench.name()))).toBe(owner);
+      const ttlMs = await bench.redis.pttl(bench.key(name));
+      expect(await kind.owner(bench.send, bench.key(name))).toBe(owner);
       expect(ttlMs).toBeLessThanOrEqual(20_000);
       expect(ttlMs).toBeGreaterThan(17_000);
       expect(remainingMs).toBeLessThanOrEqual(20_000 * 0.99 - 2);
@@ -152,14 +156,13 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
     test('a caller with a short fixed lease has no more than that, and the next is not kept waiting', async ({
       bench,
     }) => {
-      const other = await bench.locks();
-      const name = bench.name();
+      const other = await bench.session();
       const short = { leaseMs: 1_000, renew: false };
-      const { first, next, owner } = await queueUp(kind, bench, { leaseMs: 60_000 }, short);
+      const { name, first, next, owner } = await queueUp(kind, bench, { leaseMs: 60_000 }, short);
       await first.release();
       const lease = await next;
       expect(lease.remainingMs).toBeLessThanOrEqual(988);
-      expect(await kind.owner(bench.redis, bench.key(name))).toBe(owner);
+      expect(await kind.owner(bench.send, bench.key(name))).toBe(owner);
       const last = await kind.of(other, name).acquire({ waitMs: 15_000 });
       expect(last.isHeld).toBe(true);
       always(() => expect(lease.isHeld).toBe(false));
@@ -170,11 +173,11 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
     test(
       'a caller with a longer lease than the one before keeps it',
       async ({ bench }) => {
-        const { first, next, owner } = await queueUp(kind, bench, { leaseMs: 500 }, { leaseMs: 5_000 });
-        const key = bench.key(bench.name());
+        const { name, first, next, owner } = await queueUp(kind, bench, { leaseMs: 500 }, { leaseMs: 5_000 });
+        const key = bench.key(name);
         await first.release();
         const lease = await next;
-        expect(await kind.owner(bench.redis, key)).toBe(owner);
+        expect(await kind.owner(bench.send, key)).toBe(owner);
         await during(900, () => expect(lease.isHeld).toBe(true));
         expect(await bench.redis.pttl(key)).toBeGreaterThan(500);
         expect(await lease.release()).toBe(true);
@@ -183,22 +186,22 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
     );
 
     test('an owner that has handed over has nothing left to give back', async ({ bench }) => {
-      const { first, next, owner } = await queueUp(kind, bench, {}, {});
+      const { name, first, next, owner } = await queueUp(kind, bench, {}, {});
       expect(await first.release()).toBe(true);
       const lease = await next;
       always(() => expect(first).toMatchObject({ isHeld: false, remainingMs: 0 }));
       expect(await first.release()).toBe(false);
       expect(lease.isHeld).toBe(true);
-      expect(await kind.owner(bench.redis, bench.key(bench.name()))).toBe(owner);
+      expect(await kind.owner(bench.send, bench.key(name))).toBe(owner);
       expect(first.signal.aborted).toBe(false);
       if (kind === LOCK) expectGrowing([fenceOf(first), fenceOf(lease)]);
     });
 
     test('a loss under a hold that was handed over is the present owner’s alone', async ({ bench }) => {
-      const { first, next } = await queueUp(kind, bench, { leaseMs: 1_500 }, { leaseMs: 1_500 });
+      const { name, first, next } = await queueUp(kind, bench, { leaseMs: 1_500 }, { leaseMs: 1_500 });
       await first.release();
       const lease = await next;
-      await bench.redis.del(bench.key(bench.name()));
+      await bench.redis.del(bench.key(name));
       expect(await aborted(lease.signal)).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
       expect(first.signal.aborted).toBe(false);
     });

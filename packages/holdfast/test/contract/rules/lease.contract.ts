@@ -1,12 +1,14 @@
 /** How long a lease lasts: renewed, fixed, extended, or lost. */
 import { describe, expect } from 'vitest';
 import { LockLostError, LockNotHeldError } from '../../../src/index.ts';
-import { fenceOf, type Kind } from '../../support/locks/kind.ts';
+import { aborted } from '../../support/aborted.ts';
+import { fenceOf } from '../../support/locks/fences.ts';
+import type { Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import { always, expectKeptOut, Violation } from '../../support/violation.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import type { Bench } from '../bench.ts';
+import { during, waitFor } from '../../support/wait-for.ts';
+import type { ContractBench } from '../bench.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
-import { aborted, contentOf, during, failureOf } from '../observe.ts';
 
 const LONG_MS = 30_000;
 /** Renewed every 500 ms, so a loss that only time could tell comes much later than one that a renewal finds. */
@@ -17,7 +19,7 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
     test(
       'renewal keeps a lease beyond its length, and nobody else gets in',
       async ({ bench }) => {
-        const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+        const [first, second] = await Promise.all([bench.session(), bench.session()]);
         const name = bench.name();
         // Long enough to live through most stalls of the machine.
         const leaseMs = 900;
@@ -34,7 +36,7 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
     );
 
     test('a fixed lease ends by the clock of its owner, not later', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const leaseMs = 300;
       const lease = await kind.of(locks, name).acquire({ leaseMs, renew: false });
@@ -56,7 +58,7 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
     });
 
     test('an extension makes a lease longer', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await kind.of(locks, name).acquire({ leaseMs: 2_000, renew: false });
       await lease.extend(10_000);
@@ -66,7 +68,7 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
     test('an extension makes a lease shorter for its owner, and it is released when that is over', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await kind.of(locks, name).acquire({ leaseMs: LONG_MS, renew: false });
       await lease.extend(1_000);
@@ -80,7 +82,7 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
     test(
       'renewals go on with the length of the extension',
       async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const name = bench.name();
         const lease = await kind.of(locks, name).acquire({ leaseMs: 500 });
         await lease.extend(1_500);
@@ -94,22 +96,23 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
     );
 
     test('an extension of a released lease is a mistake, of a lost one a loss', async ({ bench }) => {
-      const locks = await bench.locks();
-      const released = await kind.of(locks, bench.name('released')).acquire();
+      const locks = await bench.session();
+      const left = bench.name('released');
+      const released = await kind.of(locks, left).acquire();
       await released.release();
-      const error = await failureOf(released.extend(1_000));
+      const error = await rejection(released.extend(1_000));
       expect(error).toBeInstanceOf(LockNotHeldError);
-      expect(error).toMatchObject({ code: 'ELOCKNOTHELD', lock: bench.name('released') });
+      expect(error).toMatchObject({ code: 'ELOCKNOTHELD', lock: left });
       const name = bench.name('deleted');
       const deleted = await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
       await bench.redis.del(bench.key(name));
-      const loss = await failureOf(deleted.extend(1_000));
+      const loss = await rejection(deleted.extend(1_000));
       expect(loss).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
       expect(deleted).toMatchObject({ isHeld: false, signal: { aborted: true } });
       // Each caller gets an error of its own, over the one that the signal tells.
       const { reason } = deleted.signal;
       expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
-      for (const told of [loss, await failureOf(deleted.extend(1_000))]) {
+      for (const told of [loss, await rejection(deleted.extend(1_000))]) {
         expect(told).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
         expect((told as Error).cause).toBe(reason);
       }
@@ -121,7 +124,7 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
 }
 
 async function expectLength(
-  bench: Bench,
+  bench: ContractBench,
   name: string,
   lease: { readonly remainingMs: number },
   leaseMs: number,
@@ -135,11 +138,11 @@ async function expectLength(
 }
 
 function lossContract(test: ContractTest, kind: Kind): void {
-  const losses: Readonly<Record<string, (bench: Bench, key: string) => Promise<unknown>>> = {
+  const losses: Readonly<Record<string, (bench: ContractBench, key: string) => Promise<unknown>>> = {
     'is deleted': (bench, key) => bench.redis.del(key),
     'is taken by somebody else': async (bench, key) => {
       await bench.redis.del(key);
-      await kind.seize(bench.redis, key, LONG_MS);
+      await kind.seize(bench.send, key, LONG_MS);
     },
     'becomes something else': (bench, key) => bench.redis.multi().del(key).rpush(key, 'data').exec(),
   };
@@ -149,18 +152,18 @@ function lossContract(test: ContractTest, kind: Kind): void {
       test(
         `an owner whose key ${title} is told by its next renewal`,
         async ({ bench }) => {
-          const locks = await bench.locks();
+          const locks = await bench.session();
           const name = bench.name();
           const key = bench.foreignKey(name);
           const lease = await kind.of(locks, name).acquire({ leaseMs: LOSS_LEASE_MS });
           await lose(bench, key);
-          const bytes = await contentOf(bench.redis, key);
+          const bytes = await bench.content(key);
           const lostMs = performance.now();
           const reason = await aborted(lease.signal);
           const toldMs = performance.now() - lostMs;
           always(() => expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 }));
           expect(await lease.release()).toBe(false);
-          expect(await contentOf(bench.redis, key)).toEqual(bytes);
+          expect(await bench.content(key)).toEqual(bytes);
           expect(reason).toBeInstanceOf(LockLostError);
           expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone' });
           expect((reason as LockLostError).fence).toBe(fenceOf(lease));
@@ -171,7 +174,7 @@ function lossContract(test: ContractTest, kind: Kind): void {
     }
 
     test('callers that wait behind a lost lease go on', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await kind.of(locks, name).acquire({ leaseMs: LOSS_LEASE_MS });
       const waiting = kind.of(locks, name).acquire({ leaseMs: LONG_MS });
@@ -184,7 +187,7 @@ function lossContract(test: ContractTest, kind: Kind): void {
     });
 
     test('a listener of a loss runs in nobody else’s call chain', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name('held');
       const lost = await kind.of(locks, bench.name('lost')).acquire({ leaseMs: 2_000, renew: false });
       const entered = new Promise<unknown>((resolve) => {

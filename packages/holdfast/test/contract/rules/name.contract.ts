@@ -24,23 +24,25 @@ const LABELS = [
 export function nameContract(test: ContractTest, kind: Kind): void {
   describe(`the name of a ${kind.name}`, () => {
     test('unusual names are locks of their own', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
-      const names = LABELS.map((label) => bench.name(label));
-      const leases = await Promise.all(names.map((name) => kind.of(first, name).tryAcquire()));
-      const owners = await Promise.all(names.map((name) => kind.owner(bench.redis, bench.key(name))));
+      const [first, second] = await Promise.all([bench.session(), bench.session()]);
+      // They differ in their labels alone.
+      const name = bench.name();
+      const names = LABELS.map((label) => `${name}:${label}`);
+      const leases = await Promise.all(names.map((each) => kind.of(first, each).tryAcquire()));
+      const owners = await Promise.all(names.map((each) => kind.owner(bench.send, bench.key(each))));
       expect(new Set(owners).size).toBe(LABELS.length);
-      for (const [index, name] of names.entries()) {
+      for (const [index, each] of names.entries()) {
         expect(leases[index]?.isHeld).toBe(true);
-        expect(leases[index]?.name).toBe(name);
+        expect(leases[index]?.name).toBe(each);
         expect(owners[index]).not.toBeNull();
-        expectKeptOut(leases[index] ?? { isHeld: false }, await kind.of(second, name).tryAcquire());
+        expectKeptOut(leases[index] ?? { isHeld: false }, await kind.of(second, each).tryAcquire());
       }
       for (const lease of leases) expect(await lease?.release()).toBe(true);
-      for (const name of names) expect(await bench.redis.exists(bench.key(name))).toBe(0);
+      for (const each of names) expect(await bench.redis.exists(bench.key(each))).toBe(0);
     });
 
     test('waiters of unusual names are woken', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+      const [first, second] = await Promise.all([bench.session(), bench.session()]);
       const names = ['NUL\u0000inside', '🔒', 'x'.repeat(1_000)]
         .concat(bench.unpaired(['a{b']))
         .map((label) => bench.name(label));
@@ -56,7 +58,7 @@ export function nameContract(test: ContractTest, kind: Kind): void {
     });
 
     test('a lock object may be used again and again, and so may another of its name', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lock = kind.of(locks, name);
       for (let turn = 0; turn < 3; turn += 1) {

@@ -2,17 +2,18 @@
 import { describe, expect } from 'vitest';
 import type { Lease } from '../../../src/index.ts';
 import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { during } from '../../support/wait-for.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
-import { during, failureOf } from '../observe.ts';
-import { watching } from '../traffic-watch.ts';
+import { watchTraffic } from '../traffic-watch.ts';
 
 export function trafficContract(test: ContractTest, kind: Kind): void {
   describe(`the traffic of a ${kind.name}`, () => {
     test('a lone acquire and release are two commands', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const lock = kind.of(locks, bench.name());
       await (await lock.acquire()).release();
-      await watching(bench, async (watch) => {
+      await watchTraffic(bench, async (watch) => {
         await (await lock.acquire()).release();
         expect(await watch.sent()).toEqual(['evalsha', 'evalsha']);
         await lock.using(() => {});
@@ -24,11 +25,11 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
     test('a try of a held name is one command, and none behind an owner of the same session', async ({
       bench,
     }) => {
-      const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+      const [locks, other] = await Promise.all([bench.session(), bench.session()]);
       const name = bench.name();
       await (await kind.of(other, name).acquire()).release();
       await kind.of(locks, name).acquire();
-      await watching(bench, async (watch) => {
+      await watchTraffic(bench, async (watch) => {
         expect(await kind.of(other, name).tryAcquire()).toBeNull();
         expect(await watch.sent()).toEqual(['evalsha']);
         expect(await kind.of(locks, name).tryAcquire()).toBeNull();
@@ -39,7 +40,7 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
     test('a signal that has aborted already is told by its own reason, and nothing is sent', async ({
       bench,
     }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const lock = kind.of(locks, bench.name());
       await (await lock.acquire()).release();
       const reason = new Error('gone before it began');
@@ -48,13 +49,13 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
       const body = (): void => {
         runs += 1;
       };
-      await watching(bench, async (watch) => {
+      await watchTraffic(bench, async (watch) => {
         for (const call of [
           lock.acquire({ signal }),
           lock.tryAcquire({ signal }),
           lock.using(body, { signal }),
         ]) {
-          expect(await failureOf(call)).toBe(reason);
+          expect(await rejection(call)).toBe(reason);
         }
         expect(await watch.sent()).toEqual([]);
         expect(runs).toBe(0);
@@ -62,10 +63,10 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
     });
 
     test('fifty callers cost far fewer commands than acquisitions', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 64, handoverMs: 1_000 });
+      const locks = await bench.session({ handovers: 64, handoverMs: 1_000 });
       const lock = kind.of(locks, bench.name());
       await (await lock.acquire()).release();
-      await watching(bench, async (watch) => {
+      await watchTraffic(bench, async (watch) => {
         const caller = async (): Promise<void> => {
           for (let turn = 0; turn < 4; turn += 1) await lock.using(() => {});
         };
@@ -77,21 +78,21 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
     });
 
     test('with handovers 0 each acquisition is two commands', async ({ bench }) => {
-      const locks = await bench.locks({ handovers: 0 });
+      const locks = await bench.session({ handovers: 0 });
       const lock = kind.of(locks, bench.name());
       await (await lock.acquire()).release();
-      await watching(bench, async (watch) => {
+      await watchTraffic(bench, async (watch) => {
         await Promise.all(Array.from({ length: 10 }, () => lock.using(() => {})));
         expect(await watch.sent()).toEqual(Array.from({ length: 20 }, () => 'evalsha'));
       });
     });
 
     test('a release after the lease ran out sends one clean-up at most', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lease = await kind.of(locks, name).acquire({ leaseMs: 300, renew: false });
       await bench.untilFree(name);
-      await watching(bench, async (watch) => {
+      await watchTraffic(bench, async (watch) => {
         expect(await lease.release()).toBe(false);
         expect(await lease.release()).toBe(false);
         expect((await watch.sent()).length).toBeLessThanOrEqual(1);
@@ -106,7 +107,7 @@ export function backgroundContract(test: ContractTest): void {
     test(
       'a released lease is not renewed, and nobody listens for it',
       async ({ bench }) => {
-        const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+        const [locks, other] = await Promise.all([bench.session(), bench.session()]);
         // Long enough to live through most stalls of the machine; renewed every 400 ms.
         const leaseMs = 1_200;
         for (const kind of KINDS) {
@@ -118,7 +119,7 @@ export function backgroundContract(test: ContractTest): void {
           await (await waiting).release();
           await bench.untilWaiting(kind, name, 0);
         }
-        await watching(bench, async (watch) => {
+        await watchTraffic(bench, async (watch) => {
           await during(leaseMs / 2, () => {});
           expect(await watch.sent()).toEqual([]);
         });
@@ -129,13 +130,13 @@ export function backgroundContract(test: ContractTest): void {
     test(
       'leases are renewed together, about three times in their length',
       async ({ bench }) => {
-        const locks = await bench.locks();
+        const locks = await bench.session();
         const lease = (kind: Kind, index: number): Promise<Lease> =>
           kind.of(locks, bench.name(`${kind.name}:${index}`)).acquire({ leaseMs: 1_200 });
         const leases = await Promise.all(
           KINDS.flatMap((kind) => Array.from({ length: 20 }, (_, index) => lease(kind, index))),
         );
-        await watching(bench, async (watch) => {
+        await watchTraffic(bench, async (watch) => {
           await during(1_500, () => {});
           const commands = await watch.sent();
           expect(new Set(commands)).toEqual(new Set(['evalsha']));

@@ -1,16 +1,18 @@
 /** Acquire, run, release: what the body did is what the caller hears, unless the lease was lost under it. */
 import { describe, expect } from 'vitest';
 import { type Lease, LockLostError, LockTimeoutError } from '../../../src/index.ts';
-import { fenceOf, type Kind, LOCK } from '../../support/locks/kind.ts';
+import { aborted } from '../../support/aborted.ts';
+import { fenceOf } from '../../support/locks/fences.ts';
+import { type Kind, LOCK } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
-import { aborted, failureOf } from '../observe.ts';
 
 const LONG_MS = 30_000;
 
 export function usingContract(test: ContractTest, kind: Kind): void {
   describe(`using a ${kind.name}`, () => {
     test('the result of the body is the result, and the name is free again', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lock = kind.of(locks, name);
       const value = { sold: 1 };
@@ -22,21 +24,21 @@ export function usingContract(test: ContractTest, kind: Kind): void {
     });
 
     test('the error of the body is the error, and the name is free again', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const error = new Error('out of stock');
       const body = (): never => {
         throw error;
       };
-      expect(await failureOf(kind.of(locks, name).using(body))).toBe(error);
-      expect(await failureOf(kind.of(locks, name).using(async () => body()))).toBe(error);
+      expect(await rejection(kind.of(locks, name).using(body))).toBe(error);
+      expect(await rejection(kind.of(locks, name).using(async () => body()))).toBe(error);
       expect(await bench.redis.exists(bench.key(name))).toBe(0);
     });
 
     test(
       'a body whose wait ran out is not run',
       async ({ bench }) => {
-        const [first, second] = await Promise.all([bench.locks(), bench.locks()]);
+        const [first, second] = await Promise.all([bench.session(), bench.session()]);
         let runs = 0;
         const body = (): void => {
           runs += 1;
@@ -44,14 +46,14 @@ export function usingContract(test: ContractTest, kind: Kind): void {
         const name = bench.name();
         await kind.of(first, name).acquire();
         const waiting = kind.of(second, name).using(body, { waitMs: 30 });
-        expect(await failureOf(waiting)).toBeInstanceOf(LockTimeoutError);
+        expect(await rejection(waiting)).toBeInstanceOf(LockTimeoutError);
         expect(runs).toBe(0);
       },
       PUNCTUAL,
     );
 
     test('a loss while the body ran is told with what the body returned', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       let fence: number | undefined;
       const body = async (lease: Lease): Promise<string> => {
@@ -60,7 +62,7 @@ export function usingContract(test: ContractTest, kind: Kind): void {
         await aborted(lease.signal);
         return 'done all the same';
       };
-      const error = await failureOf(kind.of(locks, name).using(body, { leaseMs: 2_400 }));
+      const error = await rejection(kind.of(locks, name).using(body, { leaseMs: 2_400 }));
       expect(error).toBeInstanceOf(LockLostError);
       const outcome = { status: 'fulfilled', value: 'done all the same' };
       expect(error).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone', outcome });
@@ -69,33 +71,33 @@ export function usingContract(test: ContractTest, kind: Kind): void {
     });
 
     test('a loss while the body ran is told with what the body threw', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const thrown = new Error('stopped by the signal');
       const body = async (lease: Lease): Promise<never> => {
         await aborted(lease.signal);
         throw thrown;
       };
-      const error = await failureOf(kind.of(locks, name).using(body, { leaseMs: 300, renew: false }));
+      const error = await rejection(kind.of(locks, name).using(body, { leaseMs: 300, renew: false }));
       expect(error).toBeInstanceOf(LockLostError);
       const outcome = { status: 'rejected', reason: thrown };
       expect(error).toMatchObject({ lock: name, reason: 'expired', outcome, cause: thrown });
     });
 
     test('a loss that only the release finds out is told too', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const body = async (): Promise<string> => {
         await bench.redis.del(bench.key(name));
         return 'too quick to notice';
       };
-      const error = await failureOf(kind.of(locks, name).using(body, { leaseMs: LONG_MS }));
+      const error = await rejection(kind.of(locks, name).using(body, { leaseMs: LONG_MS }));
       const outcome = { status: 'fulfilled', value: 'too quick to notice' };
       expect(error).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'gone', outcome });
     });
 
     test('a release inside the body is not a loss', async ({ bench }) => {
-      const [locks, other] = await Promise.all([bench.locks(), bench.locks()]);
+      const [locks, other] = await Promise.all([bench.session(), bench.session()]);
       const name = bench.name();
       const result = await kind.of(locks, name).using(async (lease) => {
         expect(await lease.release()).toBe(true);
@@ -107,7 +109,7 @@ export function usingContract(test: ContractTest, kind: Kind): void {
     });
 
     test('an abort during the body does not stop it, and the name is released', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const controller = new AbortController();
       const body = async (lease: Lease): Promise<string> => {

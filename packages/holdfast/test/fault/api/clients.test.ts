@@ -12,8 +12,8 @@ import {
   type RedisClient,
 } from '../../../src/index.ts';
 import { EmbeddedNode } from '../../../src/testing/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useBench } from '../acquire/support.ts';
 
 useLeakCheck();
 const bench = useBench();

@@ -15,7 +15,7 @@ export interface Fault {
 }
 
 /** Of the machine's own clock, which all processes share. */
-const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 export class ClusterFaults {
   readonly faults: Fault[] = [];

@@ -9,7 +9,7 @@ import { startChild, useChildren } from '../../support/processes/child.ts';
 import { useCluster } from '../../support/servers/redis-cluster.ts';
 import type { TroubleLine } from '../children/talk.ts';
 import { START_LIMIT_MS } from '../limits.ts';
-import { ClusterFaults, type Fault } from './cluster-faults.ts';
+import { ClusterFaults, type Fault, nowMs } from './cluster-faults.ts';
 import { FencedStore } from './fenced-store.ts';
 import type { RivalLine, RivalTask } from './rival-task.ts';
 
@@ -63,9 +63,10 @@ function isBeside(atMs: number, faults: readonly Fault[], kind: Fault['kind']): 
   );
 }
 
-/** The longest time in which a process has not got the lock once. */
-function longestGapMs(lines: readonly Line[]): number {
-  const times = lines.flatMap(({ entered, atMs }) => (entered === undefined ? [] : [atMs ?? 0]));
+/** The longest time between the two in which a process has not got the lock once. */
+function longestGapMs(lines: readonly Line[], fromMs: number, toMs: number): number {
+  const entries = lines.flatMap(({ entered, atMs }) => (entered === undefined ? [] : [atMs ?? 0]));
+  const times = [fromMs, ...entries, toMs];
   return Math.max(...times.slice(1).map((atMs, index) => atMs - (times[index] as number)));
 }
 
@@ -88,9 +89,11 @@ describe.each(CASES)('rivals in a cluster, $title', ({ options, isExactWithoutFe
     await Promise.all(
       rivals.map((rival) => rival.next(({ session }) => session !== undefined, START_LIMIT_MS)),
     );
+    const beganMs = nowMs();
     for (const rival of rivals) rival.send('go');
     const faults = new ClusterFaults(cluster, 'guard', isExactWithoutFence);
     await faults.run(PERIOD_MS, FAULT_EVERY_MS);
+    const endedMs = nowMs();
     for (const rival of rivals) rival.send('stop');
     await Promise.all(
       rivals.map((rival) => rival.next(({ sections }) => sections !== undefined, START_LIMIT_MS)),
@@ -100,7 +103,7 @@ describe.each(CASES)('rivals in a cluster, $title', ({ options, isExactWithoutFe
     await store.close();
 
     const longestFaultMs = Math.max(...faults.faults.map(({ beganMs, overMs }) => overMs - beganMs));
-    const gaps = rivals.map((rival) => longestGapMs(rival.lines));
+    const gaps = rivals.map((rival) => longestGapMs(rival.lines, beganMs, endedMs));
     const doubled = overlaps(lines);
     console.info(
       [

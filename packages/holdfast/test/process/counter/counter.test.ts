@@ -1,13 +1,15 @@
 /** A plain counter in Redis, raised by many callers of several processes: exact under a lock, wrong without. */
+
 import { describe, expect, test } from 'vitest';
 import { type Extent, rowsOf, upTo } from '../../support/extent.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { expectGrowing } from '../../support/locks/fences.ts';
 import { useChildren } from '../../support/processes/child.ts';
 import { commandCounts } from '../../support/servers/commands.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
 import { CLIENT_KINDS } from '../children/store.ts';
 import { START_LIMIT_MS } from '../limits.ts';
-import { firstFenceOutOfOrder, readTally, runCrew } from './counting-processes.ts';
+import { readTally, runCounting } from './counting-processes.ts';
 import type { CounterTask } from './task.ts';
 
 const INCREMENTS = upTo(1_200, 20_000);
@@ -44,7 +46,7 @@ function tasks(guard: CounterTask['guard'], handovers: number | null, increments
 
 describe('a counter of four processes', { timeout: LIMIT_MS + START_LIMIT_MS }, () => {
   test('loses updates without a lock', async () => {
-    await runCrew(tasks('none', null, INCREMENTS_OF_CONTROL), LIMIT_MS);
+    await runCounting(tasks('none', null, INCREMENTS_OF_CONTROL), LIMIT_MS);
     const { counter, log } = await readTally(redis.port);
     expect(log).toHaveLength(INCREMENTS_OF_CONTROL);
     expect(counter).toBeLessThan(INCREMENTS_OF_CONTROL);
@@ -54,11 +56,11 @@ describe('a counter of four processes', { timeout: LIMIT_MS + START_LIMIT_MS }, 
     const how = handovers === null ? 'that passes from caller to caller' : 'taken anew by each caller';
     test(`is exact under a ${guard} ${how}`, async () => {
       const counts = await commandCounts(redis);
-      const lines = await runCrew(tasks(guard, handovers, INCREMENTS), LIMIT_MS);
+      const lines = await runCounting(tasks(guard, handovers, INCREMENTS), LIMIT_MS);
       const { counter, log } = await readTally(redis.port);
       expect(counter).toBe(INCREMENTS);
       expect(log).toHaveLength(INCREMENTS);
-      if (guard === 'lock') expect(firstFenceOutOfOrder(log)).toBeNull();
+      if (guard === 'lock') expectGrowing(log);
       expect(
         lines.flatMap(({ trouble = [], losses = 0 }) => (losses > 0 ? `${losses} lost` : trouble)),
       ).toEqual([]);

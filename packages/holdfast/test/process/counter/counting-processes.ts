@@ -18,14 +18,14 @@ export async function startCounting(task: CounterTask): Promise<Counting> {
 }
 
 /** Lets one process for each task run to its end, all at once, and gives everything that they said. */
-export async function runCrew(
+export async function runCounting(
   tasks: readonly CounterTask[],
   limitMs: number,
 ): Promise<(CounterLine & TroubleLine)[]> {
-  const crew = await Promise.all(tasks.map(startCounting));
-  for (const { child } of crew) child.send('go');
-  await Promise.all(crew.map(({ child }) => finished(child, limitMs)));
-  return crew.flatMap(({ child }) => child.lines);
+  const counting = await Promise.all(tasks.map(startCounting));
+  for (const { child } of counting) child.send('go');
+  await Promise.all(counting.map(({ child }) => finished(child, limitMs)));
+  return counting.flatMap(({ child }) => child.lines);
 }
 
 /** Waits for its report and its end, which must follow by itself. */
@@ -44,10 +44,4 @@ export async function readTally(port: number): Promise<Tally> {
   const counter = Number(await ask(port, ['GET', COUNTER]));
   const log = asStrings(await ask(port, ['LRANGE', LOG, '0', '-1']));
   return { counter, log: log.map(Number) };
-}
-
-/** The first place where the fences do not grow, in words; null when they grow everywhere. */
-export function firstFenceOutOfOrder(log: readonly number[]): string | null {
-  const at = log.findIndex((fence, index) => index > 0 && fence <= (log[index - 1] as number));
-  return at < 0 ? null : `section ${at} has the fence ${log[at]} after ${log[at - 1]}`;
 }

@@ -1,24 +1,20 @@
 /** Processes that are killed at random moments, most of them while they hold the lock or wait for it. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type Extent, rowsOf, upTo } from '../../support/extent.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { expectGrowing } from '../../support/locks/fences.ts';
 import { useChildren } from '../../support/processes/child.ts';
+import { seeded } from '../../support/seeded.ts';
 import { ask, askAll } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
 import { RespError } from '../../support/servers/resp.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { CLIENT_KINDS } from '../children/store.ts';
 import { START_LIMIT_MS } from '../limits.ts';
-import { seededFractions } from '../seeded.ts';
-import {
-  type Counting,
-  finished,
-  firstFenceOutOfOrder,
-  readTally,
-  startCounting,
-} from './counting-processes.ts';
-import { type CounterTask, LOCK, LOG } from './task.ts';
+import { type Counting, finished, readTally, startCounting } from './counting-processes.ts';
+import { type CounterTask, LOCK_NAME, LOG } from './task.ts';
 
 const PROCESSES = 4;
 const CALLERS = 25;
@@ -39,7 +35,7 @@ const INCREMENTS_MIN = upTo(500, 2_000);
  */
 const LEASE_MS_MIN = 4_500;
 const LEASE_MS_MAX = 5_500;
-/** Between two kills: from the middle of the first cohort to several changes of process. */
+/** Between two kills: from the first hand-over to several changes of process. */
 const PAUSE_MS_MAX = 400;
 const LIMIT_MS = 240_000;
 /** Changes which process is killed and when; the rest is up to the machine. */
@@ -51,11 +47,12 @@ useChildren();
 
 const increments = async (): Promise<number> => Number(await ask(redis.port, ['LLEN', LOG]));
 
-class Crew {
+/** Processes that count, of which one after the other is killed and replaced. */
+class KilledProcesses {
   readonly #guard: CounterTask['guard'];
-  readonly #fraction = seededFractions(SEED);
-  readonly #members: Counting[] = [];
-  #hired = 0;
+  readonly #fraction = seeded(SEED);
+  readonly #running: Counting[] = [];
+  #started = 0;
   kills = 0;
   killsOfHolder = 0;
 
@@ -63,12 +60,12 @@ class Crew {
     this.#guard = guard;
   }
 
-  async hire(): Promise<void> {
-    const client = CLIENT_KINDS[this.#hired % CLIENT_KINDS.length] ?? 'ioredis';
-    this.#hired += 1;
+  async start(): Promise<void> {
+    const client = CLIENT_KINDS[this.#started % CLIENT_KINDS.length] ?? 'ioredis';
+    this.#started += 1;
     const leaseMs = Math.round(LEASE_MS_MIN + this.#fraction() * (LEASE_MS_MAX - LEASE_MS_MIN));
     const { port } = redis;
-    const member = await startCounting({
+    const counting = await startCounting({
       port,
       client,
       guard: this.#guard,
@@ -77,34 +74,34 @@ class Crew {
       handovers: null,
       leaseMs,
     });
-    member.child.send('go');
-    this.#members.push(member);
+    counting.child.send('go');
+    this.#running.push(counting);
   }
 
   /** Kills one at a random moment, and puts another in its place. */
   async killOne(): Promise<void> {
     await sleep(this.#fraction() * PAUSE_MS_MAX);
-    const [victim] = this.#members.splice(Math.floor(this.#fraction() * this.#members.length), 1);
+    const [victim] = this.#running.splice(Math.floor(this.#fraction() * this.#running.length), 1);
     await victim?.child.kill('SIGKILL');
     this.kills += 1;
     if (await isHeldByTheDead()) this.killsOfHolder += 1;
-    await this.hire();
+    await this.start();
   }
 
   /** Lets the others come to an end, and gives what went wrong. */
-  async dismiss(): Promise<string[]> {
-    for (const { child } of this.#members) child.send('stop');
-    await Promise.all(this.#members.map(({ child }) => finished(child, LIMIT_MS)));
-    return this.#members.flatMap(({ child }) => child.lines.flatMap(({ trouble = [] }) => trouble));
+  async end(): Promise<string[]> {
+    for (const { child } of this.#running) child.send('stop');
+    await Promise.all(this.#running.map(({ child }) => finished(child, LIMIT_MS)));
+    return this.#running.flatMap(({ child }) => child.lines.flatMap(({ trouble = [] }) => trouble));
   }
 }
 
 /** Who holds it now, and for how long; a holder or a token. */
 async function look(): Promise<{ owner: string; leftMs: number }> {
   const questions = [
-    ['PTTL', LOCK],
-    ['HKEYS', LOCK],
-    ['GET', LOCK],
+    ['PTTL', LOCK_NAME],
+    ['HKEYS', LOCK_NAME],
+    ['GET', LOCK_NAME],
   ];
   const [leftMs, ...owners] = await askAll(redis.port, questions);
   const owner = owners.filter((reply) => !(reply instanceof RespError)).join();
@@ -129,27 +126,27 @@ describe(`processes that are killed at random (HOLDFAST_SEED=${SEED})`, {
   timeout: LIMIT_MS + START_LIMIT_MS,
 }, () => {
   test('lose updates without a lock', async () => {
-    const crew = new Crew('none');
-    await Promise.all([crew.hire(), crew.hire()]);
-    await crew.killOne();
+    const processes = new KilledProcesses('none');
+    await Promise.all([processes.start(), processes.start()]);
+    await processes.killOne();
     await waitFor(async () => (await increments()) >= INCREMENTS_MIN, { limitMs: LIMIT_MS });
-    await crew.dismiss();
+    await processes.end();
     const { counter, log } = await readTally(redis.port);
     expect(counter).toBeLessThan(log.length);
   });
 
   test.each(CASES)('lose nothing under a $guard', async ({ guard }) => {
-    const crew = new Crew(guard);
-    await Promise.all(Array.from({ length: PROCESSES }, () => crew.hire()));
-    while (crew.kills < KILLS_MIN || crew.killsOfHolder < KILLS_OF_HOLDER_MIN) {
-      await crew.killOne();
-      expect(crew.kills).toBeLessThan(KILLS_MAX);
+    const processes = new KilledProcesses(guard);
+    await Promise.all(Array.from({ length: PROCESSES }, () => processes.start()));
+    while (processes.kills < KILLS_MIN || processes.killsOfHolder < KILLS_OF_HOLDER_MIN) {
+      await processes.killOne();
+      expect(processes.kills).toBeLessThan(KILLS_MAX);
     }
     await waitFor(async () => (await increments()) >= INCREMENTS_MIN, { limitMs: LIMIT_MS });
-    const trouble = await crew.dismiss();
+    const trouble = await processes.end();
     const { counter, log } = await readTally(redis.port);
     expect(counter).toBe(log.length);
-    if (guard === 'lock') expect(firstFenceOutOfOrder(log)).toBeNull();
+    if (guard === 'lock') expectGrowing(log);
     expect(trouble).toEqual([]);
   });
 });

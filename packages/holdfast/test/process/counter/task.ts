@@ -44,4 +44,4 @@ export const LOG = 'log';
 export const FENCE = 'fence';
 /** What the sentinels call the server that they watch over. */
 export const PRIMARY = 'primary';
-export const LOCK = 'guard';
+export const LOCK_NAME = 'guard';

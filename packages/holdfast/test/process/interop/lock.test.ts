@@ -1,13 +1,17 @@
 /** Our lock beside Redisson's re-entrant and fenced locks, on the same keys and channels. */
-import { once } from 'node:events';
+
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LockLostError, Locks } from '../../../src/index.ts';
+import { aborted } from '../../support/aborted.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { expectGrowing } from '../../support/locks/fences.ts';
+import { untilListening } from '../../support/locks/held.ts';
+import { LOCK } from '../../support/locks/kind.ts';
 import { wokenBy } from '../../support/locks/woken.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
+import { timed } from '../../support/timed.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { firstFenceOutOfOrder } from '../counter/counting-processes.ts';
 import { CALL_TIMEOUT_MS } from '../limits.ts';
 import { ForeignLock } from './foreign-lock.ts';
 
@@ -42,25 +46,13 @@ afterEach(async () => {
   client.disconnect();
 });
 
-/** Until this many connections listen for the release. */
-async function untilAwaited(count: number): Promise<void> {
-  const listening = async (): Promise<boolean> =>
-    String(await client.pubsub('NUMSUB', theirs.channel)).endsWith(`,${count}`);
-  await waitFor(listening, { what: `${count} to listen` });
-}
-
-async function timed<Value>(waiting: Promise<Value>): Promise<{ value: Value; atMs: number }> {
-  const value = await waiting;
-  return { value, atMs: performance.now() };
-}
-
 describe('a lock that Redisson holds', () => {
   test('keeps us out until it is released, and the release wakes us', async () => {
     expect(await theirs.tryLock(LONG_MS)).toBeNull();
     expect(await locks.lock(NAME).tryAcquire()).toBeNull();
     expect(await locks.inspect(NAME)).toMatchObject({ kind: 'lock', owner: theirs.holder, holdCount: 1 });
     const waiting = locks.lock(NAME).acquire();
-    await untilAwaited(1);
+    await untilListening(redis.port, LOCK, NAME, { count: 1 });
     const lease = await wokenBy(NAME, async () => expect(await theirs.unlock()).toBe(1), waiting);
     expect(await lease.release()).toBe(true);
   });
@@ -70,7 +62,7 @@ describe('a lock that Redisson holds', () => {
     expect(await theirs.tryLock(LONG_MS)).toBeNull();
     expect(await locks.inspect(NAME)).toMatchObject({ owner: theirs.holder, holdCount: 2 });
     const waiting = locks.lock(NAME).acquire();
-    await untilAwaited(1);
+    await untilListening(redis.port, LOCK, NAME, { count: 1 });
     expect(await theirs.unlock()).toBe(0);
     expect(await locks.lock(NAME).tryAcquire()).toBeNull();
     expect(await theirs.unlock()).toBe(1);
@@ -80,7 +72,7 @@ describe('a lock that Redisson holds', () => {
   test('keeps us out until its last renewal has run out, without a word', async () => {
     expect(await theirs.tryLock(SHORT_MS)).toBeNull();
     const waiting = timed(locks.lock(NAME).acquire());
-    await untilAwaited(1);
+    await untilListening(redis.port, LOCK, NAME, { count: 1 });
     let renewedMs = 0;
     for (let times = 0; times < 3; times += 1) {
       await waitFor(async () => (await client.pttl(NAME)) < EXTENDED_AT_MS);
@@ -103,7 +95,7 @@ describe('a lock that we hold', () => {
     expect(leftMs).toBeLessThanOrEqual(LONG_MS);
     expect(await theirs.unlock()).toBeNull();
     const waiting = timed(theirs.lock(LONG_MS));
-    await untilAwaited(1);
+    await untilListening(redis.port, LOCK, NAME, { count: 1 });
     const releasedMs = performance.now();
     expect(await lease.release()).toBe(true);
     const { atMs } = await waiting;
@@ -115,10 +107,9 @@ describe('a lock that we hold', () => {
     await using others = new Locks(client, FOR_JAVA);
     const lease = await locks.lock(NAME).acquire({ leaseMs: 9_000 });
     const waiting = others.lock(NAME).acquire();
-    await untilAwaited(1);
+    await untilListening(redis.port, LOCK, NAME, { count: 1 });
     const next = await wokenBy(NAME, async () => expect(await theirs.forceUnlock()).toBe(true), waiting);
-    if (!lease.signal.aborted) await once(lease.signal, 'abort');
-    expect(lease.signal.reason).toBeInstanceOf(LockLostError);
+    expect(await aborted(lease.signal)).toBeInstanceOf(LockLostError);
     expect(await lease.release()).toBe(false);
     expect(next.fence).toBeGreaterThan(lease.fence);
     expect(await next.release()).toBe(true);
@@ -136,7 +127,7 @@ describe('fences that both sides give out', () => {
       expect(await theirs.unlock()).toBe(1);
     }
     expect(fences).toHaveLength(12);
-    expect(firstFenceOutOfOrder(fences)).toBeNull();
+    expectGrowing(fences);
     expect(await client.pttl(theirs.fenceKey)).toBe(-1);
   });
 
@@ -190,6 +181,6 @@ describe('a counter that both kinds of process raise', { timeout: 180_000 }, () 
     expect(Number(await client.get('count'))).toBe(9 * EACH);
     const log = (await client.lrange('log', 0, -1)).map(Number);
     expect(log).toHaveLength(9 * EACH);
-    expect(firstFenceOutOfOrder(log)).toBeNull();
+    expectGrowing(log);
   });
 });

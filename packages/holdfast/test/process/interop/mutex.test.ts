@@ -1,10 +1,14 @@
 /** Our mutex beside the one of the Redis documentation and of node-redlock, on one key. */
-import { once } from 'node:events';
+
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LockLostError, Locks } from '../../../src/index.ts';
+import { aborted } from '../../support/aborted.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { untilListening } from '../../support/locks/held.ts';
+import { MUTEX } from '../../support/locks/kind.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
+import { timed } from '../../support/timed.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { CALL_TIMEOUT_MS } from '../limits.ts';
 import { ForeignMutex } from './foreign-mutex.ts';
@@ -36,20 +40,12 @@ afterEach(async () => {
   client.disconnect();
 });
 
-async function untilWeWait(): Promise<void> {
-  const listening = async (): Promise<boolean> => {
-    const found = await locks.inspect(NAME);
-    return found?.kind === 'mutex' && found.waiters === 1;
-  };
-  await waitFor(listening, { what: 'our waiter to listen' });
-}
-
 describe('a mutex that somebody else has set', () => {
   test('keeps us out until its owner deletes it', async () => {
     expect(await theirs.tryLock(SHORT_MS)).toBe(true);
     expect(await locks.mutex(NAME).tryAcquire()).toBeNull();
     const waiting = locks.mutex(NAME).acquire();
-    await untilWeWait();
+    await untilListening(redis.port, MUTEX, NAME, { count: 1 });
     // Nobody tells us: we come back when its lease would have been over at the latest.
     expect(await theirs.unlock()).toBe(true);
     const lease = await waiting;
@@ -59,22 +55,15 @@ describe('a mutex that somebody else has set', () => {
 
   test('keeps us out until it has run out, however often it is extended', async () => {
     expect(await theirs.tryLock(SHORT_MS)).toBe(true);
-    let grantedMs = Number.NaN;
-    const waiting = locks
-      .mutex(NAME)
-      .acquire()
-      .then((lease) => {
-        grantedMs = performance.now();
-        return lease;
-      });
-    await untilWeWait();
+    const waiting = timed(locks.mutex(NAME).acquire());
+    await untilListening(redis.port, MUTEX, NAME, { count: 1 });
     let extendedMs = 0;
     for (let times = 0; times < 3; times += 1) {
       await waitFor(async () => (await client.pttl(NAME)) < EXTENDED_AT_MS);
       extendedMs = performance.now();
       expect(await theirs.extend(SHORT_MS)).toBe(true);
     }
-    const lease = await waiting;
+    const { value: lease, atMs: grantedMs } = await waiting;
     expect(grantedMs).toBeGreaterThanOrEqual(extendedMs + SHORT_MS - ROUNDING_MS);
     expect(grantedMs).toBeLessThan(extendedMs + SHORT_MS + LATE_MS_MAX);
     expect(await theirs.unlock()).toBe(false);
@@ -110,9 +99,9 @@ describe('a mutex that we hold', () => {
     const lease = await locks.mutex(NAME).acquire({ leaseMs: 9_000 });
     await client.del(NAME);
     expect(await theirs.tryLock(LONG_MS)).toBe(true);
-    if (!lease.signal.aborted) await once(lease.signal, 'abort');
-    expect(lease.signal.reason).toBeInstanceOf(LockLostError);
-    expect(lease.signal.reason).toMatchObject({ reason: 'gone' });
+    const reason = await aborted(lease.signal);
+    expect(reason).toBeInstanceOf(LockLostError);
+    expect(reason).toMatchObject({ reason: 'gone' });
     expect(await lease.release()).toBe(false);
     expect(await client.get(NAME)).toBe(theirs.token);
     expect(await theirs.unlock()).toBe(true);

@@ -1,7 +1,7 @@
 /** What a server was asked to do: how often, and by whom. */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { waitFor } from '../wait-for.ts';
+import { elapse, waitFor } from '../wait-for.ts';
 import { ask } from './raw-redis.ts';
 import { encodeRequest, RespReader } from './resp.ts';
 
@@ -54,6 +54,22 @@ export async function commandCounts(server: ServerPort): Promise<CommandCounts> 
   const counts = new CommandCounts(portOf(server));
   await counts.restart();
   return counts;
+}
+
+/** How long nobody may run a script. */
+const QUIET_MS = 100;
+
+/** Resolves when no script has been called for a while: everybody sleeps. */
+export async function untilQuiet(server: ServerPort): Promise<void> {
+  const counts = await commandCounts(server);
+  await waitFor(
+    async () => {
+      await counts.restart();
+      await elapse(QUIET_MS);
+      return (await counts.delta())['evalsha'] === undefined;
+    },
+    { what: 'everybody to sleep' },
+  );
 }
 
 /** One command as the server saw it. */

@@ -1,20 +1,13 @@
 /** Fences grow, always: across owners, sessions, hand-overs and whatever happens to their counter. */
 import { describe, expect } from 'vitest';
+import { expectGrowing } from '../../../support/locks/fences.ts';
 import { fenceCounter, LOCK } from '../../../support/locks/kind.ts';
-import { always } from '../../../support/violation.ts';
 import type { ContractTest } from '../../harness.ts';
-
-export function expectGrowing(fences: readonly number[]): void {
-  for (const [index, fence] of fences.entries()) {
-    always(() => expect(Number.isSafeInteger(fence)).toBe(true));
-    if (index > 0) always(() => expect(fence).toBeGreaterThan(fences[index - 1] ?? 0));
-  }
-}
 
 export function fenceContract(test: ContractTest): void {
   describe('the fence of a lock', () => {
     test('fences grow from session to session', async ({ bench }) => {
-      const sessions = await Promise.all([bench.locks(), bench.locks(), bench.locks({ handovers: 0 })]);
+      const sessions = await Promise.all([bench.session(), bench.session(), bench.session({ handovers: 0 })]);
       const name = bench.name();
       const fences: number[] = [];
       for (let turn = 0; turn < 12; turn += 1) {
@@ -28,7 +21,7 @@ export function fenceContract(test: ContractTest): void {
     test('two hundred contending owners of two sessions get fences in the order of their turns', async ({
       bench,
     }) => {
-      const sessions = await Promise.all([bench.locks({ handovers: 8 }), bench.locks({ handovers: 8 })]);
+      const sessions = await Promise.all([bench.session({ handovers: 8 }), bench.session({ handovers: 8 })]);
       const name = bench.name();
       const fences: number[] = [];
       const caller = async (index: number): Promise<void> => {
@@ -44,7 +37,7 @@ export function fenceContract(test: ContractTest): void {
     });
 
     test('fences grow after the counter is deleted', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const fences: number[] = [];
       for (let turn = 0; turn < 4; turn += 1) {
@@ -55,13 +48,13 @@ export function fenceContract(test: ContractTest): void {
     });
 
     test('fences grow past those that Redisson counts on the same counter', async ({ bench }) => {
-      const locks = await bench.locks({ fenceTtlMs: 0 });
+      const locks = await bench.session({ fenceTtlMs: 0 });
       const name = bench.name();
       const key = bench.foreignKey(name);
       const fences: number[] = [];
       for (let turn = 0; turn < 3; turn += 1) {
         await locks.lock(name).using((lease) => fences.push(lease.fence));
-        await LOCK.seize(bench.redis, key, 30_000);
+        await LOCK.seize(bench.send, key, 30_000);
         fences.push(await bench.redis.incr(fenceCounter(key)));
         await bench.redis.del(key);
       }
@@ -69,7 +62,7 @@ export function fenceContract(test: ContractTest): void {
     });
 
     test('fences grow past a counter that is ahead of the clock', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const ahead = 2 ** 52;
       await bench.redis.set(fenceCounter(bench.key(name)), String(ahead));
@@ -82,7 +75,7 @@ export function fenceContract(test: ContractTest): void {
     });
 
     test('fences begin at the time of the server in microseconds', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const [seconds] = await bench.redis.time();
       const lease = await locks.lock(bench.name()).acquire();
       expect(Math.floor(lease.fence / 1_000_000) - Number(seconds)).toBeGreaterThanOrEqual(0);

@@ -1,15 +1,15 @@
 /** A fixed lease ends on its time, however often it is entered and left meanwhile. */
 import { describe, expect } from 'vitest';
 import { type FencedLease, LockLostError } from '../../../../src/index.ts';
+import { rejection } from '../../../support/rejection.ts';
 import type { ContractTest } from '../../harness.ts';
-import { failureOf } from '../../observe.ts';
 
 const LONG_MS = 30_000;
 
 export function fixedContract(test: ContractTest): void {
   describe('entering a lock with a fixed lease again', () => {
     test('neither entering nor leaving prolongs it in Redis, at any depth', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const name = bench.name();
       const lock = locks.lock(name);
       // As if most of the lease were over.
@@ -37,7 +37,7 @@ export function fixedContract(test: ContractTest): void {
     });
 
     test('an owner that enters again and again loses it all the same', async ({ bench }) => {
-      const locks = await bench.locks();
+      const locks = await bench.session();
       const lock = locks.lock(bench.name());
       const leaseMs = 500;
       const endMs = performance.now() + 20 * leaseMs;
@@ -50,7 +50,7 @@ export function fixedContract(test: ContractTest): void {
         }
         throw new Error('entered for twenty leases, and had it still');
       };
-      const error = await failureOf(lock.using(enterUntilLost, { leaseMs, renew: false }));
+      const error = await rejection(lock.using(enterUntilLost, { leaseMs, renew: false }));
       // Expired by our own clock; or gone, when a count was on its way for so long that the server knew first.
       expect(error).toBeInstanceOf(LockLostError);
       expect(error).toMatchObject({ outcome: { reason: { code: 'ELOCKLOST' } } });
