@@ -6,18 +6,18 @@ import { CounterLife } from './checks/counter-life.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
 import { Judge, type Verdict } from './checks/judge.ts';
 import { OrphanWatch } from './checks/orphan-watch.ts';
-import { Ledger } from './checks/protected-resource.ts';
+import { ProtectedResource } from './checks/protected-resource.ts';
 import { History } from './history.ts';
 import type { PlantedBug } from './planted/bug.ts';
 import { drawTerms, type Terms } from './terms.ts';
-import { Caller, type Workplace } from './workload.ts';
-import { brew, calm, type Stage } from './world/fault-injection.ts';
-import { drawSwarm, type Fault, type Swarm, swarmOf } from './world/fault-selection.ts';
+import { Caller, type WorkContext } from './workload.ts';
+import { type FaultyWorld, heal, injectFaults } from './world/fault-injection.ts';
+import { drawFaults, type Fault, type FaultSelection, selectionOf } from './world/fault-selection.ts';
 import { Prng } from './world/prng.ts';
 import type { SimulatedProcess } from './world/process.ts';
 import type { SimulatedNode } from './world/simulated-node.ts';
 import { Timeline } from './world/timeline.ts';
-import { Population } from './world/world-builder.ts';
+import { WorldBuilder } from './world/world-builder.ts';
 
 export interface ScenarioOptions {
   readonly seed: number;
@@ -55,7 +55,7 @@ const ORPHAN_MS = 8_000;
 export function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
   const prng = new Prng(seed);
   drawTerms(prng, nodes);
-  return drawSwarm(prng, nodes).faults;
+  return drawFaults(prng, nodes).faults;
 }
 
 export async function play(options: ScenarioOptions): Promise<Outcome> {
@@ -68,16 +68,16 @@ export async function play(options: ScenarioOptions): Promise<Outcome> {
   }
 }
 
-class Scenario implements Stage, Workplace {
+class Scenario implements FaultyWorld, WorkContext {
   readonly timeline = new Timeline();
   readonly prng: Prng;
   readonly nodes: readonly SimulatedNode[];
   readonly processes: readonly SimulatedProcess[];
   readonly judge: Judge;
-  readonly ledger: Ledger;
+  readonly resource: ProtectedResource;
   readonly terms: Terms;
   readonly #options: ScenarioOptions;
-  readonly #swarm: Swarm;
+  readonly #selection: FaultSelection;
   readonly #history: History;
   readonly #callers: Caller[] = [];
   readonly #orphans: OrphanWatch;
@@ -92,9 +92,9 @@ class Scenario implements Stage, Workplace {
     this.#history = new History(options.isTold ?? false);
     const { bug } = options;
     this.terms = { ...drawTerms(this.prng, options.nodes), ...bug?.terms };
-    const drawn = drawSwarm(this.prng, this.terms.nodes);
-    this.#swarm = bug?.faults === undefined ? drawn : swarmOf(bug.faults, this.terms.nodes);
-    const { faults, isInModel } = this.#swarm;
+    const drawn = drawFaults(this.prng, this.terms.nodes);
+    this.#selection = bug?.faults === undefined ? drawn : selectionOf(bug.faults, this.terms.nodes);
+    const { faults, isInModel } = this.#selection;
     const losesCounters =
       faults.has('evict counter') ||
       faults.has('flush') ||
@@ -111,13 +111,13 @@ class Scenario implements Stage, Workplace {
       // A lease, and the network between: only then has a renewal certainly told the truth.
       overlapMsMax: Math.max(...this.terms.leasesMs) + 100,
     });
-    this.ledger = new Ledger(this.judge);
-    const population = new Population(this, this.#swarm, options.engine, options.bug, {
+    this.resource = new ProtectedResource(this.judge);
+    const builder = new WorldBuilder(this, this.#selection, options.engine, options.bug, {
       sent: (who, call) => this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
-    this.nodes = population.makeNodes();
-    this.processes = population.makeProcesses(this.nodes);
+    this.nodes = builder.makeNodes();
+    this.processes = builder.makeProcesses(this.nodes);
     this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
   }
 
@@ -157,10 +157,10 @@ class Scenario implements Stage, Workplace {
 
   async play(): Promise<Outcome> {
     const { faultMs } = this.terms;
-    brew(this, this.#swarm, faultMs);
-    for (const process of this.processes) this.#employ(process);
+    injectFaults(this, this.#selection, faultMs);
+    for (const process of this.processes) this.#startCallers(process);
     await this.#run(faultMs);
-    calm(this);
+    heal(this);
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
     await this.#run(faultMs + this.#settleMs, () => this.#lookForOrphans());
@@ -194,7 +194,7 @@ class Scenario implements Stage, Workplace {
 
   /** A node that forgets a release, or whose clock goes back behind the end of a request, brings locks back to life. */
   get #mayRevive(): boolean {
-    const { faults } = this.#swarm;
+    const { faults } = this.#selection;
     return faults.has('restart without the last second') || faults.has('node jump back');
   }
 
@@ -223,7 +223,7 @@ class Scenario implements Stage, Workplace {
       await this.#run(this.timeline.nowMs + ORPHAN_MS);
       if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
       checkListeners(this.judge, this.nodes);
-      this.ledger.audit();
+      this.resource.audit();
     }
     const closing = Promise.all(
       this.processes.filter(({ isAlive }) => isAlive).map(({ locks }) => locks.close()),
@@ -247,7 +247,7 @@ class Scenario implements Stage, Workplace {
   }
 
   #outcome(): Outcome {
-    const { faults, isInModel } = this.#swarm;
+    const { faults, isInModel } = this.#selection;
     return {
       seed: this.#options.seed,
       verdicts: this.judge.verdicts,
@@ -269,7 +269,7 @@ class Scenario implements Stage, Workplace {
     return new Set(this.#living().flatMap(({ waitsFor }) => waitsFor ?? []));
   }
 
-  #employ(process: SimulatedProcess): void {
+  #startCallers(process: SimulatedProcess): void {
     for (let i = 0; i < this.terms.callers; i += 1) {
       const caller = new Caller(process, this, this.prng.fork());
       this.#callers.push(caller);
@@ -285,7 +285,7 @@ class Scenario implements Stage, Workplace {
     if (granted === null) return;
     this.#counterLife.granted(node, granted);
     if (this.nodes.length > 1) return;
-    this.ledger.grant(granted);
+    this.resource.grant(granted);
     this.#orphans.grant(granted);
   }
 }

@@ -2,7 +2,7 @@
 import type { Grant } from '../call-text.ts';
 import type { Judge } from './judge.ts';
 
-export class Ledger {
+export class ProtectedResource {
   readonly #judge: Judge;
   readonly #counters = new Map<string, number>();
   readonly #increments = new Map<string, number>();

@@ -82,7 +82,7 @@ export const CODE_BUGS: readonly PlantedBug[] = [
     name: 'message during an attempt forgotten',
     breaks: ['served'],
     faults: ['slow network'],
-    terms: { hasEars: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
+    terms: { hasSubscriber: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
     patch: () =>
       replace(
         Wakeup.prototype,

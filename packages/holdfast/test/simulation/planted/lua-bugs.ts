@@ -71,7 +71,7 @@ const NEXT_DOOR = {
   names: ['a'],
   worksMs: [0],
   pausesMs: [0],
-  weather: () => ({ latenciesMs: [0.005], strayChance: 0, strayMsMax: 1 }),
+  network: () => ({ latenciesMs: [0.005], strayChance: 0, strayMsMax: 1 }),
 } as const;
 
 const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/;

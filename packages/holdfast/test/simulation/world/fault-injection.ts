@@ -1,17 +1,17 @@
 /** Makes the faults of a seed happen, at random moments until the world calms down. */
 
-import type { Link } from './connection.ts';
-import type { Fault, Swarm } from './fault-selection.ts';
+import type { Fault, FaultSelection } from './fault-selection.ts';
 import type { Prng } from './prng.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SimulatedNode } from './simulated-node.ts';
+import type { SimulatedSocket } from './socket.ts';
 import type { Timeline } from './timeline.ts';
 
 const EVERY_MS: readonly number[] = [20, 80, 200, 500, 1_000, 2_000];
 const SHORT_MS: readonly number[] = [1, 10, 50, 200, 600, 1_500, 4_000];
 const CRASHES_MAX = 2;
 
-export interface Stage {
+export interface FaultyWorld {
   readonly timeline: Timeline;
   readonly prng: Prng;
   readonly nodes: readonly SimulatedNode[];
@@ -26,158 +26,158 @@ export interface Stage {
   setBack(node: SimulatedNode, ms: number): void;
 }
 
-type Doing = (stage: Stage, random: Prng) => void;
+type Injection = (world: FaultyWorld, random: Prng) => void;
 
-function node({ nodes }: Stage, random: Prng): SimulatedNode {
+function node({ nodes }: FaultyWorld, random: Prng): SimulatedNode {
   return random.pick(nodes);
 }
 
-function process({ processes }: Stage, random: Prng): SimulatedProcess {
+function process({ processes }: FaultyWorld, random: Prng): SimulatedProcess {
   return random.pick(processes);
 }
 
-function anyLink({ clients }: SimulatedProcess, random: Prng): Link {
-  return random.pick(random.pick(clients).links);
+function anySocket({ clients }: SimulatedProcess, random: Prng): SimulatedSocket {
+  return random.pick(random.pick(clients).sockets);
 }
 
-function hold(stage: Stage, random: Prng, begin: () => void, end: () => void): void {
+function hold(world: FaultyWorld, random: Prng, begin: () => void, end: () => void): void {
   begin();
-  stage.timeline.after(random.pick(SHORT_MS), end);
+  world.timeline.after(random.pick(SHORT_MS), end);
 }
 
 function restart(
-  stage: Stage,
+  world: FaultyWorld,
   random: Prng,
   survivor: 'nothing' | 'everything' | 'all but the last second',
 ): void {
-  const target = node(stage, random);
-  stage.note(target.name, `restarts with ${survivor}`);
+  const target = node(world, random);
+  world.note(target.name, `restarts with ${survivor}`);
   const downMs = random.pick(SHORT_MS);
   target.restart(survivor, downMs);
   if (survivor === 'everything') return;
-  stage.disturbed();
-  stage.timeline.after(downMs, () => stage.disturbed());
+  world.disturbed();
+  world.timeline.after(downMs, () => world.disturbed());
 }
 
-const DOINGS: Partial<Record<Fault, Doing>> = {
-  stall: (stage, random) => {
-    const target = process(stage, random);
-    stage.note(target.name, 'network stalls');
-    anyLink(target, random).stall(random.pick(SHORT_MS));
+const INJECTIONS: Partial<Record<Fault, Injection>> = {
+  stall: (world, random) => {
+    const target = process(world, random);
+    world.note(target.name, 'network stalls');
+    anySocket(target, random).stall(random.pick(SHORT_MS));
   },
-  cut: (stage, random) => {
-    const target = process(stage, random);
-    stage.note(target.name, 'connection is cut');
-    anyLink(target, random).cut();
+  cut: (world, random) => {
+    const target = process(world, random);
+    world.note(target.name, 'connection is cut');
+    anySocket(target, random).cut();
   },
-  'half-open': (stage, random) => {
-    const target = process(stage, random);
-    stage.note(target.name, 'connection hangs');
-    anyLink(target, random).hang(random.pick(SHORT_MS));
+  'half-open': (world, random) => {
+    const target = process(world, random);
+    world.note(target.name, 'connection hangs');
+    anySocket(target, random).hang(random.pick(SHORT_MS));
   },
-  pause: (stage, random) => {
-    const { name, machine } = process(stage, random);
-    stage.note(name, 'pauses');
+  pause: (world, random) => {
+    const { name, machine } = process(world, random);
+    world.note(name, 'pauses');
     hold(
-      stage,
+      world,
       random,
       () => machine.pause(),
       () => machine.resume(),
     );
   },
-  suspend: (stage, random) => {
-    const { name, machine } = process(stage, random);
-    stage.note(name, 'is suspended');
+  suspend: (world, random) => {
+    const { name, machine } = process(world, random);
+    world.note(name, 'is suspended');
     hold(
-      stage,
+      world,
       random,
       () => machine.suspend(),
       () => machine.resume(),
     );
   },
-  crash: (stage, random) => {
-    const dead = stage.processes.filter(({ isAlive }) => !isAlive).length;
-    const target = process(stage, random);
-    if (dead >= CRASHES_MAX || dead >= stage.processes.length - 1 || !random.chance(0.3)) return;
-    stage.note(target.name, 'crashes');
+  crash: (world, random) => {
+    const dead = world.processes.filter(({ isAlive }) => !isAlive).length;
+    const target = process(world, random);
+    if (dead >= CRASHES_MAX || dead >= world.processes.length - 1 || !random.chance(0.3)) return;
+    world.note(target.name, 'crashes');
     target.crash();
   },
-  close: (stage, random) => {
-    const target = process(stage, random);
+  close: (world, random) => {
+    const target = process(world, random);
     if (!random.chance(0.2) || target.machine.state !== 'running') return;
-    stage.note(target.name, 'closes');
+    world.note(target.name, 'closes');
     target.close(random.pick(SHORT_MS));
   },
-  'evict counter': (stage, random) => {
-    const target = node(stage, random);
-    target.operate('DEL', `redisson_lock_token:{${random.pick(stage.names)}}`);
+  'evict counter': (world, random) => {
+    const target = node(world, random);
+    target.operate('DEL', `redisson_lock_token:{${random.pick(world.names)}}`);
   },
-  'client wall jump': (stage, random) => {
-    const { name, machine } = process(stage, random);
+  'client wall jump': (world, random) => {
+    const { name, machine } = process(world, random);
     const ms = random.between(-5_000, 5_000);
-    stage.note(name, `wall clock jumps by ${ms} ms`);
+    world.note(name, `wall clock jumps by ${ms} ms`);
     machine.jumpWall(ms);
   },
-  freeze: (stage, random) => {
-    const target = node(stage, random);
-    stage.note(target.name, 'freezes');
+  freeze: (world, random) => {
+    const target = node(world, random);
+    world.note(target.name, 'freezes');
     hold(
-      stage,
+      world,
       random,
       () => target.freeze(),
       () => target.thaw(),
     );
   },
-  'restart with everything': (stage, random) => restart(stage, random, 'everything'),
-  'restart with nothing': (stage, random) => restart(stage, random, 'nothing'),
-  'restart without the last second': (stage, random) => restart(stage, random, 'all but the last second'),
-  'script flush': (stage, random) => void node(stage, random).operate('SCRIPT', 'FLUSH'),
-  flush: (stage, random) => {
-    const target = node(stage, random);
-    stage.note(target.name, 'FLUSHALL');
+  'restart with everything': (world, random) => restart(world, random, 'everything'),
+  'restart with nothing': (world, random) => restart(world, random, 'nothing'),
+  'restart without the last second': (world, random) => restart(world, random, 'all but the last second'),
+  'script flush': (world, random) => void node(world, random).operate('SCRIPT', 'FLUSH'),
+  flush: (world, random) => {
+    const target = node(world, random);
+    world.note(target.name, 'FLUSHALL');
     target.operate('FLUSHALL');
-    stage.disturbed();
+    world.disturbed();
   },
-  delete: (stage, random) => {
-    const target = node(stage, random);
-    const name = random.pick(stage.names);
-    stage.note(target.name, `DEL ${name}`);
+  delete: (world, random) => {
+    const target = node(world, random);
+    const name = random.pick(world.names);
+    world.note(target.name, `DEL ${name}`);
     target.operate('DEL', name);
-    stage.disturbed();
+    world.disturbed();
   },
-  'node jump forward': (stage, random) => {
-    const target = node(stage, random);
-    stage.note(target.name, 'clock jumps forward');
+  'node jump forward': (world, random) => {
+    const target = node(world, random);
+    world.note(target.name, 'clock jumps forward');
     target.state.jump(random.between(1, 20_000));
-    stage.disturbed();
+    world.disturbed();
   },
-  'node jump back': (stage, random) => {
-    const target = node(stage, random);
-    stage.note(target.name, 'clock jumps back');
-    stage.setBack(target, random.between(1, 5_000));
-    stage.disturbed();
+  'node jump back': (world, random) => {
+    const target = node(world, random);
+    world.note(target.name, 'clock jumps back');
+    world.setBack(target, random.between(1, 5_000));
+    world.disturbed();
   },
 };
 
 /** Lets faults happen until a time. Afterwards everything is put right that can be. */
-export function brew(stage: Stage, { faults }: Swarm, untilMs: number): void {
-  const random = stage.prng.fork();
-  const doings = [...faults].flatMap((fault) => DOINGS[fault] ?? []);
-  if (faults.has('restart without the last second')) for (const target of stage.nodes) target.keepCopies();
-  if (doings.length === 0) return;
+export function injectFaults(world: FaultyWorld, { faults }: FaultSelection, untilMs: number): void {
+  const random = world.prng.fork();
+  const injections = [...faults].flatMap((fault) => INJECTIONS[fault] ?? []);
+  if (faults.has('restart without the last second')) for (const target of world.nodes) target.keepCopies();
+  if (injections.length === 0) return;
   const next = (): void => {
     const delayMs = random.pick(EVERY_MS) * (0.5 + random.fraction());
-    if (stage.timeline.nowMs + delayMs >= untilMs) return;
-    stage.timeline.after(delayMs, () => {
-      stage.struck();
-      random.pick(doings)(stage, random);
+    if (world.timeline.nowMs + delayMs >= untilMs) return;
+    world.timeline.after(delayMs, () => {
+      world.struck();
+      random.pick(injections)(world, random);
       next();
     });
   };
   next();
 }
 
-export function calm({ nodes, processes }: Stage): void {
+export function heal({ nodes, processes }: FaultyWorld): void {
   for (const one of nodes) one.thaw();
   for (const { machine } of processes) machine.resume();
 }

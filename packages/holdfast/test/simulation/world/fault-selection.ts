@@ -1,4 +1,4 @@
-/** Which faults a seed turns on: a random few, so that each is also seen without the others in its way. */
+/** Which faults a seed turns on: a random few (swarm testing), so that each is also seen without the others in its way. */
 import type { Prng } from './prng.ts';
 
 /** Faults that the promises of a lock are made for. */
@@ -35,7 +35,7 @@ export const FAULTS = [...BEARABLE, ...BREAKING] as const;
 
 export type Fault = (typeof FAULTS)[number];
 
-export interface Swarm {
+export interface FaultSelection {
   readonly faults: ReadonlySet<Fault>;
   /** No fault is on that can give a lock to two owners. */
   readonly isInModel: boolean;
@@ -56,13 +56,13 @@ function bearableFaults(nodes: number): readonly Fault[] {
   return [...BEARABLE.filter((fault) => fault !== 'evict counter'), ...BEARABLE_BY_SEVERAL];
 }
 
-/** A swarm that somebody chose. */
-export function swarmOf(faults: readonly Fault[], nodes: number): Swarm {
+/** A selection that somebody chose. */
+export function selectionOf(faults: readonly Fault[], nodes: number): FaultSelection {
   const breaking = breakingFaults(nodes);
   return { faults: new Set(faults), isInModel: !faults.some((fault) => breaking.includes(fault)) };
 }
 
-export function drawSwarm(prng: Prng, nodes: number): Swarm {
+export function drawFaults(prng: Prng, nodes: number): FaultSelection {
   const bearable = bearableFaults(nodes);
   const faults = new Set<Fault>(bearable.filter(() => prng.chance(0.35)));
   const isInModel = prng.chance(MODEL_SHARE);

@@ -1,4 +1,4 @@
-/** A client process of the simulated world: a machine, a link to each node, and the shipped `Locks` on top. */
+/** A client process of the simulated world: a machine, a socket to each node, and the shipped `Locks` on top. */
 import { type Client, Locks, type LocksOptions } from '../../../src/index.ts';
 import type { Machine } from './machine.ts';
 import type { SimulatedClient } from './simulated-client.ts';
@@ -41,7 +41,7 @@ export class SimulatedProcess {
 
   crash(): void {
     this.machine.die();
-    for (const { links } of this.clients) for (const link of links) link.close();
+    for (const { sockets } of this.clients) for (const socket of sockets) socket.close();
   }
 
   /** Sleeps by its own clock. Never wakes when it dies. */

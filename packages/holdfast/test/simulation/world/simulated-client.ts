@@ -1,4 +1,4 @@
-/** The seam of `Locks` over a link of the simulated world. */
+/** The seam of `Locks` over a socket of the simulated world. */
 import {
   CallFailure,
   CLIENT,
@@ -12,22 +12,22 @@ import {
 import { toText } from '../../../src/testing/bytes.ts';
 import type { NodeConnection } from '../../../src/testing/connection.ts';
 import { type NodeReply, Push } from '../../../src/testing/reply.ts';
-import { Link, type LinkWeather } from './connection.ts';
 import type { Machine } from './machine.ts';
 import type { Prng } from './prng.ts';
 import type { SimulatedNode } from './simulated-node.ts';
+import { type NetworkConditions, SimulatedSocket } from './socket.ts';
 import type { Timeline } from './timeline.ts';
 
-export interface ClientWorld {
+export interface ClientParts {
   readonly timeline: Timeline;
   readonly machine: Machine;
   readonly node: SimulatedNode;
   readonly prng: Prng;
 }
 
-export interface ClientManners {
+export interface ClientBehaviour {
   /** Whether it listens on a connection of its own. */
-  readonly hasEar: boolean;
+  readonly hasSubscriber: boolean;
   /** Whether calls without an answer are sent again over the next connection, as some clients do. */
   readonly resends: boolean;
   /** Told of every script that is asked for. */
@@ -39,7 +39,7 @@ export interface ClientManners {
 type Answer = Reply | CallFailure;
 
 interface Pending {
-  readonly link: Link;
+  readonly socket: SimulatedSocket;
   readonly serve: (connection: NodeConnection) => Answer;
   readonly end: (answer: Answer) => void;
   isWritten: boolean;
@@ -49,62 +49,65 @@ export class SimulatedClient implements Client {
   readonly [CLIENT] = true as const;
   readonly description: string;
   readonly keyPrefix = '';
-  readonly link: Link;
+  readonly socket: SimulatedSocket;
   /** The connection that messages come on: another one, or the same. */
-  readonly ear: Link;
+  readonly subscriber: SimulatedSocket;
   readonly #machine: Machine;
-  readonly #manners: ClientManners;
+  readonly #behaviour: ClientBehaviour;
   readonly #pending = new Set<Pending>();
   readonly #wakes = new Map<string, Set<Wake>>();
   /** How many are about to listen. */
   readonly #listening = new Map<string, number>();
   #isClosed = false;
 
-  constructor(world: ClientWorld, weather: LinkWeather, manners: ClientManners) {
+  constructor(world: ClientParts, network: NetworkConditions, behaviour: ClientBehaviour) {
     this.description = world.node.name;
     this.#machine = world.machine;
-    this.#manners = manners;
-    const connected = (link: () => Link) => () => world.timeline.after(0, () => this.#connected(link()));
+    this.#behaviour = behaviour;
+    const connected = (socket: () => SimulatedSocket) => () =>
+      world.timeline.after(0, () => this.#connected(socket()));
     const hear = (reply: NodeReply): void => this.#hear(reply);
-    this.link = new Link(world, weather, {
-      up: connected(() => this.link),
-      down: () => this.#lost(this.link),
+    this.socket = new SimulatedSocket(world, network, {
+      up: connected(() => this.socket),
+      down: () => this.#lost(this.socket),
       message: hear,
     });
-    this.ear = manners.hasEar
-      ? new Link(world, weather, {
-          up: connected(() => this.ear),
-          down: () => this.#lost(this.ear),
+    this.subscriber = behaviour.hasSubscriber
+      ? new SimulatedSocket(world, network, {
+          up: connected(() => this.subscriber),
+          down: () => this.#lost(this.subscriber),
           message: hear,
         })
-      : this.link;
+      : this.socket;
   }
 
-  /** For the weather: any of its connections may be hit. */
-  get links(): readonly Link[] {
-    return this.ear === this.link ? [this.link] : [this.link, this.ear];
+  /** For fault injection: any of its connections may be hit. */
+  get sockets(): readonly SimulatedSocket[] {
+    return this.subscriber === this.socket ? [this.socket] : [this.socket, this.subscriber];
   }
 
   get isConnected(): boolean {
-    return !this.#isClosed && this.link.isWritable;
+    return !this.#isClosed && this.socket.isWritable;
   }
 
   get connections(): number {
-    return this.link.connections;
+    return this.socket.connections;
   }
 
   run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
-    this.#manners.onSent(call);
-    return this.#ask(this.link, timeoutMs, (connection) => {
-      const answer = this.link.node.run(connection, call);
-      this.#manners.onServed(call, answer);
+    this.#behaviour.onSent(call);
+    return this.#ask(this.socket, timeoutMs, (connection) => {
+      const answer = this.socket.node.run(connection, call);
+      this.#behaviour.onServed(call, answer);
       return answer;
     });
   }
 
   async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
     this.#listening.set(channel, (this.#listening.get(channel) ?? 0) + 1);
-    const answer = await this.#ask(this.ear, timeoutMs, (connection) => this.#subscribe(connection, channel));
+    const answer = await this.#ask(this.subscriber, timeoutMs, (connection) =>
+      this.#subscribe(connection, channel),
+    );
     this.#listening.set(channel, (this.#listening.get(channel) ?? 0) - 1);
     if (answer instanceof CallFailure) {
       // It may have come about all the same.
@@ -129,25 +132,29 @@ export class SimulatedClient implements Client {
       end(new CallFailure(isWritten ? 'unknown' : 'closed', 'the client was closed'));
     }
     this.#wakes.clear();
-    for (const link of this.links) link.close();
+    for (const socket of this.sockets) socket.close();
   }
 
   /** Unless somebody listens, or is about to. */
   #unsubscribe(channel: string): void {
     if (this.#wakes.has(channel) || this.#listening.get(channel) !== 0) return;
-    this.ear.write(
-      (connection) => this.ear.node.command(connection, 'UNSUBSCRIBE', channel),
+    this.subscriber.write(
+      (connection) => this.subscriber.node.command(connection, 'UNSUBSCRIBE', channel),
       () => {},
     );
   }
 
-  #ask(link: Link, timeoutMs: number, serve: (connection: NodeConnection) => Answer): Promise<Answer> {
+  #ask(
+    socket: SimulatedSocket,
+    timeoutMs: number,
+    serve: (connection: NodeConnection) => Answer,
+  ): Promise<Answer> {
     if (this.#isClosed) return Promise.resolve(new CallFailure('closed', 'the client is closed'));
     if (!(timeoutMs > 0)) return Promise.resolve(new CallFailure('unreachable', 'no time to send it'));
     return new Promise((resolve) => {
       let timer: Timer | null = null;
       const pending: Pending = {
-        link,
+        socket,
         serve,
         isWritten: false,
         end: (answer) => {
@@ -161,7 +168,7 @@ export class SimulatedClient implements Client {
         const kind = pending.isWritten ? 'unknown' : 'unreachable';
         pending.end(new CallFailure(kind, `no answer within ${timeoutMs} ms`));
       });
-      if (link.isWritable) this.#write(pending);
+      if (socket.isWritable) this.#write(pending);
     });
   }
 
@@ -170,14 +177,14 @@ export class SimulatedClient implements Client {
     const isCopy = pending.isWritten;
     pending.isWritten = true;
     const again = new CallFailure('unknown', 'the connection was lost, and the client sent it again');
-    pending.link.write(pending.serve, (answer) => pending.end(isCopy ? again : answer));
+    pending.socket.write(pending.serve, (answer) => pending.end(isCopy ? again : answer));
   }
 
-  #connected(link: Link): void {
+  #connected(socket: SimulatedSocket): void {
     this.#machine.perform(() => {
-      if (!link.isWritable) return;
-      for (const [channel, wakes] of link === this.ear ? this.#wakes : []) {
-        link.write(
+      if (!socket.isWritable) return;
+      for (const [channel, wakes] of socket === this.subscriber ? this.#wakes : []) {
+        socket.write(
           (connection) => this.#subscribe(connection, channel),
           () => {
             for (const wake of [...wakes]) wake(null);
@@ -185,20 +192,21 @@ export class SimulatedClient implements Client {
         );
       }
       for (const pending of [...this.#pending]) {
-        if (pending.link === link && (!pending.isWritten || this.#manners.resends)) this.#write(pending);
+        if (pending.socket === socket && (!pending.isWritten || this.#behaviour.resends))
+          this.#write(pending);
       }
     });
   }
 
-  #lost(lost: Link): void {
-    if (this.#manners.resends) return;
-    for (const { end, isWritten, link } of [...this.#pending]) {
-      if (isWritten && link === lost) end(new CallFailure('unknown', 'the connection was lost'));
+  #lost(lost: SimulatedSocket): void {
+    if (this.#behaviour.resends) return;
+    for (const { end, isWritten, socket } of [...this.#pending]) {
+      if (isWritten && socket === lost) end(new CallFailure('unknown', 'the connection was lost'));
     }
   }
 
   #subscribe(connection: NodeConnection, channel: string): null {
-    this.link.node.command(connection, 'SUBSCRIBE', channel);
+    this.socket.node.command(connection, 'SUBSCRIBE', channel);
     return null;
   }
 

@@ -3,7 +3,7 @@ import type { CallFailure, Client, Clock, Reply, ScriptCall } from '../../../src
 import type { ScriptEngine } from '../../../src/testing/script-engine.ts';
 import type { PlantedBug } from '../planted/bug.ts';
 import type { Terms } from '../terms.ts';
-import type { Swarm } from './fault-selection.ts';
+import type { FaultSelection } from './fault-selection.ts';
 import { Machine } from './machine.ts';
 import type { Prng } from './prng.ts';
 import { SimulatedProcess } from './process.ts';
@@ -11,13 +11,13 @@ import { SimulatedClient } from './simulated-client.ts';
 import { SimulatedNode } from './simulated-node.ts';
 import type { Timeline } from './timeline.ts';
 
-export interface Ground {
+export interface World {
   readonly timeline: Timeline;
   readonly prng: Prng;
   readonly terms: Terms;
 }
 
-export interface Onlooker {
+export interface CallObserver {
   sent(who: string, call: ScriptCall): void;
   served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void;
 }
@@ -33,29 +33,29 @@ const PROCESSES_APART_MS = 3_000;
 /** Two clocks never differ by more than this share: less than the margin that every lease keeps. */
 const DRIFT_SHARE = 0.008;
 
-export class Population {
-  readonly #ground: Ground;
-  readonly #swarm: Swarm;
+export class WorldBuilder {
+  readonly #world: World;
+  readonly #selection: FaultSelection;
   readonly #engine: ScriptEngine;
   readonly #bug: PlantedBug | undefined;
-  readonly #onlooker: Onlooker;
+  readonly #observer: CallObserver;
 
   constructor(
-    ground: Ground,
-    swarm: Swarm,
+    world: World,
+    selection: FaultSelection,
     engine: ScriptEngine,
     bug: PlantedBug | undefined,
-    onlooker: Onlooker,
+    observer: CallObserver,
   ) {
-    this.#ground = ground;
-    this.#swarm = swarm;
+    this.#world = world;
+    this.#selection = selection;
     this.#engine = engine;
     this.#bug = bug;
-    this.#onlooker = onlooker;
+    this.#observer = observer;
   }
 
   makeNodes(): SimulatedNode[] {
-    const { timeline, prng, terms } = this.#ground;
+    const { timeline, prng, terms } = this.#world;
     const apartMs = terms.nodes === 1 ? NODE_APART_MS : prng.pick(NODES_APART_MS);
     return Array.from({ length: terms.nodes }, (_, i) => {
       const wallMs = EPOCH_MS + prng.between(-apartMs, apartMs);
@@ -64,24 +64,24 @@ export class Population {
   }
 
   makeProcesses(nodes: readonly SimulatedNode[]): SimulatedProcess[] {
-    return Array.from({ length: this.#ground.terms.processes }, (_, i) =>
+    return Array.from({ length: this.#world.terms.processes }, (_, i) =>
       this.#makeProcess(`p${i + 1}`, nodes),
     );
   }
 
   #makeProcess(name: string, nodes: readonly SimulatedNode[]): SimulatedProcess {
-    const { timeline, terms } = this.#ground;
-    const { faults } = this.#swarm;
-    const prng = this.#ground.prng.fork();
+    const { timeline, terms } = this.#world;
+    const { faults } = this.#selection;
+    const prng = this.#world.prng.fork();
     const wallMs = EPOCH_MS + prng.between(-PROCESSES_APART_MS, PROCESSES_APART_MS);
     const machine = new Machine(timeline, prng, { rate: this.#rate(), wallMs });
     const clients = nodes.map(
       (node) =>
-        new SimulatedClient({ timeline, machine, node, prng: prng.fork() }, terms.weather(faults), {
-          hasEar: terms.hasEars,
+        new SimulatedClient({ timeline, machine, node, prng: prng.fork() }, terms.network(faults), {
+          hasSubscriber: terms.hasSubscriber,
           resends: faults.has('resend') && prng.chance(0.5),
-          onSent: (call) => this.#onlooker.sent(name, call),
-          onServed: (call, answer) => this.#onlooker.served(name, node, call, answer),
+          onSent: (call) => this.#observer.sent(name, call),
+          onServed: (call, answer) => this.#observer.served(name, node, call, answer),
         }),
     );
     const seams: Client[] = clients.map((client) => this.#bug?.client?.(client, machine) ?? client);
@@ -91,7 +91,7 @@ export class Population {
   }
 
   #rate(): number {
-    if (!this.#swarm.faults.has('drift')) return 1;
-    return 1 + (this.#ground.prng.fraction() - 0.5) * DRIFT_SHARE;
+    if (!this.#selection.faults.has('drift')) return 1;
+    return 1 + (this.#world.prng.fraction() - 0.5) * DRIFT_SHARE;
   }
 }

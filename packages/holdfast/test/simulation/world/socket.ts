@@ -12,7 +12,7 @@ import type { Prng } from './prng.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 import type { Timeline } from './timeline.ts';
 
-export interface LinkWeather {
+export interface NetworkConditions {
   /** Times on the way, of which one is picked for each message. */
   readonly latenciesMs: readonly number[];
   /** What becomes of a message that is on its way when the connection is cut: the chance that it still arrives. */
@@ -21,7 +21,7 @@ export interface LinkWeather {
   readonly strayMsMax: number;
 }
 
-export interface LinkEvents {
+export interface SocketEvents {
   up(): void;
   down(): void;
   message(reply: NodeReply): void;
@@ -30,13 +30,13 @@ export interface LinkEvents {
 const RECONNECT_MS: readonly number[] = [1, 5, 20, 100, 300];
 const RETRY_MS = 50;
 
-export class Link {
+export class SimulatedSocket {
   readonly node: SimulatedNode;
   readonly #machine: Machine;
   readonly #timeline: Timeline;
   readonly #prng: Prng;
-  readonly #weather: LinkWeather;
-  readonly #events: LinkEvents;
+  readonly #network: NetworkConditions;
+  readonly #events: SocketEvents;
   #state: 'up' | 'half-open' | 'down' = 'down';
   #connection: NodeConnection | null = null;
   #generation = 0;
@@ -52,14 +52,14 @@ export class Link {
       readonly node: SimulatedNode;
       readonly prng: Prng;
     },
-    weather: LinkWeather,
-    events: LinkEvents,
+    network: NetworkConditions,
+    events: SocketEvents,
   ) {
     this.node = world.node;
     this.#machine = world.machine;
     this.#timeline = world.timeline;
     this.#prng = world.prng;
-    this.#weather = weather;
+    this.#network = network;
     this.#events = events;
     this.#dial();
   }
@@ -80,8 +80,8 @@ export class Link {
     const generation = this.#generation;
     const arriveMs = Math.max(this.#requestsUntilMs, this.#timeline.nowMs + this.#latency());
     this.#requestsUntilMs = arriveMs;
-    const strayMs = this.#prng.chance(this.#weather.strayChance)
-      ? this.#prng.between(0, this.#weather.strayMsMax)
+    const strayMs = this.#prng.chance(this.#network.strayChance)
+      ? this.#prng.between(0, this.#network.strayMsMax)
       : -1;
     this.#timeline.at(arriveMs, () => {
       const isCut = generation !== this.#generation;
@@ -178,6 +178,6 @@ export class Link {
 
   #latency(): number {
     // Never nothing at all: two messages on two connections must not depend on the order of their writing.
-    return this.#prng.pick(this.#weather.latenciesMs) + this.#prng.fraction() / 8;
+    return this.#prng.pick(this.#network.latenciesMs) + this.#prng.fraction() / 8;
   }
 }
