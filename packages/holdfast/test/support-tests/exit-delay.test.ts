@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { startChild, useChildren } from '../support/processes/child.ts';
-import { LivedOn } from '../support/processes/exit-delay.ts';
+import { ExitDelay } from '../support/processes/exit-delay.ts';
 
 useChildren();
 
 test('a process that stands still does not live on', () => {
-  const lived = new LivedOn();
+  const exitDelay = new ExitDelay();
   const untilMs = performance.now() + 500;
   while (performance.now() < untilMs);
-  expect(lived.ms).toBeLessThanOrEqual(50);
+  expect(exitDelay.ms).toBeLessThanOrEqual(50);
 });
 
 test('a process that a timer holds lives on, and one that is free does not', async () => {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { Conversation } from '../support/proxies/reply-matcher.ts';
+import { ReplyMatcher } from '../support/proxies/reply-matcher.ts';
 import { RespError, RespReader } from '../support/servers/resp.ts';
 
 /** Sends the requests, hears the bytes, and says for each message which request it answers, `~` if in part. */
 function pair(requests: string[], bytes: string): string[] {
-  const conversation = new Conversation<string>();
-  for (const request of requests) conversation.asked(request.split(' '), request);
+  const matcher = new ReplyMatcher<string>();
+  for (const request of requests) matcher.asked(request.split(' '), request);
   return new RespReader().push(Buffer.from(bytes.replaceAll(' ', '\r\n'))).map((frame) => {
-    const answer = conversation.heard(frame);
+    const answer = matcher.heard(frame);
     return answer === undefined ? 'unasked' : `${answer.isWhole ? '' : '~'}${answer.tag}`;
   });
 }

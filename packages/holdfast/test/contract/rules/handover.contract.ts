@@ -6,7 +6,7 @@ import { CriticalSection } from '../../support/locks/critical-section.ts';
 import { expectGrowing, fenceOf } from '../../support/locks/fences.ts';
 import { type Kind, LOCK } from '../../support/locks/kind.ts';
 import { always } from '../../support/violation.ts';
-import { during } from '../../support/wait-for.ts';
+import { during, elapse } from '../../support/wait-for.ts';
 import type { ContractBench } from '../bench.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
 
@@ -28,7 +28,7 @@ async function ownersOf(
   const visits = Array.from({ length: callers }, () =>
     kind.of(locks, name).using(async () => {
       owners.push(await kind.owner(bench.send, bench.key(name)));
-      if (stayMs > 0) await during(stayMs, () => {});
+      if (stayMs > 0) await elapse(stayMs);
     }),
   );
   await first.release();

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import type { Lease } from '../../../src/index.ts';
 import { KINDS, type Kind } from '../../support/locks/kind.ts';
 import { rejection } from '../../support/rejection.ts';
-import { during } from '../../support/wait-for.ts';
+import { elapse } from '../../support/wait-for.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
 import { watchTraffic } from '../traffic-watch.ts';
 
@@ -120,7 +120,7 @@ export function backgroundContract(test: ContractTest): void {
           await bench.untilWaiting(kind, name, 0);
         }
         await watchTraffic(bench, async (watch) => {
-          await during(leaseMs / 2, () => {});
+          await elapse(leaseMs / 2);
           expect(await watch.sent()).toEqual([]);
         });
       },
@@ -137,7 +137,7 @@ export function backgroundContract(test: ContractTest): void {
           KINDS.flatMap((kind) => Array.from({ length: 20 }, (_, index) => lease(kind, index))),
         );
         await watchTraffic(bench, async (watch) => {
-          await during(1_500, () => {});
+          await elapse(1_500);
           const commands = await watch.sent();
           expect(new Set(commands)).toEqual(new Set(['evalsha']));
           expect(commands.length).toBeGreaterThanOrEqual(2 * KINDS.length);

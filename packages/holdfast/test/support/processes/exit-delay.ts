@@ -6,7 +6,7 @@ const TICK_MS = 25;
 /** What a late turn may count for. */
 const TURN_MS_MAX = 2 * TICK_MS;
 
-export class LivedOn {
+export class ExitDelay {
   #ms = 0;
   #lastMs = performance.now();
 

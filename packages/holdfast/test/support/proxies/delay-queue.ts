@@ -5,7 +5,7 @@ interface Item {
   readonly run: () => void;
 }
 
-export class Lane {
+export class DelayQueue {
   #queue: Item[] = [];
   #timer: NodeJS.Timeout | undefined;
   #lastDueMs = 0;
@@ -49,7 +49,7 @@ export class Lane {
         this.#timer = setTimeout(() => this.#advance(), Math.ceil(leftMs));
         return;
       }
-      // Taken off first, and looked up again after: running it may clear or hold this lane.
+      // Taken off first, and looked up again after: running it may clear or hold this queue.
       this.#queue.shift();
       item.run();
     }

@@ -5,7 +5,7 @@
 import { createServer, type Server } from 'node:net';
 import { freePort } from '../servers/free-port.ts';
 import { AimedFault, type Args, type FaultKind, type Match } from './aimed-fault.ts';
-import { type FaultDesk, ProxyLink } from './proxy-connection.ts';
+import { type FaultSource, ProxyConnection } from './proxy-connection.ts';
 
 export { command, type Match, script } from './aimed-fault.ts';
 
@@ -13,9 +13,9 @@ export { command, type Match, script } from './aimed-fault.ts';
 const HISTORY_MAX = 100_000;
 const PORT_TRIES_MAX = 10;
 
-export class FaultProxy implements FaultDesk {
+export class FaultProxy implements FaultSource {
   readonly #targetPort: number;
-  readonly #links = new Set<ProxyLink>();
+  readonly #open = new Set<ProxyConnection>();
   #faults: AimedFault[] = [];
   readonly #history: Args[] = [];
   #server: Server | null = null;
@@ -48,7 +48,7 @@ export class FaultProxy implements FaultDesk {
 
   /** Clients connected now. */
   get connections(): number {
-    return [...this.#links].filter((link) => link.hasClient).length;
+    return [...this.#open].filter((connection) => connection.hasClient).length;
   }
 
   /** Clients ever accepted. */
@@ -107,19 +107,19 @@ export class FaultProxy implements FaultDesk {
 
   /** Passes on now what is late, by whichever delay. */
   hurry(): void {
-    for (const link of this.#links) link.hurry();
+    for (const connection of this.#open) connection.hurry();
   }
 
   /** Forwards nothing either way, not even an end. Connections stay, new ones are accepted. */
   freeze(): void {
     this.#isFrozen = true;
-    for (const link of this.#links) link.hold();
+    for (const connection of this.#open) connection.hold();
   }
 
   /** Forwards what has gathered since `freeze()`, in order. */
   thaw(): void {
     this.#isFrozen = false;
-    for (const link of this.#links) link.release();
+    for (const connection of this.#open) connection.release();
   }
 
   /**
@@ -127,7 +127,7 @@ export class FaultProxy implements FaultDesk {
    * ones work.
    */
   mute(): void {
-    for (const link of this.#links) link.mute();
+    for (const connection of this.#open) connection.mute();
   }
 
   /** New connections are refused from now on; those that exist stay. */
@@ -143,7 +143,7 @@ export class FaultProxy implements FaultDesk {
 
   /** Closes every connection now. */
   cutAll(): void {
-    for (const link of this.#links) link.destroy();
+    for (const connection of this.#open) connection.destroy();
   }
 
   async start(): Promise<void> {
@@ -175,8 +175,8 @@ export class FaultProxy implements FaultDesk {
     return this.#faults.find((fault) => fault.claim(args));
   }
 
-  forget(link: ProxyLink): void {
-    this.#links.delete(link);
+  forget(connection: ProxyConnection): void {
+    this.#open.delete(connection);
   }
 
   #arm(kind: FaultKind, match: Match, times: number, delayMs = 0): Promise<Args> {
@@ -189,7 +189,7 @@ export class FaultProxy implements FaultDesk {
     return new Promise((resolve, reject) => {
       const server = createServer((client) => {
         this.#connectionsMade += 1;
-        this.#links.add(new ProxyLink(client, this.#targetPort, this));
+        this.#open.add(new ProxyConnection(client, this.#targetPort, this));
       });
       server.once('error', reject);
       server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {

@@ -10,44 +10,44 @@
 import { connect, type Socket } from 'node:net';
 import { type Frame, RespError, RespReader } from '../servers/resp.ts';
 import type { AimedFault, Args } from './aimed-fault.ts';
-import { Lane } from './delay-queue.ts';
-import { Conversation } from './reply-matcher.ts';
+import { DelayQueue } from './delay-queue.ts';
+import { ReplyMatcher } from './reply-matcher.ts';
 
 /** What a connection asks of the proxy it belongs to. */
-export interface FaultDesk {
+export interface FaultSource {
   readonly delayMs: number;
   readonly isFrozen: boolean;
   /** Records the request and takes the fault aimed at it, if there is one. */
   claim(args: Args): AimedFault | undefined;
   /** Both sides are gone. */
-  forget(link: ProxyLink): void;
+  forget(connection: ProxyConnection): void;
 }
 
-export class ProxyLink {
+export class ProxyConnection {
   readonly #client: Socket;
   readonly #server: Socket;
-  readonly #desk: FaultDesk;
-  readonly #toServer = new Lane();
-  readonly #toClient = new Lane();
-  readonly #conversation = new Conversation<AimedFault | undefined>();
+  readonly #faults: FaultSource;
+  readonly #toServer = new DelayQueue();
+  readonly #toClient = new DelayQueue();
+  readonly #replies = new ReplyMatcher<AimedFault | undefined>();
   #state: 'open' | 'holding' | 'mute' | 'closed' = 'open';
   #held: Frame[] = [];
   #cutBefore: { readonly fault: AimedFault; readonly args: Args } | undefined;
   #undelivered = 0;
-  /** Faults taken from the desk that have neither happened nor gone back. */
+  /** Faults taken from the proxy that have neither happened nor gone back. */
   readonly #claimed: AimedFault[] = [];
 
-  constructor(client: Socket, targetPort: number, desk: FaultDesk) {
+  constructor(client: Socket, targetPort: number, faults: FaultSource) {
     this.#client = client;
     this.#server = connect({ port: targetPort, host: '127.0.0.1', noDelay: true });
-    this.#desk = desk;
-    if (desk.isFrozen) this.hold();
+    this.#faults = faults;
+    if (faults.isFrozen) this.hold();
     client.setNoDelay(true);
     const requests = new RespReader();
     const replies = new RespReader();
     client.on('data', (chunk: Buffer) => {
       for (const frame of requests.push(chunk))
-        this.#toServer.add(() => this.#onRequest(frame), desk.delayMs);
+        this.#toServer.add(() => this.#onRequest(frame), faults.delayMs);
     });
     this.#server.on('data', (chunk: Buffer) => {
       for (const frame of replies.push(chunk)) this.#onReply(frame);
@@ -99,7 +99,7 @@ export class ProxyLink {
     if (this.#state !== 'open') return;
     if (!Array.isArray(frame.value)) throw new Error(`a request is a list, got ${frame.bytes.toString()}`);
     const args = frame.value.map(String);
-    const fault = this.#desk.claim(args);
+    const fault = this.#faults.claim(args);
     if (fault !== undefined) this.#claimed.push(fault);
     if (fault?.kind === 'cut-before') {
       this.#state = 'holding';
@@ -108,13 +108,13 @@ export class ProxyLink {
       return;
     }
     if (fault?.kind === 'cut-after') this.#state = 'holding';
-    this.#conversation.asked(args, fault);
+    this.#replies.asked(args, fault);
     this.#undelivered += 1;
     this.#server.write(frame.bytes);
   }
 
   #onReply(frame: Frame): void {
-    const answer = this.#conversation.heard(frame);
+    const answer = this.#replies.heard(frame);
     let fault = answer?.tag;
     if (fault !== undefined && isUnknownScript(frame)) {
       this.#unclaim(fault).giveBack();
@@ -122,7 +122,7 @@ export class ProxyLink {
       fault = undefined;
     }
     const { args = [], isWhole = false } = answer ?? {};
-    let delayMs = this.#desk.delayMs;
+    let delayMs = this.#faults.delayMs;
     if (fault?.kind === 'delay-reply') {
       delayMs += fault.delayMs;
       // Fired when the wait begins: the client may well leave before it ends.
@@ -172,13 +172,13 @@ export class ProxyLink {
     for (const frame of this.#held.splice(0)) this.#onRequest(frame);
   }
 
-  #onEnd(lane: Lane): void {
+  #onEnd(queue: DelayQueue): void {
     if (this.#client.destroyed && this.#server.destroyed) {
       this.#close();
-      this.#desk.forget(this);
+      this.#faults.forget(this);
       return;
     }
-    lane.add(() => this.#close(), this.#desk.delayMs);
+    queue.add(() => this.#close(), this.#faults.delayMs);
   }
 
   #close(): void {

@@ -23,7 +23,7 @@ export interface Answer<Tag> {
 const CONFIRMED_BY_CHANNEL = /^[ps]?(un)?subscribe$/;
 const MESSAGE = /^[ps]?message$/;
 
-export class Conversation<Tag> {
+export class ReplyMatcher<Tag> {
   readonly #waiting: Asked<Tag>[] = [];
   /** Channels by the verb that subscribed them, to know when an UNSUBSCRIBE of everything is complete. */
   readonly #channels = new Map<string, Set<string>>();
