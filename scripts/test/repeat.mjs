@@ -1,6 +1,6 @@
-// Runs test files many times: `npm run test:repeat -- 50 packages/holdfast/test/fault/quorum`. Two spinning processes
-// run beside them, because rare failures show on a busy machine; `--idle` omits these. Other options, such as
-// `-t <title>`, are Vitest's.
+// The same test files again and again: `npm run test:repeat -- 50 packages/holdfast/test/fault/quorum`. Beside two
+// processes that spin, since what fails once in fifty runs fails on a machine that is busy; `--idle` leaves them out.
+// Anything else is Vitest's own: `-t <title>`.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

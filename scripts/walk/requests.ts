@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Locks } from '../../packages/holdfast/src/index.ts';
-import { startRedis } from '../../packages/holdfast/test/support/redis-server.ts';
+import { startRedis } from '../../packages/holdfast/test/support/servers/redis-server.ts';
 import type { Build } from './build.ts';
 import type { Work } from './coverage.ts';
 

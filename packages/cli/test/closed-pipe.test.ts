@@ -1,8 +1,8 @@
 /** Whoever reads us may go at any time, as `head` does. */
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { guardProcess } from '../../holdfast/test/support/reaper.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { guardProcess } from '../../holdfast/test/support/processes/process-guard.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { MAIN } from './support/built-cli.ts';
 import { holdAs } from './support/holders.ts';
 import { environmentFor } from './support/holdfast.ts';

@@ -1,9 +1,9 @@
 /** A Redis Cluster behind every command. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { CALM, useCluster } from '../../holdfast/test/support/redis-cluster.ts';
-import { type RedisServer, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { CALM, useCluster } from '../../holdfast/test/support/servers/redis-cluster.ts';
+import { type RedisServer, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';

@@ -1,7 +1,7 @@
 /** `dev`: a Redis for local work that other commands can use. */
 import { expect, test } from 'vitest';
-import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { holdfast, start } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';

@@ -1,8 +1,8 @@
 /** The doctor on real servers, well and unwell. */
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { Finding, Level } from '../src/doctor/finding.ts';
 import { holdfast } from './support/holdfast.ts';

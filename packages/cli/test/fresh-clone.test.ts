@@ -3,7 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
+import {
+  makeGuardedFolder,
+  removeGuardedFolder,
+} from '../../holdfast/test/support/processes/process-guard.ts';
 import { ROOT } from './support/built-cli.ts';
 import { environmentFor } from './support/holdfast.ts';
 

@@ -1,8 +1,8 @@
 /** Whoever can write to Redis cannot write to the terminal of whoever looks. */
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdAs, recordKey } from './support/holders.ts';
 import { holdfast, start } from './support/holdfast.ts';
 import { openTerminal } from './support/terminal.ts';

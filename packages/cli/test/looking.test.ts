@@ -1,8 +1,8 @@
 /** `ls`, `inspect` and `release`: who holds what, and taking it away. */
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';

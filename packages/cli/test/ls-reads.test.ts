@@ -1,8 +1,8 @@
 /** What `ls` takes for a lock, and how little it reads to know. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';
 import { openLocks, recordKey, untilRecorded } from './support/holders.ts';

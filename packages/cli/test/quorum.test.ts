@@ -1,6 +1,6 @@
 /** Several servers are a quorum: commands work while a majority answers. */
 import { expect, onTestFinished, test } from 'vitest';
-import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import { holdfast, start } from './support/holdfast.ts';

@@ -1,6 +1,5 @@
-/** `release` takes a lock from the owner that it showed, and from nobody else. */
 import { expect, test } from 'vitest';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { openLocks, untilRecorded } from './support/holders.ts';
 import { openTerminal, type Terminal } from './support/terminal.ts';
 

@@ -1,7 +1,7 @@
 /** Many processes with one name, and a child that would notice if two of them ran at once. */
 import { expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { type Ran, start } from './support/holdfast.ts';
 import { useTraces } from './support/job.ts';
 

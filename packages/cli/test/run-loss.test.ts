@@ -2,10 +2,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startChild, useChildren } from '../../holdfast/test/support/child.ts';
-import { type FaultProxy, startProxy } from '../../holdfast/test/support/fault-proxy.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { startChild, useChildren } from '../../holdfast/test/support/processes/child.ts';
+import { type FaultProxy, startProxy } from '../../holdfast/test/support/proxies/fault-proxy.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { type Ran, start } from './support/holdfast.ts';
 import { isRunning, type Traces, useTraces } from './support/job.ts';

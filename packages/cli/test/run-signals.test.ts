@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { start } from './support/holdfast.ts';
 import { isRunning, useTraces } from './support/job.ts';
 import { openTerminal } from './support/terminal.ts';

@@ -1,8 +1,8 @@
 /** `holdfast run`: the command, what it gets, and what comes back. */
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { recordKey, sessionOf, untilRecorded } from './support/holders.ts';
 import { holdfast, type Running, type StartOptions, start } from './support/holdfast.ts';

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { toFailure } from '../src/failure.ts';
 import { resolveAddresses } from '../src/servers/address.ts';
 import { parseServerUrl, writeServerUrl } from '../src/servers/url.ts';

@@ -2,9 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { makeGuardedFolder, removeGuardedFolder } from '../../holdfast/test/support/reaper.ts';
-import { type RedisServer, startRedis } from '../../holdfast/test/support/redis-server.ts';
+import {
+  makeGuardedFolder,
+  removeGuardedFolder,
+} from '../../holdfast/test/support/processes/process-guard.ts';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
+import { type RedisServer, startRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdfast, type Ran } from './support/holdfast.ts';
 
 let folder = '';

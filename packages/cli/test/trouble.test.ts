@@ -2,8 +2,8 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../holdfast/test/support/free-port.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdfast, type Ran } from './support/holdfast.ts';
 import { startSentinel } from './support/sentinel.ts';
 

@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis';
 import stringWidth from 'string-width';
 import { expect, onTestFinished, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { startRedis, useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { holdAs, openLocks } from './support/holders.ts';
 import { start } from './support/holdfast.ts';

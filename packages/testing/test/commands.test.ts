@@ -1,7 +1,7 @@
 /** What random histories cannot compare exactly: conditions on close times, SCAN, settings, connections. */
 import { describe, expect, test } from 'vitest';
-import { askAll } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { askAll } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { EmbeddedNode } from '../src/index.ts';
 
 const redis = useRedis();

@@ -1,8 +1,8 @@
 /** The embedded node answers as a real server does, whatever is asked, and keeps the same keys. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { calledRequest, commandRequest } from './support/command-requests.ts';
 import { scriptRequest } from './support/script-requests.ts';
 import { ServerPair, type Step } from './support/server-pair.ts';

@@ -5,8 +5,8 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
-import { RawConnection } from '../../holdfast/test/support/raw-connection.ts';
-import { RespError } from '../../holdfast/test/support/resp.ts';
+import { RawConnection } from '../../holdfast/test/support/servers/raw-connection.ts';
+import { RespError } from '../../holdfast/test/support/servers/resp.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { EmbeddedNode, ManualClock } from '../src/index.ts';
 

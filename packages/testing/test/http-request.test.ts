@@ -1,9 +1,9 @@
 /** A web page that posts to the port of the embedded node runs no command there, as with Redis. */
 import { Buffer } from 'node:buffer';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { RawConnection } from '../../holdfast/test/support/raw-connection.ts';
-import { ask } from '../../holdfast/test/support/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/redis-server.ts';
+import { RawConnection } from '../../holdfast/test/support/servers/raw-connection.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { EmbeddedNode } from '../src/index.ts';
 

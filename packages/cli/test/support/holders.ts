@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { Locks } from '../../../holdfast/src/index.ts';
-import { ask } from '../../../holdfast/test/support/raw-redis.ts';
-import type { RedisServer } from '../../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../../holdfast/test/support/servers/raw-redis.ts';
+import type { RedisServer } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 /** A session of the library until the end of the test; with an application it has a record. */

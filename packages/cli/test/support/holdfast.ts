@@ -1,6 +1,6 @@
 /** Runs `holdfast` as a user does: a real process, real signals, real exit codes. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { guardProcess } from '../../../holdfast/test/support/reaper.ts';
+import { guardProcess } from '../../../holdfast/test/support/processes/process-guard.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { MAIN } from './built-cli.ts';
 

@@ -2,7 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { makeGuardedFolder, removeGuardedFolder } from '../../../holdfast/test/support/reaper.ts';
+import {
+  makeGuardedFolder,
+  removeGuardedFolder,
+} from '../../../holdfast/test/support/processes/process-guard.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 export class Traces {

@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../../../holdfast/test/support/free-port.ts';
-import { ask } from '../../../holdfast/test/support/raw-redis.ts';
 import {
   guardProcess,
   makeGuardedFolder,
   removeGuardedFolder,
-} from '../../../holdfast/test/support/reaper.ts';
+} from '../../../holdfast/test/support/processes/process-guard.ts';
+import { freePort } from '../../../holdfast/test/support/servers/free-port.ts';
+import { ask } from '../../../holdfast/test/support/servers/raw-redis.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 /** Its port. It ends with the test. */

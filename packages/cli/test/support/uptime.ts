@@ -1,6 +1,6 @@
 /** A server of a test file is young, which some commands mind: until it has been up for that long. */
-import { ask } from '../../../holdfast/test/support/raw-redis.ts';
-import type { RedisServer } from '../../../holdfast/test/support/redis-server.ts';
+import { ask } from '../../../holdfast/test/support/servers/raw-redis.ts';
+import type { RedisServer } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 export async function untilUpFor({ port }: RedisServer, seconds: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { ask, askAll } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { ask, askAll } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { AMPLE_MS } from './harness.ts';
 import { IOREDIS } from './ioredis-flavours.ts';

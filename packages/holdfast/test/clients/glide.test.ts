@@ -2,9 +2,9 @@
 import { GlideClient } from '@valkey/valkey-glide';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockConfigError, Locks } from '../../src/index.ts';
-import { script, startProxy } from '../support/fault-proxy.ts';
-import { ask } from '../support/raw-redis.ts';
-import { startRedis, useRedis } from '../support/redis-server.ts';
+import { script, startProxy } from '../support/proxies/fault-proxy.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Caller } from './caller.ts';
 import { GLIDE } from './glide-flavours.ts';

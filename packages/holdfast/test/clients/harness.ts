@@ -6,10 +6,10 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import type { Extent } from '../support/extent.ts';
-import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask, askAll, asStrings } from '../support/raw-redis.ts';
-import { type RedisServer, useRedis } from '../support/redis-server.ts';
+import { type FaultProxy, startProxy } from '../support/proxies/fault-proxy.ts';
+import { ask, askAll, asStrings } from '../support/servers/raw-redis.ts';
+import { type RedisServer, useRedis } from '../support/servers/redis-server.ts';
 import type { Caller, CallerOptions, Flavour } from './caller.ts';
 import { type Rule, ruleOf } from './rule.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { FLAVOURS } from './flavours.ts';
 import { AMPLE_MS, failureOf } from './harness.ts';
 import { echo } from './scripts.ts';

@@ -1,9 +1,9 @@
 /** What keeps a process alive, and what does not. */
 import { describe, expect } from 'vitest';
-import { type Child, startChild, useChildren } from '../support/child.ts';
 import { rowsOf } from '../support/extent.ts';
-import { command, type FaultProxy, startProxy } from '../support/fault-proxy.ts';
-import { startRedis, useRedis } from '../support/redis-server.ts';
+import { type Child, startChild, useChildren } from '../support/processes/child.ts';
+import { command, type FaultProxy, startProxy } from '../support/proxies/fault-proxy.ts';
+import { startRedis, useRedis } from '../support/servers/redis-server.ts';
 import { FLAVOURS } from './flavours.ts';
 import { ruleOf } from './rule.ts';
 

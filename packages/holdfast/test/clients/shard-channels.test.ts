@@ -7,8 +7,8 @@ import { type NodeClient, nodeClient } from '../../src/clients/node-client.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { freePort } from '../support/free-port.ts';
-import { RespReader } from '../support/resp.ts';
+import { freePort } from '../support/servers/free-port.ts';
+import { RespReader } from '../support/servers/resp.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failureOf } from './harness.ts';
 

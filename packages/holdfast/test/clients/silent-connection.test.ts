@@ -7,8 +7,8 @@
 import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
-import { seeded } from '../fault/acquire/support.ts';
 import { SilentNetwork } from '../locking/support/silent-network.ts';
+import { seeded } from '../support/seeded.ts';
 
 const ROUNDS = 12;
 

@@ -3,8 +3,8 @@ import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Locks, LockUnavailableError } from '../../src/index.ts';
 import { SLOTS, slotOf } from '../../src/keys/slot.ts';
-import { command } from '../support/redis-cluster.ts';
-import { RedisServer } from '../support/redis-server.ts';
+import { command } from '../support/servers/redis-cluster.ts';
+import { RedisServer } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const HALF = SLOTS / 2;

@@ -1,7 +1,7 @@
 /** A process that uses a cluster ends by itself, as one that uses a server does. */
 import { expect, test } from 'vitest';
-import { startChild, useChildren } from '../support/child.ts';
-import { CALM, useCluster } from '../support/redis-cluster.ts';
+import { startChild, useChildren } from '../support/processes/child.ts';
+import { CALM, useCluster } from '../support/servers/redis-cluster.ts';
 
 /** Below the timers of a client that would hold the process back: the shortest is two seconds. */
 const AT_ONCE_MS = 1_500;

@@ -1,16 +1,20 @@
 /** Primaries that are replaced, die, freeze or are gone with their whole shard. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Lease, LockUnavailableError } from '../../src/index.ts';
-import { command } from '../support/redis-cluster.ts';
-import type { RedisServer } from '../support/redis-server.ts';
+import { LockUnavailableError } from '../../src/index.ts';
+import { LOCK } from '../support/locks/kind.ts';
+import { listedNames } from '../support/locks/listed.ts';
+import { untilRenewed } from '../support/locks/warm-up.ts';
+import { wokenBy } from '../support/locks/woken.ts';
+import { rejection } from '../support/rejection.ts';
+import { command } from '../support/servers/redis-cluster.ts';
+import type { RedisServer } from '../support/servers/redis-server.ts';
 import { steady } from '../support/steady.ts';
 import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { wokenBy } from '../support/woken.ts';
+import { useClusterBench } from './bench.ts';
 import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
-import { channelOf, useClusterGround } from './ground.ts';
 
-const ground = useClusterGround();
+const bench = useClusterBench();
 const STEADY = steady();
 
 /** Version 5 of node-redis prints whatever happens to its own connections. */
@@ -27,43 +31,17 @@ const LONG = { timeout: 180_000 };
 async function untilOwnedByAnother(name: string, before: RedisServer): Promise<RedisServer> {
   return waitFor(
     async () => {
-      const now = await ground.cluster.primaryOf(name);
+      const now = await bench.cluster.primaryOf(name);
       return now === before ? null : now;
     },
     { limitMs: FAILOVER_LIMIT_MS, what: 'another primary' },
   );
 }
 
-/** Until the lease has been renewed from now on: its time left goes up. */
-async function untilRenewed(lease: Lease, limitMs = FAILOVER_LIMIT_MS): Promise<void> {
-  let leastMs = lease.remainingMs;
-  await waitFor(
-    () => {
-      const { remainingMs } = lease;
-      const hasGrown = remainingMs > leastMs + 50;
-      leastMs = Math.min(leastMs, remainingMs);
-      return hasGrown || lease.signal.aborted;
-    },
-    { limitMs, what: 'a renewal' },
-  );
-  lease.signal.throwIfAborted();
-  expect(lease.isHeld).toBe(true);
-}
-
-/** The one waiter of the name is heard at its new primary. */
-async function untilListeningAt(primary: RedisServer, name: string): Promise<void> {
-  const count = async (): Promise<unknown> =>
-    ((await command(primary, 'PUBSUB', 'SHARDNUMSUB', channelOf(name))) as unknown[])[1];
-  await waitFor(async () => (await count()) === 1, {
-    limitMs: FAILOVER_LIMIT_MS,
-    what: 'the waiter to listen there',
-  });
-}
-
 /** What was acknowledged has reached the replica. */
 async function untilReplicated(name: string): Promise<void> {
-  const primary = await ground.cluster.primaryOf(name);
-  const replica = await ground.cluster.replicaOf(primary);
+  const primary = await bench.cluster.primaryOf(name);
+  const replica = await bench.cluster.replicaOf(primary);
   const offset = async (node: RedisServer, field: string): Promise<string | undefined> =>
     new RegExp(`${field}:(\\d+)`).exec(String(await command(node, 'INFO', 'replication')))?.[1];
   await waitFor(async () => {
@@ -77,33 +55,35 @@ async function untilReplicated(name: string): Promise<void> {
 
 describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) => {
   test('a planned failover costs the owner nothing, and a waiter is woken at the new primary', async () => {
-    const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
+    const [locks, other] = await Promise.all([bench.session({}, flavour), bench.session({}, flavour)]);
     const name = `planned:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 9_000 });
     const waiting = other.lock(name).acquire();
-    await ground.untilListening(channelOf(name));
-    const before = await ground.cluster.primaryOf(name);
-    await ground.cluster.failOver(before);
+    await bench.untilListening(LOCK.channel(name));
+    const before = await bench.cluster.primaryOf(name);
+    await bench.cluster.failOver(before);
     const after = await untilOwnedByAnother(name, before);
-    await untilRenewed(lease);
-    await untilListeningAt(after, name);
+    await untilRenewed(lease, FAILOVER_LIMIT_MS);
+    expect(lease.isHeld).toBe(true);
+    await bench.untilListeningAt(after, LOCK.channel(name), FAILOVER_LIMIT_MS);
     expect(await command(after, 'EXISTS', name)).toBe(1);
     const next = await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
     always(() => expect(next.fence).toBeGreaterThan(lease.fence));
   });
 
   test('a primary that is killed is sat out: the owner keeps the lock, and a waiter is woken', async () => {
-    const [locks, other] = await Promise.all([ground.locks({}, flavour), ground.locks({}, flavour)]);
+    const [locks, other] = await Promise.all([bench.session({}, flavour), bench.session({}, flavour)]);
     const name = `killed:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 20_000 });
     const waiting = other.lock(name).acquire();
-    await ground.untilListening(channelOf(name));
+    await bench.untilListening(LOCK.channel(name));
     await untilReplicated(name);
-    const before = await ground.cluster.primaryOf(name);
+    const before = await bench.cluster.primaryOf(name);
     await before.kill();
     const after = await untilOwnedByAnother(name, before);
-    await untilListeningAt(after, name);
-    await untilRenewed(lease);
+    await bench.untilListeningAt(after, LOCK.channel(name), FAILOVER_LIMIT_MS);
+    await untilRenewed(lease, FAILOVER_LIMIT_MS);
+    expect(lease.isHeld).toBe(true);
     await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
   });
 });
@@ -112,10 +92,10 @@ test(
   'an acquisition without an answer from a primary that freezes is granted once, at the new primary, and nothing stays',
   LONG,
   async () => {
-    const locks = await ground.locks({ callTimeoutMs: 1_000, outageMs: FAILOVER_LIMIT_MS });
+    const locks = await bench.session({ callTimeoutMs: 1_000, outageMs: FAILOVER_LIMIT_MS });
     const name = 'unanswered';
     await locks.lock(name).using(() => {});
-    const before = await ground.cluster.primaryOf(name);
+    const before = await bench.cluster.primaryOf(name);
     before.freeze();
     const acquiring = locks.lock(name).acquire({ leaseMs: 30_000 });
     const after = await untilOwnedByAnother(name, before);
@@ -123,27 +103,27 @@ test(
     expect(await command(after, 'HLEN', name)).toBe(1);
     // The old primary goes on, runs what it was sent, hears that it is none any more, and forgets it.
     before.resume();
-    await ground.cluster.untilWhole();
+    await bench.cluster.untilWhole();
     expect(await lease.release()).toBe(true);
-    const held = async (): Promise<unknown> => command(await ground.cluster.primaryOf(name), 'EXISTS', name);
+    const held = async (): Promise<unknown> => command(await bench.cluster.primaryOf(name), 'EXISTS', name);
     await waitFor(async () => (await held()) === 0, { what: 'the lock to be free' });
     await locks.lock(name).using(() => {});
   },
 );
 
 test('a caller that gives up on a frozen primary leaves no lock behind at the new one', LONG, async () => {
-  const [locks, other] = await Promise.all([ground.locks({ callTimeoutMs: 1_000 }), ground.locks()]);
+  const [locks, other] = await Promise.all([bench.session({ callTimeoutMs: 1_000 }), bench.session()]);
   const name = 'given up';
   await locks.lock(name).using(() => {});
-  const before = await ground.cluster.primaryOf(name);
+  const before = await bench.cluster.primaryOf(name);
   before.freeze();
   await expect(locks.lock(name).tryAcquire({ leaseMs: 60_000 })).rejects.toMatchObject({
     code: 'ELOCKUNKNOWN',
   });
   await untilOwnedByAnother(name, before);
   before.resume();
-  await ground.cluster.untilWhole();
-  const primary = await ground.cluster.primaryOf(name);
+  await bench.cluster.untilWhole();
+  const primary = await bench.cluster.primaryOf(name);
   await waitFor(async () => (await command(primary, 'EXISTS', name)) === 0, { what: 'the lock to be free' });
   const lease = await other.lock(name).acquire({ waitMs: 10_000 });
   expect(await lease.release()).toBe(true);
@@ -153,12 +133,12 @@ test(
   'a grant that died with its primary lets a second owner in, whose fence is larger, and the first is told',
   LONG,
   async () => {
-    const [locks, other] = await Promise.all([ground.locks(), ground.locks()]);
+    const [locks, other] = await Promise.all([bench.session(), bench.session()]);
     const name = 'not replicated';
     await locks.lock(name).using(() => {});
     await untilReplicated(name);
-    const before = await ground.cluster.primaryOf(name);
-    const replica = await ground.cluster.replicaOf(before);
+    const before = await bench.cluster.primaryOf(name);
+    const replica = await bench.cluster.replicaOf(before);
     // The replica stands still and has no connection while the grant is made, so that it never hears of it.
     replica.freeze();
     await command(before, 'CLIENT', 'KILL', 'TYPE', 'replica');
@@ -177,28 +157,26 @@ test(
 );
 
 test('a shard that is down is an outage of its names alone', STEADY, async () => {
-  const locks = await ground.locks({ outageMs: 2_000, callTimeoutMs: 1_000 });
+  const locks = await bench.session({ outageMs: 2_000, callTimeoutMs: 1_000 });
   const name = 'of the dead shard';
   await locks.lock(name).using(() => {});
-  const primary = await ground.cluster.primaryOf(name);
+  const primary = await bench.cluster.primaryOf(name);
   const living = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
       const one = `living:${i}`;
-      return (await ground.cluster.primaryOf(one)) === primary ? [] : [one];
+      return (await bench.cluster.primaryOf(one)) === primary ? [] : [one];
     }),
   );
   const leaseMs = 2_000;
   const lease = await locks.lock(name).acquire({ leaseMs });
   const order: string[] = [];
   lease.signal.addEventListener('abort', () => order.push('told'));
-  const replica = await ground.cluster.replicaOf(primary);
+  const replica = await bench.cluster.replicaOf(primary);
   await Promise.all([primary.kill(), replica.kill()]);
   // Its last renewal was sent before this. A timer of ours that is due later fires later, however late both are.
   setTimeout(() => order.push('over'), leaseMs).unref();
-  const failing = locks
-    .lock(name)
-    .acquire()
-    .catch((error: unknown) => error);
+  const failing = rejection(locks.lock(name).acquire());
+  expect(living.flat().length).toBeGreaterThan(10);
   for (const one of living.flat()) {
     // Long before the outage of the dead shard would be over for whoever waits for it.
     await locks.lock(one).using(() => {}, { waitMs: FAILOVER_LIMIT_MS });
@@ -211,31 +189,27 @@ test('a shard that is down is an outage of its names alone', STEADY, async () =>
 });
 
 test(
-  'a walk over all names says so when a shard does not answer, instead of leaving its names out',
+  'a list of all names says so when a shard does not answer, instead of leaving its names out',
   STEADY,
   async () => {
-    const locks = await ground.locks({ callTimeoutMs: 600 });
+    const locks = await bench.session({ callTimeoutMs: 600 });
     await locks.lock('walked').acquire();
-    const [other] = (await ground.cluster.primaries()) as [RedisServer];
+    const [other] = (await bench.cluster.primaries()) as [RedisServer];
     other.freeze();
     await expect(locks.list().next()).rejects.toThrow(/too few servers served it/);
     other.resume();
-    const walk = async (): Promise<string[]> => {
-      const names: string[] = [];
-      for await (const { name } of locks.list()) names.push(name);
-      return names;
-    };
-    // What piled up is run first, and a walk that says so again is made again. The first that does not is whole.
-    expect(await waitFor(walk, { what: 'a walk to its end', limitMs: 60_000 })).toContain('walked');
+    // What piled up is run first, and a list that says so again is made again. The first that does not is whole.
+    const names = await waitFor(() => listedNames(locks), { what: 'a list to its end', limitMs: 60_000 });
+    expect(names).toContain('walked');
   },
 );
 
 test('what decides is never read from a replica, also when it holds the same keys', async () => {
-  const [locks, other] = await Promise.all([ground.locks(), ground.locks()]);
+  const [locks, other] = await Promise.all([bench.session(), bench.session()]);
   const name = 'decided by the primary';
   await locks.lock(name).using(() => {});
-  const primary = await ground.cluster.primaryOf(name);
-  const replica = await ground.cluster.replicaOf(primary);
+  const primary = await bench.cluster.primaryOf(name);
+  const replica = await bench.cluster.replicaOf(primary);
   await command(replica, 'CONFIG', 'RESETSTAT');
   const lease = await locks.lock(name).acquire();
   await untilReplicated(name);

@@ -1,12 +1,14 @@
 /** A grant of a cluster that counts only once a replica of its own shard has it. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { LockUnavailableError } from '../../src/index.ts';
-import { command } from '../support/redis-cluster.ts';
+import { KINDS } from '../support/locks/kind.ts';
+import { rejection } from '../support/rejection.ts';
+import { command } from '../support/servers/redis-cluster.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { useClusterBench } from './bench.ts';
 import { CLUSTER_FLAVOURS } from './callers.ts';
-import { useClusterGround } from './ground.ts';
 
-const ground = useClusterGround();
+const bench = useClusterBench();
 /** A replica that is well may stand still for a while, with the whole machine. */
 const REPLICAS = { min: 1, timeoutMs: 4_000 };
 /** Enough to see that it has nothing, and for nothing else. */
@@ -24,14 +26,18 @@ beforeEach(() => {
 });
 
 async function isFree(name: string): Promise<boolean> {
-  return (await command(await ground.cluster.primaryOf(name), 'EXISTS', name)) === 0;
+  return (await command(await bench.cluster.primaryOf(name), 'EXISTS', name)) === 0;
 }
 
 describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
   test('names of every shard are granted, kept and released', async () => {
-    const locks = await ground.locks({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS }, flavour);
-    for (const kind of ['lock', 'mutex'] as const) {
-      const leases = await Promise.all(NAMES.map((name) => locks[kind](`${kind}:${name}`).acquire()));
+    const locks = await bench.session({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS }, flavour);
+    for (const kind of KINDS) {
+      // In the slots of those three.
+      const names = NAMES.map((name) => `{${name}}:${kind.name}`);
+      const primaries = await Promise.all(names.map((name) => bench.cluster.primaryOf(name)));
+      expect(new Set(primaries).size).toBe(3);
+      const leases = await Promise.all(names.map((name) => kind.of(locks, name).acquire()));
       await Promise.all(leases.map((lease) => lease.extend(20_000)));
       expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([true, true, true]);
     }
@@ -43,21 +49,18 @@ const NEWEST = CLUSTER_FLAVOURS.filter(({ name }) => name.endsWith(' 6'));
 describe.each(NEWEST)('$name', (flavour) => {
   test('a shard whose replica does not answer grants nothing and keeps nothing, and the others go on', async () => {
     const [locks, hasty] = await Promise.all([
-      ground.locks({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS }, flavour),
-      ground.locks({ replicas: HASTY }, flavour),
+      bench.session({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS }, flavour),
+      bench.session({ replicas: HASTY }, flavour),
     ]);
-    const primary = await ground.cluster.primaryOf('a');
-    const replica = await ground.cluster.replicaOf(primary);
+    const primary = await bench.cluster.primaryOf('a');
+    const replica = await bench.cluster.replicaOf(primary);
     const other = NAMES.find((name) => name !== 'a') ?? '';
-    expect(await ground.cluster.primaryOf(other)).not.toBe(primary);
+    expect(await bench.cluster.primaryOf(other)).not.toBe(primary);
     await (await locks.lock('a').acquire()).release();
     // Connected, too: what is refused below is refused for the replica alone.
     await waitFor(async () => (await hasty.lock('a').acquire()).release(), { limitMs: 15_000 });
     replica.freeze();
-    const refused = await hasty
-      .lock('a')
-      .tryAcquire()
-      .catch((error: unknown) => error);
+    const refused = await rejection(hasty.lock('a').tryAcquire());
     expect(refused).toBeInstanceOf(LockUnavailableError);
     expect(String(refused)).toContain('wanted 1 replica to have it, 0 had it');
     await waitFor(() => isFree('a'), { what: 'the grant to be given back' });
@@ -69,16 +72,16 @@ describe.each(NEWEST)('$name', (flavour) => {
     LONG,
     async () => {
       const [locks, rival] = await Promise.all([
-        ground.locks({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS, leaseMs: 20_000 }, flavour),
-        ground.locks({}, flavour),
+        bench.session({ replicas: REPLICAS, callTimeoutMs: CALL_TIMEOUT_MS, leaseMs: 20_000 }, flavour),
+        bench.session({}, flavour),
       ]);
       const name = `acknowledged:${flavour.name}`;
       const lease = await locks.lock(name).acquire();
-      const primary = await ground.cluster.primaryOf(name);
+      const primary = await bench.cluster.primaryOf(name);
       await primary.kill();
       const taken = await waitFor(
         async () => {
-          const now = await ground.cluster.primaryOf(name);
+          const now = await bench.cluster.primaryOf(name);
           return now === primary ? null : now;
         },
         { limitMs: 15_000, what: 'another primary' },

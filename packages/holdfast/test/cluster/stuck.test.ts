@@ -6,24 +6,23 @@ import { Cluster } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
-import { lockAcquire } from '../../src/scripts/generated.ts';
-import { LOCK } from '../fault/acquire/support.ts';
-import { outlivesSilence } from '../fault/silent-link.ts';
-import { commandCounts } from '../support/commands.ts';
-import { type FaultProxy, script, startProxy } from '../support/fault-proxy.ts';
-import { command } from '../support/redis-cluster.ts';
-import type { RedisServer } from '../support/redis-server.ts';
-import { SlotMigration } from '../support/slot-migration.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { useClusterGround } from './ground.ts';
+import { outlivesSilence } from '../fault/silent-connection.ts';
+import { LOCK } from '../support/locks/kind.ts';
+import { type FaultProxy, startProxy } from '../support/proxies/fault-proxy.ts';
+import { commandCounts } from '../support/servers/commands.ts';
+import { command } from '../support/servers/redis-cluster.ts';
+import type { RedisServer } from '../support/servers/redis-server.ts';
+import { SlotMigration } from '../support/servers/slot-migration.ts';
+import { elapse, waitFor } from '../support/wait-for.ts';
+import { useClusterBench } from './bench.ts';
 
-const ground = useClusterGround();
+const bench = useClusterBench();
 
 const proxies = new Map<number, FaultProxy>();
 const open: { locks: Locks; cluster: Cluster }[] = [];
 
 beforeEach(async () => {
-  for (const port of ground.cluster.ports) proxies.set(port, await startProxy(port));
+  for (const port of bench.cluster.ports) proxies.set(port, await startProxy(port));
 });
 
 afterEach(async () => {
@@ -55,18 +54,16 @@ function locksBehindProxies(options: LocksOptions = {}): Locks {
 async function nameAwayFromFirst(label: string): Promise<string> {
   for (let i = 0; ; i += 1) {
     const name = `${label}:${i}`;
-    if ((await ground.cluster.primaryOf(name)) !== ground.cluster.nodes[0]) return name;
+    if ((await bench.cluster.primaryOf(name)) !== bench.cluster.nodes[0]) return name;
   }
 }
-
-const isAcquire = script(lockAcquire.text);
 
 test('the nodes are reached by the addresses that the map of the client gives them', async () => {
   const locks = locksBehindProxies();
   const names = Array.from({ length: 30 }, (_, i) => `mapped:${i}`);
   for (const name of names) await locks.lock(name).using(() => {});
-  const primaries = await ground.cluster.primaries();
-  for (const primary of primaries) expect(proxyOf(primary).history.some(isAcquire)).toBe(true);
+  const primaries = await bench.cluster.primaries();
+  for (const primary of primaries) expect(proxyOf(primary).history.some(LOCK.acquires)).toBe(true);
 });
 
 test.each([1_000, 3_000])(
@@ -75,7 +72,7 @@ test.each([1_000, 3_000])(
     const name = await nameAwayFromFirst(`silent:${leaseMs}`);
     const locks = locksBehindProxies({ leaseMs });
     await locks.lock(name).using(() => {});
-    const proxy = proxyOf(await ground.cluster.primaryOf(name));
+    const proxy = proxyOf(await bench.cluster.primaryOf(name));
     const acquire = () => locks.lock(name).acquire();
     await outlivesSilence({ acquire, proxies: [proxy], renews: LOCK.renews });
   },
@@ -85,7 +82,7 @@ test('an acquire that is stuck before a node which loses the slot meanwhile gran
   const name = await nameAwayFromFirst('overtaken');
   const locks = locksBehindProxies({ callTimeoutMs: 1_000 });
   await locks.lock(name).using(() => {});
-  const migration = await SlotMigration.of(ground.cluster, slotOf(name));
+  const migration = await SlotMigration.of(bench.cluster, slotOf(name));
   const proxy = proxyOf(migration.from);
   proxy.freeze();
   await expect(locks.lock(name).tryAcquire({ leaseMs: 60_000 })).rejects.toMatchObject({
@@ -94,7 +91,9 @@ test('an acquire that is stuck before a node which loses the slot meanwhile gran
   await migration.run();
   proxy.thaw();
   // The release that follows it goes the same way, is sent on to the new node, and finds nothing there.
-  await waitFor(() => proxy.history.filter(isAcquire).length >= 2, { what: 'the stuck acquire to arrive' });
+  await waitFor(() => proxy.history.filter(LOCK.acquires).length >= 2, {
+    what: 'the stuck acquire to arrive',
+  });
   const lease = await locks.lock(name).acquire({ waitMs: 10_000 });
   expect(await command(migration.to, 'HLEN', name)).toBe(1);
   expect(await lease.release()).toBe(true);
@@ -106,15 +105,14 @@ test('an acquire that arrives long after it was given up is refused by the clock
   const locks = locksBehindProxies({ callTimeoutMs: 1_000 });
   // The clock of this node is learnt here, and no other node's.
   await locks.lock(name).using(() => {});
-  const primary = await ground.cluster.primaryOf(name);
+  const primary = await bench.cluster.primaryOf(name);
   const proxy = proxyOf(primary);
   proxy.freeze();
   await expect(locks.lock(name).tryAcquire({ leaseMs: 60_000 })).rejects.toMatchObject({
     code: 'ELOCKUNKNOWN',
   });
   const counts = await commandCounts(primary);
-  const endMs = performance.now() + 200;
-  await waitFor(() => performance.now() > endMs);
+  await elapse(200);
   proxy.thaw();
   // Its release comes right behind it, so what tells is whether anything was written before that.
   await waitFor(async () => ((await counts.delta())['evalsha'] ?? 0) >= 2, { what: 'both to arrive' });
@@ -126,8 +124,8 @@ test('a grant whose answer is lost is asked for again and is one grant', async (
   const name = await nameAwayFromFirst('lost answer');
   const locks = locksBehindProxies();
   await locks.lock(name).using(() => {});
-  const primary = await ground.cluster.primaryOf(name);
-  const dropped = proxyOf(primary).cutAfterRequest(isAcquire);
+  const primary = await bench.cluster.primaryOf(name);
+  const dropped = proxyOf(primary).cutAfterRequest(LOCK.acquires);
   const lease = await locks.lock(name).acquire();
   await dropped;
   expect(await command(primary, 'HVALS', name)).toEqual(['1']);

@@ -3,10 +3,16 @@ import { Cluster } from 'ioredis';
 import { createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Locks, type RedisClient } from '../../src/index.ts';
-import { canMakeCertificates, makeCertificates } from '../support/certificates.ts';
-import { makeGuardedFolder } from '../support/reaper.ts';
-import { CALM, command, RedisCluster, type SecurePorts, securePorts } from '../support/redis-cluster.ts';
-import type { RedisServer } from '../support/redis-server.ts';
+import { makeGuardedFolder } from '../support/processes/process-guard.ts';
+import { canMakeCertificates, makeCertificates } from '../support/servers/certificates.ts';
+import {
+  CALM,
+  command,
+  RedisCluster,
+  type SecurePorts,
+  securePorts,
+} from '../support/servers/redis-cluster.ts';
+import type { RedisServer } from '../support/servers/redis-server.ts';
 
 /** A first call that takes too long is refused at once, and a handshake of TLS takes long on a busy machine. */
 const AMPLE = { callTimeoutMs: 10_000 };

@@ -2,12 +2,13 @@
 import { Cluster } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { Locks } from '../../src/index.ts';
-import { type CommandCounts, commandCounts } from '../support/commands.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { LOCK } from '../support/locks/kind.ts';
+import { type CommandCounts, commandCounts } from '../support/servers/commands.ts';
+import { elapse } from '../support/wait-for.ts';
+import { useClusterBench } from './bench.ts';
 import { IOREDIS_6 } from './callers.ts';
-import { channelOf, useClusterGround } from './ground.ts';
 
-const ground = useClusterGround();
+const bench = useClusterBench();
 
 /** A caller that never connects its own client: whatever arrives is ours. */
 const QUIET = {
@@ -19,13 +20,13 @@ const QUIET = {
   },
 };
 
-const quietly = (): Promise<Locks> => ground.locks({}, QUIET);
+const quietly = (): Promise<Locks> => bench.session({}, QUIET);
 
 /** What their replicas say to them, and what our looking costs. */
 const NOT_OURS = ['ping', 'replconf', 'info', 'publish'];
 
 async function countAll(): Promise<CommandCounts[]> {
-  return Promise.all((await ground.cluster.primaries()).map((node) => commandCounts(node)));
+  return Promise.all((await bench.cluster.primaries()).map((node) => commandCounts(node)));
 }
 
 /** Calls over all primaries, without those that scripts make. */
@@ -50,34 +51,53 @@ test('a lone acquire and release are two commands once the nodes are known', asy
 
 test('a node is asked for nothing before one of its names is wanted, and the map is read once', async () => {
   const locks = await quietly();
+  // Looked up before anything is counted: the test itself asks for the map.
+  const primaries = await bench.cluster.primaries();
+  const own = async (name: string): Promise<number> => primaries.indexOf(await bench.cluster.primaryOf(name));
+  const [first, second] = [await own('one'), await own('two')];
+  expect(second).not.toBe(first);
   const counts = await countAll();
+  // Any node may be asked for the map, a replica too.
+  const everywhere = await Promise.all(bench.cluster.nodes.map((node) => commandCounts(node)));
+  const mapReads = async (): Promise<number> => (await sent(everywhere))['cluster|slots'] ?? 0;
+  const perNode = async (): Promise<number[]> =>
+    Promise.all(
+      counts.map(async (one) => {
+        const { evalsha = 0, eval: texts = 0 } = await sent([one]);
+        return evalsha + texts;
+      }),
+    );
   await locks.lock('one').using(() => {});
-  const { 'cluster|slots': maps = 0, evalsha = 0, eval: texts = 0 } = await sent(counts);
+  const maps = await mapReads();
   // Of the node that is asked first, and once more of the next if that one takes its time.
+  expect(maps).toBeGreaterThanOrEqual(1);
   expect(maps).toBeLessThanOrEqual(3);
-  expect(evalsha + texts).toBe(4);
+  // An acquire and a release, each by its hash and by its text.
+  expect(await perNode()).toEqual(primaries.map((_, i) => (i === first ? 4 : 0)));
+  await locks.lock('two').using(() => {});
+  expect(await perNode()).toEqual(primaries.map((_, i) => (i === first || i === second ? 4 : 0)));
+  expect(await mapReads()).toBe(maps);
 });
 
 test('nothing is sent after a release, and nobody listens any more', async () => {
   const [locks, other] = await Promise.all([quietly(), quietly()]);
   const lease = await locks.lock('quiet').acquire({ leaseMs: 600 });
   const waiting = other.lock('quiet').acquire({ leaseMs: 600 });
-  await ground.untilListening(channelOf('quiet'));
+  await bench.untilListening(LOCK.channel('quiet'));
   await lease.release();
   await (await waiting).release();
-  await ground.untilListening(channelOf('quiet'), 0);
+  await bench.untilListening(LOCK.channel('quiet'), 0);
   const counts = await countAll();
-  const endMs = performance.now() + 1_200;
-  await waitFor(() => performance.now() > endMs);
+  await elapse(1_200);
   const { evalsha, 'cluster|slots': maps } = await sent(counts);
   expect([evalsha, maps]).toEqual([undefined, undefined]);
 });
 
 test('fifty callers of one name cost far fewer commands than acquisitions', async () => {
   const locks = await quietly();
-  await locks.lock('crowd').using(() => {});
+  await locks.lock('contended').using(() => {});
   const counts = await countAll();
-  await Promise.all(Array.from({ length: 50 }, () => locks.lock('crowd').using(() => {})));
+  await Promise.all(Array.from({ length: 50 }, () => locks.lock('contended').using(() => {})));
   const { evalsha = 0 } = await sent(counts);
   expect(evalsha).toBeLessThan(20);
 });

@@ -1,8 +1,9 @@
 /** How callers get in where not everybody may: by TLS, or as a user with hardly any rights. */
-import { aclWords, BRACES, CONNECTING, LEAST, LOOKING } from '../support/acl-rules.ts';
-import { makeCertificates } from '../support/certificates.ts';
-import { freePort } from '../support/free-port.ts';
-import { makeGuardedFolder } from '../support/reaper.ts';
+
+import { makeGuardedFolder } from '../support/processes/process-guard.ts';
+import { aclWords, BRACES, CONNECTING, LEAST, LOOKING } from '../support/servers/acl-rules.ts';
+import { makeCertificates } from '../support/servers/certificates.ts';
+import { freePort } from '../support/servers/free-port.ts';
 
 /** What a caller's client must be told beside the port. */
 export interface Access {
@@ -14,25 +15,26 @@ export interface Access {
   readonly port?: number;
 }
 
-export interface Gate {
+/** How a server keeps others out, and what gets a caller in. */
+export interface Restriction {
   readonly access: Access;
   /** What the server must be told. */
   readonly serverArgs: readonly string[];
 }
 
-export type GateKind = 'tls' | 'least rights';
+export type RestrictionKind = 'tls' | 'least rights';
 
-export async function openGate(kind: GateKind): Promise<Gate> {
-  return kind === 'tls' ? await tlsGate() : aclGate();
+export async function restrict(kind: RestrictionKind): Promise<Restriction> {
+  return kind === 'tls' ? await byTls() : byAcl();
 }
 
-async function tlsGate(): Promise<Gate> {
+async function byTls(): Promise<Restriction> {
   const { ca, serverArgs } = makeCertificates(makeGuardedFolder('holdfast-tls-'));
   const port = await freePort();
   return { access: { ca, port }, serverArgs: ['--tls-port', String(port), ...serverArgs] };
 }
 
-function aclGate(): Gate {
+function byAcl(): Restriction {
   const [username, password] = ['app', 'secret'];
   // The rules of the contract have the caller's own client answer a ping at times.
   const words = [...aclWords(LEAST, LOOKING, BRACES, CONNECTING), '+ping'];

@@ -1,22 +1,23 @@
 /**
- * What one test works with: names that no other test has, sessions and clients that end with it, and a look at
- * what it leaves behind. Tests with a bench each can run at the same time on one server.
+ * The bench of one rule: names that no other rule has, sessions and clients that end with it, and a look at what it
+ * leaves behind. Rules with a bench each can run at the same time on one server.
  */
 
 import type { EmbeddedNode } from 'holdfast-testing';
 import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
-import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
-import type { SentinelGroup } from '../support/sentinel-group.ts';
+import { Bench } from '../support/bench.ts';
+import type { Kind } from '../support/locks/kind.ts';
+import type { FaultProxy } from '../support/proxies/fault-proxy.ts';
+import type { SentinelGroup } from '../support/servers/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Access } from './access.ts';
 import { type Caller, inProcess, several } from './callers.ts';
-import { shardOf } from './cluster-onlooker.ts';
-import type { Kind } from './kinds.ts';
+import { shardOf } from './cluster-observer.ts';
 import type { Row } from './matrix.ts';
 
-/** A free server and the way to it. */
-export interface Ground {
+/** The servers of a row, and the way to them. */
+export interface RowServers {
   readonly row: Row;
   /** Of the first server, which is the only one of most rows. */
   readonly port: number;
@@ -27,19 +28,21 @@ export interface Ground {
   readonly sentinels: SentinelGroup | null;
   /** What callers must say to get in. */
   readonly access: Access;
-  /** An onlooker's connection, in the caller's database: not one of the clients under test. */
+  /** The test's own connection, in the caller's database: not one of the clients under test. */
   readonly redis: Redis;
 }
 
-/** Why a rule cannot be asked of this row. Not a failure: the end of the row tells which ones were declined. */
+/** Why a rule cannot be asked of this row. Not a failure: the end of the row tells which rules were declined. */
 export class Declined extends Error {}
 
-export interface Ear {
-  /** Everything heard so far, in order. */
-  heard(): Promise<string[]>;
+export interface MessageLog {
+  /** Every message since the last call, in order. */
+  taken(): Promise<string[]>;
 }
 
-export class Bench {
+const REACH_LIMIT_MS = 60_000;
+
+export class ContractBench extends Bench {
   readonly redis: Redis;
   readonly port: number;
   readonly #ports: readonly number[];
@@ -48,14 +51,10 @@ export class Bench {
   readonly #node: EmbeddedNode | null;
   readonly #sentinels: SentinelGroup | null;
   readonly #id: string;
-  readonly #opening: Promise<Locks>[] = [];
-  readonly #sessions: Locks[] = [];
-  readonly #callers: Caller[] = [];
-  readonly #ears: Redis[] = [];
-  readonly #proxies: FaultProxy[] = [];
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, ports, node, sentinels, access, redis }: Ground, id: string) {
+  constructor({ row, port, ports, node, sentinels, access, redis }: RowServers, id: string) {
+    super(`${id}:`);
     this.#access = access;
     this.#ports = ports;
     this.#row = row;
@@ -64,6 +63,9 @@ export class Bench {
     this.#id = id;
     this.port = port;
     this.redis = redis;
+    this.onEnd(async () => {
+      if (this.#foreignKeys.size > 0) await this.redis.del(...this.#foreignKeys);
+    });
   }
 
   /** The ports of all servers that decide. */
@@ -75,11 +77,6 @@ export class Bench {
     return this.#row.isCluster === true;
   }
 
-  /** Names with a brace without its partner, where they can be had; a cluster refuses them. */
-  unpaired(labels: readonly string[], others: readonly string[] = []): string[] {
-    return [...(this.isCluster ? [] : labels), ...others];
-  }
-
   get isQuorum(): boolean {
     return !this.isCluster && this.#ports.length > 1;
   }
@@ -88,9 +85,9 @@ export class Bench {
     return this.#sentinels !== null;
   }
 
-  /** A lock name of this test. */
-  name(label = 'it'): string {
-    return `${this.#id}:${label}`;
+  /** Labels with a brace without its partner, where names can have one; a cluster refuses such names. */
+  unpaired(labels: readonly string[], others: readonly string[] = []): string[] {
+    return [...(this.isCluster ? [] : labels), ...others];
   }
 
   /** The Redis key of a lock name. */
@@ -105,57 +102,84 @@ export class Bench {
     return key;
   }
 
+  /** Sends one command to the servers that have its key. */
+  readonly send = (...[verb = '', ...args]: string[]): Promise<unknown> => this.redis.call(verb, ...args);
+
   async caller(port = this.port): Promise<Caller> {
     const { connect, db = 0, keyPrefix = '' } = this.#row;
     const options = { port, db, keyPrefix, node: this.#node, sentinels: this.#sentinels, ...this.#access };
     const caller = await (this.isQuorum ? several(connect, this.#ports, options) : connect(options));
-    this.#callers.push(caller);
+    this.onEnd(() => caller.close());
     return caller;
   }
 
-  /** A session as of a process of its own: with a client of its own. It has reached the server already. */
-  locks(options: LocksOptions = {}): Promise<Locks> {
-    const opening = this.caller().then((caller) => this.#reached(this.locksOn(caller, options)));
-    this.#opening.push(opening);
+  /** A session as of a process of its own: with a client of its own. It has reached the servers already. */
+  session(options: LocksOptions = {}): Promise<Locks> {
+    const opening = this.caller().then((caller) => this.#reached(this.sessionOn(caller, options)));
+    // A rule that ends early may have left it on its way.
+    this.onEnd(() => opening.catch(() => {}));
     return opening;
   }
 
   /** A session whose way to the server can be disturbed. */
-  async locksBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
+  async sessionBehindProxy(): Promise<{ locks: Locks; proxy: FaultProxy }> {
     if (this.#row.connect === inProcess) throw new Declined('there is no connection that could be disturbed');
     if (this.isCluster) throw new Declined('one of several nodes is disturbed: see the tests of the cluster');
     if (this.isReplicated) throw new Declined('the sentinels lead past whatever could disturb it');
     if (this.isQuorum) throw new Declined('one of several servers is disturbed: see the tests of the quorum');
     if (this.#access.ca !== undefined) throw new Declined('what is encrypted cannot be disturbed half-way');
-    const proxy = await startProxy(this.port);
-    this.#proxies.push(proxy);
-    return { proxy, locks: await this.#reached(this.locksOn(await this.caller(proxy.port))) };
+    const proxy = await this.proxy(this.port);
+    return { proxy, locks: await this.#reached(this.sessionOn(await this.caller(proxy.port))) };
   }
 
-  locksOn(caller: Caller, options: LocksOptions = {}): Locks {
+  /** A session that has not been used. */
+  sessionOn(caller: Caller, options: LocksOptions = {}): Locks {
     const locks = new Locks(caller.client, { ...this.#row.options, ...options });
-    this.#sessions.push(locks);
+    this.onEnd(() => locks.close());
     return locks;
   }
 
+  /** On a busy machine connecting takes longer than the shortest waits. */
   async #reached(locks: Locks): Promise<Locks> {
-    // On a busy machine connecting takes longer than the shortest waits.
-    await waitFor(async () => (await locks.inspect(this.name('nothing'))) === null, { limitMs: 60_000 });
+    for (const name of this.#nameOnEveryNode()) {
+      await waitFor(async () => (await locks.inspect(name)) === null, { limitMs: REACH_LIMIT_MS });
+    }
     if (this.#row.options?.replicas !== undefined) {
       // What counts replicas has a connection of its own.
       const counted = (): Promise<true> => locks.mutex(this.name('counted')).using(() => true as const);
-      await waitFor(counted, { limitMs: 60_000 });
+      await waitFor(counted, { limitMs: REACH_LIMIT_MS });
     }
-    if (!this.isCluster) return locks;
-    // Each node has a connection of its own. Most rules are about this name, and by now somebody may have it.
-    const looked = (): Promise<true> => locks.inspect(this.name()).then(() => true);
-    await waitFor(looked, { limitMs: 60_000 });
     return locks;
+  }
+
+  /** Names of which each node has one: in a cluster a session has a connection to each node. */
+  #nameOnEveryNode(): string[] {
+    if (!this.isCluster) return [this.name('nothing')];
+    const cluster = this.redis as unknown as Cluster;
+    const names = new Map<Redis, string>();
+    while (names.size < this.#ports.length) {
+      const name = this.name('nothing');
+      names.set(shardOf(cluster, this.key(name)), name);
+    }
+    return [...names.values()];
   }
 
   /** Every key of this test. */
   async keys(): Promise<string[]> {
     return (await this.redis.keys(`*${this.#id}:*`)).sort();
+  }
+
+  /** What a key holds, whatever its type. */
+  async content(key: string): Promise<unknown> {
+    const type = await this.redis.type(key);
+    const read: Readonly<Record<string, () => Promise<unknown>>> = {
+      string: () => this.redis.getBuffer(key),
+      hash: () => this.redis.hgetall(key),
+      list: () => this.redis.lrange(key, 0, -1),
+      set: async () => (await this.redis.smembers(key)).sort(),
+      zset: () => this.redis.zrange(key, '0', '-1', 'WITHSCORES'),
+    };
+    return [type, await read[type]?.()];
   }
 
   /** How many connections listen for the release of that name. */
@@ -179,10 +203,10 @@ export class Bench {
     await waitFor(async () => (await this.redis.exists(key)) === 0, { what: `${key} to be free`, limitMs });
   }
 
-  /** Hears a channel from now on. */
-  async hear(channel: string): Promise<Ear> {
-    const redis = await this.#ear(channel);
-    this.#ears.push(redis);
+  /** Keeps what is published on a channel of Redis from now on. */
+  async messagesOn(channel: string): Promise<MessageLog> {
+    const redis = this.#subscriber(channel);
+    this.onEnd(() => redis.quit());
     const messages: string[] = [];
     for (const event of ['message', 'smessage']) {
       redis.on(event, (_channel: string, message: string) => messages.push(message));
@@ -190,7 +214,7 @@ export class Bench {
     if (this.isCluster) await redis.ssubscribe(channel);
     else await redis.subscribe(channel);
     return {
-      heard: async () => {
+      taken: async () => {
         // Messages of one channel come in order: once this one is here, so is everything before it.
         await this.redis.publish(channel, 'the end');
         await waitFor(() => messages.at(-1) === 'the end');
@@ -199,23 +223,10 @@ export class Bench {
     };
   }
 
-  async #ear(channel: string): Promise<Redis> {
+  #subscriber(channel: string): Redis {
     // In a cluster a channel of a shard is heard at the node that has its slot.
     if (this.isCluster) return shardOf(this.redis as unknown as Cluster, channel).duplicate();
     return new Redis({ host: '127.0.0.1', port: this.port });
-  }
-
-  /** Ends everything of this test. */
-  async clear(): Promise<void> {
-    // A rule that ended early may have some on their way.
-    await Promise.allSettled(this.#opening);
-    await Promise.all(this.#sessions.map((locks) => locks.close()));
-    await Promise.all([
-      ...this.#callers.map((caller) => caller.close()),
-      ...this.#ears.map((ear) => ear.quit()),
-    ]);
-    await Promise.all(this.#proxies.map((proxy) => proxy.stop()));
-    if (this.#foreignKeys.size > 0) await this.redis.del(...this.#foreignKeys);
   }
 
   /** Removes what a rule that failed has left on the server. */

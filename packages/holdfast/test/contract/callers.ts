@@ -8,7 +8,7 @@ import { createClient as createNodeRedis6 } from 'redis';
 import { createClient as createNodeRedis5 } from 'redis-5';
 import type { RedisClient } from '../../src/index.ts';
 import type { ClusterFlavour } from '../cluster/callers.ts';
-import type { SentinelGroup } from '../support/sentinel-group.ts';
+import type { SentinelGroup } from '../support/servers/sentinel-group.ts';
 import type { Access } from './access.ts';
 
 export interface CallerOptions extends Access {

@@ -1,26 +1,26 @@
 /** The contract, for every row of the matrix. */
 import { describe, vi } from 'vitest';
-import { adminContract } from './admin.contract.ts';
-import { bytesContract } from './bytes.contract.ts';
-import { closeContract } from './close.contract.ts';
-import { conflictContract, counterConflictContract } from './conflict.contract.ts';
-import { contextContract } from './context.contract.ts';
-import { fenceContract } from './fence.contract.ts';
-import { fixedContract } from './fixed.contract.ts';
-import { handoverContract } from './handover.contract.ts';
+import { KINDS } from '../support/locks/kind.ts';
 import { useRow } from './harness.ts';
-import { inputContract } from './input.contract.ts';
-import { KINDS } from './kinds.ts';
-import { leaseContract } from './lease.contract.ts';
 import { MATRIX } from './matrix.ts';
-import { mutexContract } from './mutex.contract.ts';
-import { nameContract } from './name.contract.ts';
-import { reentryContract } from './reentry.contract.ts';
-import { releaseContract } from './release.contract.ts';
-import { backgroundContract, trafficContract } from './traffic.contract.ts';
-import { upheavalContract } from './upheaval.contract.ts';
-import { usingContract } from './using.contract.ts';
-import { redissonContract, waitingContract } from './waiting.contract.ts';
+import { adminContract } from './rules/admin.contract.ts';
+import { bytesContract } from './rules/bytes.contract.ts';
+import { closeContract } from './rules/close.contract.ts';
+import { conflictContract, counterConflictContract } from './rules/conflict.contract.ts';
+import { contextContract } from './rules/context.contract.ts';
+import { disruptionContract } from './rules/disruption.contract.ts';
+import { handoverContract } from './rules/handover.contract.ts';
+import { inputContract } from './rules/input.contract.ts';
+import { leaseContract } from './rules/lease.contract.ts';
+import { fenceContract } from './rules/lock/fence.contract.ts';
+import { fixedContract } from './rules/lock/fixed.contract.ts';
+import { reentryContract } from './rules/lock/reentry.contract.ts';
+import { mutexContract } from './rules/mutex.contract.ts';
+import { nameContract } from './rules/name.contract.ts';
+import { releaseContract } from './rules/release.contract.ts';
+import { backgroundContract, trafficContract } from './rules/traffic.contract.ts';
+import { usingContract } from './rules/using.contract.ts';
+import { redissonContract, waitingContract } from './rules/waiting.contract.ts';
 
 /** They wait far more than they work. */
 vi.setConfig({ maxConcurrency: 12 });
@@ -52,11 +52,11 @@ for (const row of MATRIX)
       closeContract(test);
     });
 
-    // These count every command, or turn the server upside down.
+    // These count every command, or empty the server and change its settings.
     describe('one after the other', () => {
       inputContract(test);
       for (const kind of KINDS) trafficContract(test, kind);
       backgroundContract(test);
-      upheavalContract(test);
+      disruptionContract(test);
     });
   });

@@ -10,25 +10,25 @@
 import { EmbeddedNode } from 'holdfast-testing';
 import { Redis } from 'ioredis';
 import { afterAll, test as base, beforeAll, expect } from 'vitest';
-import { CALM, useCluster } from '../support/redis-cluster.ts';
-import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
-import { NEVER_DOWN_MS, SentinelGroup } from '../support/sentinel-group.ts';
+import { fenceCounter } from '../support/locks/kind.ts';
+import { CALM, useCluster } from '../support/servers/redis-cluster.ts';
+import { startRedis, stopAllRedis, useRedis } from '../support/servers/redis-server.ts';
+import { NEVER_DOWN_MS, SentinelGroup } from '../support/servers/sentinel-group.ts';
 import { isViolation } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Access, type Gate, type GateKind, openGate } from './access.ts';
-import { Bench, Declined, type Ground } from './bench.ts';
-import { clusterOnlooker } from './cluster-onlooker.ts';
-import { everyServer } from './every-server.ts';
-import { fenceCounter } from './kinds.ts';
+import { type Access, type Restriction, type RestrictionKind, restrict } from './access.ts';
+import { ContractBench, Declined, type RowServers } from './bench.ts';
+import { clusterObserver } from './cluster-observer.ts';
+import { MachineWatch } from './machine-watch.ts';
 import type { Row } from './matrix.ts';
-import { StallWatch } from './stall-watch.ts';
+import { quorumObserver } from './quorum-observer.ts';
 
 export interface RuleOptions {
   /** The longest stall that the rule must bear. @default 500 */
   readonly stallMs?: number;
 }
 
-type Rule = (given: { readonly bench: Bench }) => Promise<void>;
+type Rule = (given: { readonly bench: ContractBench }) => Promise<void>;
 
 export type ContractTest = (title: string, rule: Rule, options?: RuleOptions) => void;
 
@@ -40,14 +40,14 @@ const STALL_MS_DEFAULT = 500;
 const TRIES_MAX = 10;
 const RULE_LIMIT_MS = 180_000;
 
-interface StageExtras {
+interface RowExtras {
   readonly node?: EmbeddedNode | null;
   readonly sentinels?: SentinelGroup | null;
   readonly accessOf?: () => Access;
 }
 
-/** A server for the row, an onlooker's connection to it, and a look at what the whole row leaves behind. */
-class Stage implements Ground {
+/** The servers of a row, the test's own connection to them, and a look at what the whole row leaves behind. */
+class RowRun implements RowServers {
   readonly row: Row;
   readonly node: EmbeddedNode | null;
   readonly sentinels: SentinelGroup | null;
@@ -56,13 +56,13 @@ class Stage implements Ground {
   readonly #retried: string[] = [];
   readonly #declined: string[] = [];
   #redis: Redis | undefined;
-  #watch: StallWatch | undefined;
+  #watch: MachineWatch | undefined;
   #benches = 0;
 
   constructor(
     row: Row,
     portsOf: () => readonly [number, ...number[]],
-    { node = null, sentinels = null, accessOf = () => ({}) }: StageExtras = {},
+    { node = null, sentinels = null, accessOf = () => ({}) }: RowExtras = {},
   ) {
     this.row = row;
     this.node = node;
@@ -89,15 +89,15 @@ class Stage implements Ground {
   }
 
   async open(): Promise<void> {
-    this.#redis = await this.#onlooker();
-    this.#watch = new StallWatch(this.#redis);
+    this.#redis = await this.#observer();
+    this.#watch = new MachineWatch(this.#redis);
   }
 
-  async #onlooker(): Promise<Redis> {
-    if (this.row.isCluster === true) return clusterOnlooker(this.port);
+  async #observer(): Promise<Redis> {
+    if (this.row.isCluster === true) return clusterObserver(this.port);
     const connect = (port: number): Redis => new Redis({ host: '127.0.0.1', port, db: this.row.db ?? 0 });
     const [first, ...others] = this.#portsOf();
-    return everyServer([connect(first), ...others.map(connect)]);
+    return quorumObserver([connect(first), ...others.map(connect)]);
   }
 
   async close(): Promise<void> {
@@ -127,10 +127,10 @@ class Stage implements Ground {
 
   async #attempt(rule: Rule): Promise<void> {
     this.#benches += 1;
-    const bench = new Bench(this, `t${this.#benches}`);
+    const bench = new ContractBench(this, `t${this.#benches}`);
     try {
       const [ruled] = await Promise.allSettled([rule({ bench })]);
-      const [cleared] = await Promise.allSettled([bench.clear()]);
+      const [cleared] = await Promise.allSettled([bench.end()]);
       // What the rule found comes first: a clean-up that fails behind a violation must not take its place.
       for (const outcome of [ruled, cleared]) if (outcome.status === 'rejected') throw outcome.reason;
       // Not after a failure: a rule that failed half-way leaves much behind, and has told its reason.
@@ -165,62 +165,62 @@ function isCounterUnder(key: string, prefix: string): boolean {
   return key.startsWith(prefix) || key.startsWith(prefix.replace('{', ''));
 }
 
-function useServer(row: Row): Stage {
+function useServer(row: Row): RowRun {
   const options = row.program === undefined ? {} : { program: row.program };
   const first = useRedis(options);
   const others = Array.from({ length: (row.servers ?? 1) - 1 }, () => useRedis(options));
-  return new Stage(row, () => [first.port, ...others.map(({ port }) => port)]);
+  return new RowRun(row, () => [first.port, ...others.map(({ port }) => port)]);
 }
 
-function useClusterRow(row: Row): Stage {
+function useClusterRow(row: Row): RowRun {
   const cluster = useCluster(CALM);
   // The first three are its primaries: no rule changes that.
-  return new Stage(row, () => cluster.ports.slice(0, 3) as [number, number, number]);
+  return new RowRun(row, () => cluster.ports.slice(0, 3) as [number, number, number]);
 }
 
-/** A server that does not let everybody in. The onlooker is let in as usual. */
-function useGated(row: Row, kind: GateKind): Stage {
-  let gate: Gate | undefined;
+/** A server that does not let everybody in. The test's own connection is let in as usual. */
+function useRestricted(row: Row, kind: RestrictionKind): RowRun {
+  let restriction: Restriction | undefined;
   let port = 0;
   beforeAll(async () => {
-    gate = await openGate(kind);
-    ({ port } = await startRedis({ args: gate.serverArgs }));
+    restriction = await restrict(kind);
+    ({ port } = await startRedis({ args: restriction.serverArgs }));
   });
   afterAll(stopAllRedis);
-  return new Stage(row, () => [port], { accessOf: () => gate?.access ?? {} });
+  return new RowRun(row, () => [port], { accessOf: () => restriction?.access ?? {} });
 }
 
-function useEmbedded(row: Row): Stage {
+function useEmbedded(row: Row): RowRun {
   const node = new EmbeddedNode();
   let listening = 0;
   beforeAll(async () => {
     ({ port: listening } = await node.listen());
   });
   afterAll(() => node.close());
-  return new Stage(row, () => [listening], { node });
+  return new RowRun(row, () => [listening], { node });
 }
 
 /** The one that is the primary at first stays it: what a failover does is told elsewhere. */
-function useSentinelGroup(row: Row): Stage {
+function useSentinelGroup(row: Row): RowRun {
   const sentinels = new SentinelGroup(NEVER_DOWN_MS);
   beforeAll(() => sentinels.start(), RULE_LIMIT_MS);
   afterAll(stopAllRedis);
-  return new Stage(row, () => [sentinels.group.first.port], { sentinels });
+  return new RowRun(row, () => [sentinels.group.first.port], { sentinels });
 }
 
-function stageOf(row: Row): Stage {
+function runOf(row: Row): RowRun {
   if (row.isBySentinels === true) return useSentinelGroup(row);
   if (row.isEmbedded === true) return useEmbedded(row);
-  if (row.gate !== undefined) return useGated(row, row.gate);
+  if (row.restriction !== undefined) return useRestricted(row, row.restriction);
   return row.isCluster === true ? useClusterRow(row) : useServer(row);
 }
 
 /** Call it inside the `describe` of the row. */
 export function useRow(row: Row): ContractTest {
-  const stage = stageOf(row);
-  beforeAll(() => stage.open());
-  afterAll(() => stage.close());
+  const run = runOf(row);
+  beforeAll(() => run.open());
+  afterAll(() => run.close());
   return (title, rule, options = {}) => {
-    base(title, { timeout: RULE_LIMIT_MS }, () => stage.run(title, rule, options));
+    base(title, { timeout: RULE_LIMIT_MS }, () => run.run(title, rule, options));
   };
 }

@@ -1,11 +1,11 @@
 /** What the contract is run on. A new client or setting is a row here, not a suite. */
 import type { LocksOptions } from '../../src/index.ts';
 import { CLUSTER_FLAVOURS, IOREDIS_6 } from '../cluster/callers.ts';
-import { canMakeCertificates } from '../support/certificates.ts';
 import { type Extent, rowsOf } from '../support/extent.ts';
 import { needs } from '../support/needs.ts';
-import { fetchedServers, type ServerProgram } from '../support/server-program.ts';
-import type { GateKind } from './access.ts';
+import { canMakeCertificates } from '../support/servers/certificates.ts';
+import { fetchedServers, type ServerProgram } from '../support/servers/server-program.ts';
+import type { RestrictionKind } from './access.ts';
 import {
   type Connect,
   clusterOf,
@@ -30,8 +30,8 @@ export interface Row extends Extent {
   readonly isBySentinels?: boolean;
   /** Which server. @default the one on the path */
   readonly program?: ServerProgram;
-  /** How callers get in. @default as everybody */
-  readonly gate?: GateKind;
+  /** Whom the server lets in. @default everybody */
+  readonly restriction?: RestrictionKind;
   /** Whether the server is the embedded node. @default false */
   readonly isEmbedded?: boolean;
   /** The database that the caller's client is in. @default 0 */
@@ -54,7 +54,7 @@ const VALKEY = FETCHED.find(({ title }) => title.startsWith('Valkey'));
 const hasValkey = needs('Valkey', VALKEY !== undefined, 'the contract on it (`npm run servers valkey-8.0`)');
 
 /** The keys that the user may touch begin so. */
-const LEAST_RIGHTS = { gate: 'least rights', options: { prefix: 'locks:' } } as const;
+const LEAST_RIGHTS = { restriction: 'least rights', options: { prefix: 'locks:' } } as const;
 
 const ROWS: readonly Row[] = [
   { title: 'ioredis 5.4.0', connect: ioredis5, isMatrix: true },
@@ -80,10 +80,10 @@ const ROWS: readonly Row[] = [
     keyPrefix: 'app:',
     options: { prefix: '[l]*' },
   },
-  { title: 'ioredis 6 over TLS', connect: ioredis6, gate: 'tls', isMatrix: true },
-  { title: 'node-redis 6 over TLS', connect: nodeRedis6, gate: 'tls' },
-  { title: 'iovalkey 0.4 over TLS', connect: iovalkey, gate: 'tls', isMatrix: true },
-  { title: 'GLIDE 2.5 over TLS', connect: glide, gate: 'tls', isMatrix: true },
+  { title: 'ioredis 6 over TLS', connect: ioredis6, restriction: 'tls', isMatrix: true },
+  { title: 'node-redis 6 over TLS', connect: nodeRedis6, restriction: 'tls' },
+  { title: 'iovalkey 0.4 over TLS', connect: iovalkey, restriction: 'tls', isMatrix: true },
+  { title: 'GLIDE 2.5 over TLS', connect: glide, restriction: 'tls', isMatrix: true },
   // The test of the page on rights asks every kind of call of the same user.
   { ...LEAST_RIGHTS, title: 'ioredis 6 with the least rights', connect: ioredis6, isMatrix: true },
   { ...LEAST_RIGHTS, title: 'node-redis 6 with the least rights', connect: nodeRedis6, isMatrix: true },
@@ -150,6 +150,6 @@ const FURTHER_ROWS: readonly Row[] = FETCHED.flatMap((program) => {
 });
 
 /** A row over TLS needs certificates. */
-const canBeAsked = ({ gate }: Row): boolean => gate !== 'tls' || canMakeCertificates();
+const canBeAsked = ({ restriction }: Row): boolean => restriction !== 'tls' || canMakeCertificates();
 
 export const MATRIX: readonly Row[] = rowsOf([...ROWS, ...FURTHER_ROWS]).filter(canBeAsked);

@@ -2,7 +2,7 @@
 import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis-5';
 import { createSentinel } from 'redis';
-import type { SentinelGroup } from '../support/sentinel-group.ts';
+import type { SentinelGroup } from '../support/servers/sentinel-group.ts';
 import type { Caller, CallerOptions } from './callers.ts';
 
 function groupOf({ sentinels }: CallerOptions): Pick<SentinelGroup, 'addresses' | 'name'> {

@@ -1,21 +1,21 @@
 /** What clients send while a rule looks on. */
-import { type Monitor, monitor } from '../support/commands.ts';
-import { type Bench, Declined } from './bench.ts';
+import { type Monitor, monitor } from '../support/servers/commands.ts';
+import { type ContractBench, Declined } from './bench.ts';
 
 export class TrafficWatch {
   readonly #monitor: Monitor;
-  readonly #onlooker: string;
+  readonly #observer: string;
 
-  constructor(monitor: Monitor, onlooker: string) {
+  constructor(monitor: Monitor, observer: string) {
     this.#monitor = monitor;
-    this.#onlooker = onlooker;
+    this.#observer = observer;
   }
 
-  /** The commands so far, in lower case: neither those that scripts called nor the onlooker's own. */
+  /** The commands so far, in lower case: neither those that scripts called nor the test's own. */
   async sent(): Promise<string[]> {
     const commands = await this.#monitor.commands();
     return commands
-      .filter(({ client }) => client !== 'lua' && client !== this.#onlooker)
+      .filter(({ client }) => client !== 'lua' && client !== this.#observer)
       .map(({ args }) => String(args[0]).toLowerCase());
   }
 
@@ -25,7 +25,10 @@ export class TrafficWatch {
 }
 
 /** Watches every command of every client meanwhile; the rule must have the server to itself. */
-export async function watching(bench: Bench, work: (watch: TrafficWatch) => Promise<void>): Promise<void> {
+export async function watchTraffic(
+  bench: ContractBench,
+  work: (watch: TrafficWatch) => Promise<void>,
+): Promise<void> {
   if (bench.isCluster) throw new Declined('commands are counted on one server: see the tests of the cluster');
   if (bench.isQuorum) throw new Declined('commands are counted on one server: a quorum sends others');
   if (bench.isReplicated) throw new Declined('sentinels and replicas talk to the server all the time');

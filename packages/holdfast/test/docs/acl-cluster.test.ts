@@ -3,9 +3,9 @@ import { Cluster } from 'ioredis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Locks, LockUnavailableError } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
-import { aclWords, CLUSTER, LEAST, LOOKING } from '../support/acl-rules.ts';
-import { CALM, command, useCluster } from '../support/redis-cluster.ts';
-import { SlotMigration } from '../support/slot-migration.ts';
+import { aclWords, CLUSTER, LEAST, LOOKING } from '../support/servers/acl-rules.ts';
+import { CALM, command, useCluster } from '../support/servers/redis-cluster.ts';
+import { SlotMigration } from '../support/servers/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Without a message a waiter sleeps for nearly four seconds at least. */

@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { createSentinel } from 'redis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Locks, LockUnavailableError, type RedisClient } from '../../src/index.ts';
-import { aclWords, NODE_REDIS_SENTINELS, SENTINELS } from '../support/acl-rules.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask, asStrings } from '../support/raw-redis.ts';
-import { type RedisServer, startRedis, useRedis } from '../support/redis-server.ts';
+import { aclWords, NODE_REDIS_SENTINELS, SENTINELS } from '../support/servers/acl-rules.ts';
+import { ask, asStrings } from '../support/servers/raw-redis.ts';
+import { type RedisServer, startRedis, useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const server = useRedis();

@@ -5,6 +5,7 @@ import { createClient } from 'redis';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../src/index.ts';
 import { sessionRecord } from '../../src/scripts/generated.ts';
+import { useLeakCheck } from '../support/leak-check.ts';
 import {
   aclWords,
   BRACES,
@@ -15,10 +16,9 @@ import {
   NODE_REDIS_SENTINELS,
   REPLICATION,
   SENTINELS,
-} from '../support/acl-rules.ts';
-import { useLeakCheck } from '../support/leak-check.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+} from '../support/servers/acl-rules.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { blocksOf } from './pages.ts';
 

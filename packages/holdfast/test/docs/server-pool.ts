@@ -1,7 +1,7 @@
 /** Two servers for many programs: each program has one to itself while it runs, and finds it empty. */
 import { afterAll, beforeAll } from 'vitest';
-import { ask } from '../support/raw-redis.ts';
-import { type RedisServer, startRedis, stopAllRedis } from '../support/redis-server.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { type RedisServer, startRedis, stopAllRedis } from '../support/servers/redis-server.ts';
 
 const SERVERS = 2;
 

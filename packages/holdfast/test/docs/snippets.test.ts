@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ask } from '../support/raw-redis.ts';
-import { CALM, useCluster } from '../support/redis-cluster.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { CALM, useCluster } from '../support/servers/redis-cluster.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { blocksOf, listPages, ROOT } from './pages.ts';
 import { expectPrinted } from './printed.ts';

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { guardProcess, makeGuardedFolder } from '../support/reaper.ts';
+import { guardProcess, makeGuardedFolder } from '../support/processes/process-guard.ts';
 import { ROOT } from './pages.ts';
 
 const COMPILE_LIMIT_MS = 110_000;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { Reply, ScriptCall, ScriptText } from '../../src/clients/client.ts';
-import { type RedisServer, useRedis } from '../support/redis-server.ts';
+import { type RedisServer, useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** How much of a TTL may have passed by the time we look. */

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeGuardedFolder, removeGuardedFolder } from '../support/reaper.ts';
+import { makeGuardedFolder, removeGuardedFolder } from '../support/processes/process-guard.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const OTHER_PLATFORM = 'node_modules/@biomejs/cli-win32-arm64';

@@ -1,12 +1,18 @@
 /** A holder that is killed cannot release: whoever waits gets the lock when the lease is over, and not before. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { type Inspection, type Lease, type Lock, Locks, type Mutex } from '../../src/index.ts';
-import { startChild, useChildren } from '../support/child.ts';
+import { Locks } from '../../src/index.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { expectGrowing, fenceOf } from '../support/locks/fences.ts';
+import { untilListening } from '../support/locks/held.ts';
+import { type Kind, LOCK, MUTEX } from '../support/locks/kind.ts';
+import { startChild, useChildren } from '../support/processes/child.ts';
+import { handled } from '../support/rejection.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
+import { timed } from '../support/timed.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { ClientKind } from './children/store.ts';
 import type { TakerLine, TakerTask } from './children/taker.ts';
@@ -47,35 +53,22 @@ async function renewed(name: string): Promise<void> {
   );
 }
 
-type Proof = Lease & { readonly fence?: number };
-
-const exclusive = (locks: Locks, guard: TakerTask['guard'], name: string): Lock | Mutex =>
-  guard === 'lock' ? locks.lock(name) : locks.mutex(name);
-
-async function timed<Granted>(acquiring: Promise<Granted>): Promise<{ lease: Granted; grantedMs: number }> {
-  const lease = await acquiring;
-  return { lease, grantedMs: performance.now() };
-}
-
-const isAwaited = (found: Inspection | null): boolean =>
-  found !== null && found.kind !== 'other' && found.waiters > 0;
-
 describe('a holder that is killed in its section', { timeout: 2 * START_LIMIT_MS }, () => {
-  const rows: readonly (readonly [TakerTask['guard'], ClientKind])[] = [
-    ['lock', 'ioredis'],
-    ['mutex', 'redis'],
+  const rows: readonly { readonly kind: Kind; readonly client: ClientKind }[] = [
+    { kind: LOCK, client: 'ioredis' },
+    { kind: MUTEX, client: 'redis' },
   ];
-  test.each(rows)('keeps its %s until its lease is over, and no longer (%s)', async (guard, client) => {
-    const name = `killed:${guard}`;
-    const holder = await startTaker(guard, client, name);
+  test.each(rows)('keeps its $kind.name until its lease is over, and no longer ($client)', async (row) => {
+    const { kind, client } = row;
+    const name = `killed:${kind.name}`;
+    const holder = await startTaker(kind.name, client, name);
     await renewed(name);
     const ownClient = new Redis(redis.port, { lazyConnect: true });
     await using locks = new Locks(ownClient, { callTimeoutMs: CALL_TIMEOUT_MS });
     await using others = new Locks(ownClient, { callTimeoutMs: CALL_TIMEOUT_MS });
-    const waiting = timed<Proof>(exclusive(locks, guard, name).acquire());
     // A test that fails before it looks has a better reason than this one.
-    waiting.catch(() => {});
-    await waitFor(async () => isAwaited(await locks.inspect(name)), { what: 'the waiter to listen' });
+    const waiting = handled(timed(kind.of(locks, name).acquire()));
+    await untilListening(redis.port, kind, name);
 
     await holder.child.kill('SIGKILL');
     // Nothing renews it any more, so this is what is left for good.
@@ -85,17 +78,16 @@ describe('a holder that is killed in its section', { timeout: 2 * START_LIMIT_MS
     expect(leftMs).toBeGreaterThan(0);
     // Not even who asks all the time gets in before.
     for (let nowMs = askedMs; nowMs < askedMs + leftMs; nowMs = performance.now()) {
-      const tried = await timed(exclusive(others, guard, name).tryAcquire());
-      if (tried.lease !== null)
-        expect(tried.grantedMs).toBeGreaterThanOrEqual(askedMs + leftMs - ROUNDING_MS);
-      await tried.lease?.release();
+      const { value: tried, atMs } = await timed(kind.of(others, name).tryAcquire());
+      if (tried !== null) expect(atMs).toBeGreaterThanOrEqual(askedMs + leftMs - ROUNDING_MS);
+      await tried?.release();
       await sleep(ASK_EVERY_MS);
     }
-    const { lease, grantedMs } = await waiting;
+    const { value: lease, atMs: grantedMs } = await waiting;
 
     expect(grantedMs).toBeGreaterThanOrEqual(askedMs + leftMs - ROUNDING_MS);
     expect(grantedMs).toBeLessThan(answeredMs + leftMs + LATE_MS_MAX);
-    if (guard === 'lock') expect(lease.fence).toBeGreaterThan(holder.fence);
+    if (kind === LOCK) expectGrowing([holder.fence, fenceOf(lease)]);
     expect(await lease.release()).toBe(true);
   });
 });

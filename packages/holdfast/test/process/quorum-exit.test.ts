@@ -1,8 +1,8 @@
 /** A process that used a quorum and is done leaves by itself, also when some of the servers never answered. */
 import { describe, expect, test } from 'vitest';
 import { useServers } from '../fault/quorum/support.ts';
-import { startChild, useChildren } from '../support/child.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
+import { startChild, useChildren } from '../support/processes/child.ts';
 import type { LeaverLine, LeaverTask } from './children/leaver.ts';
 import type { StepName } from './children/steps.ts';
 import type { ClientKind } from './children/store.ts';

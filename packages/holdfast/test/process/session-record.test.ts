@@ -1,4 +1,5 @@
 /** What stands in Redis about a session, for those who ask who holds a lock. */
+
 import { hostname } from 'node:os';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
@@ -11,8 +12,9 @@ import {
 } from '../../src/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { listedNames } from '../support/locks/listed.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const RECORD_TTL_MS = 60_000;
@@ -76,10 +78,8 @@ test('a record stands outside the prefix, and no list takes it for a lock', asyn
   await using _lease = await locks.lock('a').acquire();
   await recorded(locks);
 
-  const names: string[] = [];
   await using everywhere = openLocks({});
-  for await (const { name } of everywhere.list()) names.push(name);
-  expect(names).toEqual(['shop:a']);
+  expect(await listedNames(everywhere)).toEqual(['shop:a']);
 });
 
 test('inspect and list tell who the owner is when they are asked to, and only then', async () => {
@@ -210,7 +210,9 @@ test('a user who may not write the record locks all the same', async () => {
   await using locks = openLocks({ application: 'billing' }, login);
 
   const lease = await locks.lock('a').acquire();
-  await locks.lock('a').tryAcquire();
+  await waitFor(async () => String(await ask(redis.port, ['ACL', 'LOG'])).includes(keyOf(locks)), {
+    what: 'the record to be refused',
+  });
   expect(lease.isHeld).toBe(true);
   expect(await lease.release()).toBe(true);
   expect(await readRecord(locks)).toEqual([]);

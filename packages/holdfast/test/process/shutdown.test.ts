@@ -1,14 +1,17 @@
 /** SIGTERM while a service holds locks and waits for some: it closes, and the next process goes on at once. */
+
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { type FencedLease, Locks } from '../../src/index.ts';
-import { lockAcquire } from '../../src/scripts/generated.ts';
-import { type Child, type ChildExit, startChild, useChildren } from '../support/child.ts';
-import { script, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { untilListening } from '../support/locks/held.ts';
+import { LOCK } from '../support/locks/kind.ts';
+import { type Child, type ChildExit, startChild, useChildren } from '../support/processes/child.ts';
+import { startProxy } from '../support/proxies/fault-proxy.ts';
+import { handled } from '../support/rejection.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
+
 import type { ServiceLine, ServiceTask } from './children/service.ts';
 import { CLIENT_KINDS, type ClientKind } from './children/store.ts';
 import type { TroubleLine } from './children/talk.ts';
@@ -41,23 +44,10 @@ const openLocks = (): Locks =>
 
 /** The next process in line: resolves when the job is its own. */
 async function waitInLine(locks: Locks): Promise<{ readonly next: Promise<FencedLease> }> {
-  const next = locks.lock(JOB).acquire({ waitMs: PROMPT_MS });
   // A test that fails before it looks has a better reason than this one.
-  next.catch(() => {});
-  await untilAwaited(locks, JOB);
+  const next = handled(locks.lock(JOB).acquire({ waitMs: PROMPT_MS }));
+  await untilListening(redis.port, LOCK, JOB);
   return { next };
-}
-
-/** Until a connection listens for its release. */
-async function untilAwaited(locks: Locks, name: string): Promise<void> {
-  const what = `somebody to listen for ${name}`;
-  await waitFor(
-    async () => {
-      const found = await locks.inspect(name);
-      return found?.kind === 'lock' && found.waiters > 0;
-    },
-    { what, limitMs: PROMPT_MS },
-  );
 }
 
 const all = <Value>(lines: readonly Line[], pick: (line: Line) => Value | undefined): Value[] =>
@@ -78,7 +68,7 @@ describe('a service that is told to end', { timeout: 2 * START_LIMIT_MS }, () =>
       await using _held = await locks.lock(WANTED).acquire();
       const service = startService(client, { waiters: 5, wanted: WANTED });
       await service.next(({ holding }) => holding === true, START_LIMIT_MS);
-      await untilAwaited(locks, WANTED);
+      await untilListening(redis.port, LOCK, WANTED);
       const { next } = await waitInLine(locks);
 
       void service.kill('SIGTERM');
@@ -133,7 +123,7 @@ describe('a service that is told to end', { timeout: 2 * START_LIMIT_MS }, () =>
     async (client) => {
       await using proxy = await startProxy(redis.port);
       // The server grants it; the service hears of that only after it has been told to end.
-      const granted = proxy.delayReply(script(lockAcquire.text), SHORT_GRACE_MS);
+      const granted = proxy.delayReply(LOCK.acquires, SHORT_GRACE_MS);
       const service = startService(client, { port: proxy.port, graceMs: 0 });
       await granted;
       proxy.freeze();

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installPackage, printed } from '../package/installed-package.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { runtimes } from './runtime.ts';
 
 const CORE = join(import.meta.dirname, 'core.mjs');

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { loadScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { PLANTED_BUGS } from './planted/catalogue.ts';
 import { faultsOf, type Outcome, play } from './scenario.ts';
-import { FAULTS } from './swarm.ts';
+import { FAULTS } from './world/fault-selection.ts';
 
 const LINES_MAX = 400;
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { upTo } from '../support/extent.ts';
-import type { Verdict } from './judge.ts';
+import type { Verdict } from './checks/judge.ts';
 import type { PlantedBug } from './planted/bug.ts';
 import { PLANTED_BUGS } from './planted/catalogue.ts';
 import { play } from './scenario.ts';

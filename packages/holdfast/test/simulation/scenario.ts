@@ -2,23 +2,23 @@
 
 import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
-import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './aftermath.ts';
-import { describeAnswer, describeCall, grantOf } from './call-words.ts';
-import { CounterLife } from './counter-life.ts';
+import { describeAnswer, describeCall, grantOf } from './call-text.ts';
+import { CounterLife } from './checks/counter-life.ts';
+import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
+import { Judge, type Verdict } from './checks/judge.ts';
+import { OrphanWatch } from './checks/orphan-watch.ts';
+import { ProtectedResource } from './checks/protected-resource.ts';
 import { History } from './history.ts';
-import { Judge, type Verdict } from './judge.ts';
-import { Ledger } from './ledger.ts';
-import { OrphanWatch } from './orphan-watch.ts';
 import type { PlantedBug } from './planted/bug.ts';
-import { Population } from './population.ts';
-import { Prng } from './prng.ts';
-import type { SimulatedProcess } from './process.ts';
-import type { SimulatedNode } from './simulated-node.ts';
-import { drawSwarm, type Fault, type Swarm, swarmOf } from './swarm.ts';
 import { drawTerms, type Terms } from './terms.ts';
-import { Timeline } from './timeline.ts';
-import { brew, calm, type Stage } from './weather.ts';
-import { Caller, type Workplace } from './workload.ts';
+import { Caller, type WorkContext } from './workload.ts';
+import { type FaultyWorld, heal, injectFaults } from './world/fault-injection.ts';
+import { drawFaults, type Fault, type FaultSelection, selectionOf } from './world/fault-selection.ts';
+import { Prng } from './world/prng.ts';
+import type { SimulatedProcess } from './world/process.ts';
+import type { SimulatedNode } from './world/simulated-node.ts';
+import { Timeline } from './world/timeline.ts';
+import { WorldBuilder } from './world/world-builder.ts';
 
 export interface ScenarioOptions {
   readonly seed: number;
@@ -56,7 +56,7 @@ const ORPHAN_MS = 8_000;
 export function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
   const prng = new Prng(seed);
   drawTerms(prng, nodes);
-  return drawSwarm(prng, nodes).faults;
+  return drawFaults(prng, nodes).faults;
 }
 
 export async function play(options: ScenarioOptions): Promise<Outcome> {
@@ -69,16 +69,16 @@ export async function play(options: ScenarioOptions): Promise<Outcome> {
   }
 }
 
-class Scenario implements Stage, Workplace {
+class Scenario implements FaultyWorld, WorkContext {
   readonly timeline = new Timeline();
   readonly prng: Prng;
   readonly nodes: readonly SimulatedNode[];
   readonly processes: readonly SimulatedProcess[];
   readonly judge: Judge;
-  readonly ledger: Ledger;
+  readonly resource: ProtectedResource;
   readonly terms: Terms;
   readonly #options: ScenarioOptions;
-  readonly #swarm: Swarm;
+  readonly #selection: FaultSelection;
   readonly #history: History;
   readonly #callers: Caller[] = [];
   readonly #orphans: OrphanWatch;
@@ -93,9 +93,9 @@ class Scenario implements Stage, Workplace {
     this.#history = new History(options.isTold ?? false);
     const { bug } = options;
     this.terms = { ...drawTerms(this.prng, options.nodes), ...bug?.terms };
-    const drawn = drawSwarm(this.prng, this.terms.nodes);
-    this.#swarm = bug?.faults === undefined ? drawn : swarmOf(bug.faults, this.terms.nodes);
-    const { faults, isInModel } = this.#swarm;
+    const drawn = drawFaults(this.prng, this.terms.nodes);
+    this.#selection = bug?.faults === undefined ? drawn : selectionOf(bug.faults, this.terms.nodes);
+    const { faults, isInModel } = this.#selection;
     const losesCounters =
       faults.has('evict counter') ||
       faults.has('flush') ||
@@ -112,13 +112,13 @@ class Scenario implements Stage, Workplace {
       // A lease, and the network between: only then has a renewal certainly told the truth.
       overlapMsMax: Math.max(...this.terms.leasesMs) + 100,
     });
-    this.ledger = new Ledger(this.judge);
-    const population = new Population(this, this.#swarm, options.engine, options.bug, {
+    this.resource = new ProtectedResource(this.judge);
+    const builder = new WorldBuilder(this, this.#selection, options.engine, options.bug, {
       sent: (who, call) => this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
-    this.nodes = population.makeNodes();
-    this.processes = population.makeProcesses(this.nodes);
+    this.nodes = builder.makeNodes();
+    this.processes = builder.makeProcesses(this.nodes);
     this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
   }
 
@@ -158,10 +158,10 @@ class Scenario implements Stage, Workplace {
 
   async play(): Promise<Outcome> {
     const { faultMs } = this.terms;
-    brew(this, this.#swarm, faultMs);
-    for (const process of this.processes) this.#employ(process);
+    injectFaults(this, this.#selection, faultMs);
+    for (const process of this.processes) this.#startCallers(process);
     await this.#run(faultMs);
-    calm(this);
+    heal(this);
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
     await this.#run(faultMs + this.#settleMs, () => this.#lookForOrphans());
@@ -195,7 +195,7 @@ class Scenario implements Stage, Workplace {
 
   /** A node that forgets a release, or whose clock goes back behind the end of a request, brings locks back to life. */
   get #mayRevive(): boolean {
-    const { faults } = this.#swarm;
+    const { faults } = this.#selection;
     return faults.has('restart without the last second') || faults.has('node jump back');
   }
 
@@ -224,7 +224,7 @@ class Scenario implements Stage, Workplace {
       await this.#run(this.timeline.nowMs + ORPHAN_MS);
       if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
       checkListeners(this.judge, this.nodes);
-      this.ledger.audit();
+      this.resource.audit();
     }
     const closing = Promise.all(
       this.processes.filter(({ isAlive }) => isAlive).map(({ locks }) => locks.close()),
@@ -248,7 +248,7 @@ class Scenario implements Stage, Workplace {
   }
 
   #outcome(): Outcome {
-    const { faults, isInModel } = this.#swarm;
+    const { faults, isInModel } = this.#selection;
     return {
       seed: this.#options.seed,
       verdicts: this.judge.verdicts,
@@ -270,7 +270,7 @@ class Scenario implements Stage, Workplace {
     return new Set(this.#living().flatMap(({ waitsFor }) => waitsFor ?? []));
   }
 
-  #employ(process: SimulatedProcess): void {
+  #startCallers(process: SimulatedProcess): void {
     for (let i = 0; i < this.terms.callers; i += 1) {
       const caller = new Caller(process, this, this.prng.fork());
       this.#callers.push(caller);
@@ -286,7 +286,7 @@ class Scenario implements Stage, Workplace {
     if (granted === null) return;
     this.#counterLife.granted(node, granted);
     if (this.nodes.length > 1) return;
-    this.ledger.grant(granted);
+    this.resource.grant(granted);
     this.#orphans.grant(granted);
   }
 }

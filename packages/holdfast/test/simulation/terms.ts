@@ -1,9 +1,9 @@
 /** How large a seed's world is and what is done in it. */
 import type { LocksOptions } from '../../src/index.ts';
-import type { LinkWeather } from './link.ts';
-import type { Prng } from './prng.ts';
-import type { Fault } from './swarm.ts';
 import type { WorkTerms } from './workload.ts';
+import type { Fault } from './world/fault-selection.ts';
+import type { Prng } from './world/prng.ts';
+import type { NetworkConditions } from './world/socket.ts';
 
 export interface Terms extends WorkTerms {
   readonly title: string;
@@ -15,8 +15,8 @@ export interface Terms extends WorkTerms {
   readonly faultMs: number;
   readonly options: LocksOptions;
   /** Whether clients listen on connections of their own. */
-  readonly hasEars: boolean;
-  weather(faults: ReadonlySet<Fault>): LinkWeather;
+  readonly hasSubscriber: boolean;
+  network(faults: ReadonlySet<Fault>): NetworkConditions;
 }
 
 const QUICK_MS: readonly number[] = [0.2, 0.4, 1];
@@ -62,8 +62,8 @@ export function drawTerms(prng: Prng, nodesWanted: number | undefined): Terms {
     rounds: Math.ceil(60 / (processes * callers)),
     faultMs: prng.pick([2_000, 4_000, 8_000]),
     options,
-    hasEars: prng.chance(0.5),
-    weather: (faults) => ({
+    hasSubscriber: prng.chance(0.5),
+    network: (faults) => ({
       latenciesMs: faults.has('slow network') ? SLOW_MS : QUICK_MS,
       strayChance: faults.has('stray') ? 0.5 : 0,
       strayMsMax: 3_000,

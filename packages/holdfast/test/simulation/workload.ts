@@ -1,9 +1,9 @@
 /** What callers do: take locks in every way there is, work under them, change their minds. */
 import { type FencedLease, type Lease, LockError, type Locks } from '../../src/index.ts';
-import type { Judge, Tenure } from './judge.ts';
-import type { Ledger } from './ledger.ts';
-import type { Prng } from './prng.ts';
-import type { SimulatedProcess } from './process.ts';
+import type { Judge, Tenure } from './checks/judge.ts';
+import type { ProtectedResource } from './checks/protected-resource.ts';
+import type { Prng } from './world/prng.ts';
+import type { SimulatedProcess } from './world/process.ts';
 
 export interface WorkTerms {
   readonly names: readonly string[];
@@ -17,10 +17,10 @@ export interface WorkTerms {
 }
 
 /** Who works, with what, and who watches. */
-export interface Workplace {
+export interface WorkContext {
   readonly terms: WorkTerms;
   readonly judge: Judge;
-  readonly ledger: Ledger;
+  readonly resource: ProtectedResource;
   /** Whether faults and their consequences are over, and work is done once more. */
   isQuiet(): boolean;
   /** Whether no new work is begun. */
@@ -39,36 +39,36 @@ const QUIET_ROUNDS = 4;
 
 export class Caller {
   readonly process: SimulatedProcess;
-  readonly #workplace: Workplace;
+  readonly #context: WorkContext;
   readonly #random: Prng;
   /** What it waits for just now. */
   waitsFor: string | null = null;
   isDone = false;
 
-  constructor(process: SimulatedProcess, workplace: Workplace, random: Prng) {
+  constructor(process: SimulatedProcess, context: WorkContext, random: Prng) {
     this.process = process;
-    this.#workplace = workplace;
+    this.#context = context;
     this.#random = random;
   }
 
   async work(): Promise<void> {
-    for (let round = 0; round < this.#workplace.terms.rounds; round += 1) await this.#round();
-    while (!this.#workplace.isQuiet()) await this.process.sleep(LOOK_EVERY_MS);
+    for (let round = 0; round < this.#context.terms.rounds; round += 1) await this.#round();
+    while (!this.#context.isQuiet()) await this.process.sleep(LOOK_EVERY_MS);
     for (let round = 0; round < QUIET_ROUNDS; round += 1) await this.#round();
     this.isDone = true;
   }
 
   async #round(): Promise<void> {
-    const { terms } = this.#workplace;
+    const { terms } = this.#context;
     await this.process.sleep(this.#random.pick(terms.pausesMs));
-    if (!this.#workplace.isOver()) {
+    if (!this.#context.isOver()) {
       const name = this.#random.pick(terms.names);
       try {
         await this.#acquireAndWork(name);
       } catch (error) {
         // Outages, time-outs, losses and aborts are what the world is made of.
         if (!(error instanceof LockError)) throw error;
-        this.#workplace.note(this.process.name, `${error.code} ${name}`);
+        this.#context.note(this.process.name, `${error.code} ${name}`);
       }
       this.waitsFor = null;
     }
@@ -76,13 +76,13 @@ export class Caller {
 
   #lock(name: string): AnyLock {
     const { locks } = this.process;
-    return this.#workplace.terms.kind === 'lock' ? locks.lock(name) : locks.mutex(name);
+    return this.#context.terms.kind === 'lock' ? locks.lock(name) : locks.mutex(name);
   }
 
   async #acquireAndWork(name: string): Promise<void> {
     const random = this.#random;
     const lock = this.#lock(name);
-    const leaseMs = random.pick(this.#workplace.terms.leasesMs);
+    const leaseMs = random.pick(this.#context.terms.leasesMs);
     const renew = random.chance(0.6);
     const controller = new AbortController();
     const options = { leaseMs, renew, signal: controller.signal };
@@ -101,8 +101,8 @@ export class Caller {
       const body = async (lease: Lease): Promise<void> => {
         const tenure = this.#granted(lease, name, null);
         await this.#work(tenure);
-        if (random.chance(0.3) && this.#workplace.terms.kind === 'lock') await this.#enterAgain(lock, tenure);
-        this.#workplace.judge.released(tenure);
+        if (random.chance(0.3) && this.#context.terms.kind === 'lock') await this.#enterAgain(lock, tenure);
+        this.#context.judge.released(tenure);
       };
       await lock.using(body, { ...options, waitMs: random.pick(WAITS_MS) });
     }
@@ -112,7 +112,7 @@ export class Caller {
     await lock.using(async (lease) => {
       const tenure = this.#granted(lease, outer.name, outer);
       await this.#work(tenure);
-      this.#workplace.judge.released(tenure);
+      this.#context.judge.released(tenure);
     });
   }
 
@@ -120,16 +120,16 @@ export class Caller {
     const tenure = this.#granted(lease, name, within);
     await this.#work(tenure);
     if (this.#random.chance(0.15))
-      await lease.extend(this.#random.pick(this.#workplace.terms.leasesMs)).catch(onlyLockErrors);
-    this.#workplace.judge.released(tenure);
+      await lease.extend(this.#random.pick(this.#context.terms.leasesMs)).catch(onlyLockErrors);
+    this.#context.judge.released(tenure);
     await lease.release();
   }
 
   #granted(lease: Lease, name: string, within: Tenure | null): Tenure {
     this.waitsFor = null;
-    const tenure = this.#workplace.judge.granted(lease, this.process, name, within);
-    const { terms } = this.#workplace;
-    if (terms.slowCallbacks && !this.#workplace.isQuiet() && this.#random.chance(0.1)) this.#block();
+    const tenure = this.#context.judge.granted(lease, this.process, name, within);
+    const { terms } = this.#context;
+    if (terms.slowCallbacks && !this.#context.isQuiet() && this.#random.chance(0.1)) this.#block();
     return tenure;
   }
 
@@ -137,21 +137,21 @@ export class Caller {
   #block(): void {
     const { machine } = this.process;
     machine.pause();
-    this.#workplace.note(this.process.name, 'is busy');
-    this.#workplace.after(this.#random.between(1, 900), () => machine.resume());
+    this.#context.note(this.process.name, 'is busy');
+    this.#context.after(this.#random.between(1, 900), () => machine.resume());
   }
 
   /** Reads, thinks, and writes back if the lease still says that it may. */
   async #work(tenure: Tenure): Promise<void> {
-    const { ledger, terms } = this.#workplace;
+    const { resource, terms } = this.#context;
     const { lease, name } = tenure;
-    const value = ledger.read(name);
+    const value = resource.read(name);
     const workMs = this.#random.pick(terms.worksMs);
     if (workMs > 0) await this.process.sleep(workMs);
-    if (lease.isHeld) ledger.write(name, value + 1);
+    if (lease.isHeld) resource.write(name, value + 1);
     const { fence } = lease as FencedLease;
     // Also when the lease is lost: that is the write which a fence must keep out.
-    if (fence !== undefined) ledger.writeFenced(name, fence);
+    if (fence !== undefined) resource.writeFenced(name, fence);
   }
 }
 

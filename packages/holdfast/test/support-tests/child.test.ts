@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startChild, useChildren } from '../support/child.ts';
+import { startChild, useChildren } from '../support/processes/child.ts';
 
 /** Node takes seconds to start on a busy machine. */
 const SLOW = { timeout: 150_000 };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { commandCounts, monitor } from '../support/commands.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { RawConnection } from '../support/raw-connection.ts';
-import { ask, askAll } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { commandCounts, monitor } from '../support/servers/commands.ts';
+import { RawConnection } from '../support/servers/raw-connection.ts';
+import { ask, askAll } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);

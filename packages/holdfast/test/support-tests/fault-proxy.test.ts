@@ -4,12 +4,12 @@ import { connect } from 'node:net';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { command, type FaultProxy, script, startProxy } from '../support/fault-proxy.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
-import { RawConnection } from '../support/raw-connection.ts';
-import { ask } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
-import { encodeRequest } from '../support/resp.ts';
+import { command, type FaultProxy, script, startProxy } from '../support/proxies/fault-proxy.ts';
+import { RawConnection } from '../support/servers/raw-connection.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
+import { encodeRequest } from '../support/servers/resp.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();

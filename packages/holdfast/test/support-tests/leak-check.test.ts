@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { startChild, useChildren } from '../support/child.ts';
 import { LeakWatch } from '../support/leak-check.ts';
-import { RawConnection } from '../support/raw-connection.ts';
-import { ask, askAll } from '../support/raw-redis.ts';
-import { useRedis } from '../support/redis-server.ts';
+import { startChild, useChildren } from '../support/processes/child.ts';
+import { RawConnection } from '../support/servers/raw-connection.ts';
+import { ask, askAll } from '../support/servers/raw-redis.ts';
+import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();

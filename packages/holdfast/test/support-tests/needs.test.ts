@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hasTool, mayLack, needs } from '../support/needs.ts';
-import { makeGuardedFolder, removeGuardedFolder } from '../support/reaper.ts';
+import { makeGuardedFolder, removeGuardedFolder } from '../support/processes/process-guard.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 

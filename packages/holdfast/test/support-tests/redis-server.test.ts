@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { startChild, useChildren } from '../support/child.ts';
-import { freePort } from '../support/free-port.ts';
-import { ask } from '../support/raw-redis.ts';
-import { guardedPids } from '../support/reaper.ts';
-import { startRedis, stopAllRedis, useRedis } from '../support/redis-server.ts';
+import { startChild, useChildren } from '../support/processes/child.ts';
+import { guardedPids } from '../support/processes/process-guard.ts';
+import { freePort } from '../support/servers/free-port.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { startRedis, stopAllRedis, useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A process that ended and whose parent is gone may linger as a zombie: it is dead all the same. */

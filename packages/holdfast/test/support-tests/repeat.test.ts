@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { guardProcess } from '../support/reaper.ts';
+import { guardProcess } from '../support/processes/process-guard.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');

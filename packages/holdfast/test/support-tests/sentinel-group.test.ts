@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ask } from '../support/raw-redis.ts';
-import { roleOf } from '../support/replicated-servers.ts';
-import { useSentinels } from '../support/sentinel-group.ts';
+import { ask } from '../support/servers/raw-redis.ts';
+import { roleOf } from '../support/servers/replicated-servers.ts';
+import { useSentinels } from '../support/servers/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const group = useSentinels();

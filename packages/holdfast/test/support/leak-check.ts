@@ -4,9 +4,9 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach } from 'vitest';
-import { ask, askAll, asStrings } from './raw-redis.ts';
-import type { RedisServer } from './redis-server.ts';
-import { RespError } from './resp.ts';
+import { ask, askAll, asStrings } from './servers/raw-redis.ts';
+import type { RedisServer } from './servers/redis-server.ts';
+import { RespError } from './servers/resp.ts';
 import { TimerWatch } from './timer-watch.ts';
 
 export interface LeakOptions {

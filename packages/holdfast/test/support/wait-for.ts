@@ -10,6 +10,8 @@ const LIMIT_MS = 20_000;
 const POLL_MS_MIN = 5;
 /** What takes seconds is not asked for every few milliseconds: each question may be a dozen connections. */
 const POLL_MS_MAX = 25;
+/** Between two looks of `during`. */
+const LOOK_EVERY_MS = 20;
 /** Of the time that has passed, so that nothing is noticed late for what it took. */
 const POLL_SHARE = 0.1;
 
@@ -54,4 +56,20 @@ export async function waitFor<T>(
   }
   const ending = cause === undefined ? `it was still ${String(last)}` : `it threw ${String(cause)}`;
   throw new Error(`waited ${limitMs} ms for ${what}, and ${ending}`, { cause });
+}
+
+/** Lets real time pass, where that is the fault itself or what is watched. By the clock, not by one timer. */
+export async function elapse(durationMs: number): Promise<void> {
+  const endMs = performance.now() + durationMs;
+  while (performance.now() < endMs)
+    await sleep(Math.max(1, Math.min(POLL_MS_MAX, endMs - performance.now())));
+}
+
+/** Looks again and again for that long, once at least; every look must pass. */
+export async function during(periodMs: number, look: () => unknown): Promise<void> {
+  const endMs = performance.now() + periodMs;
+  do {
+    await look();
+    await sleep(LOOK_EVERY_MS);
+  } while (performance.now() < endMs);
 }

@@ -1,6 +1,6 @@
 /** One connection on which many requests are asked at once, and the messages that come back with their types. */
 import { connect, type Socket } from 'node:net';
-import { encodeRequest, RespReader, type RespValue } from '../../../holdfast/test/support/resp.ts';
+import { encodeRequest, RespReader, type RespValue } from '../../../holdfast/test/support/servers/resp.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 export interface Answer {

@@ -1,8 +1,8 @@
 /** What we take from the caller's client, what we do not take, and that we leave it alone. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
-import { commandCounts } from '../../support/commands.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { commandCounts } from '../../support/servers/commands.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { append, echo, returning } from '../scripts.ts';

@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest';
 import { SILENCE_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { command, script } from '../../support/fault-proxy.ts';
+import { command, script } from '../../support/proxies/fault-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { APPEND, append, echo } from '../scripts.ts';

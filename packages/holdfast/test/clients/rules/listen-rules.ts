@@ -1,8 +1,8 @@
 /** How channels are heard. */
 import { describe, expect, test } from 'vitest';
 import type { Client, StopListening, Wake } from '../../../src/clients/client.ts';
-import { command } from '../../support/fault-proxy.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { echo } from '../scripts.ts';

@@ -1,6 +1,6 @@
 /** What happens to listeners when their connection is lost. */
 import { describe, expect } from 'vitest';
-import { command } from '../../support/fault-proxy.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { hear } from './listen-rules.ts';

@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { CallFailure } from '../../../src/clients/client.ts';
-import { commandCounts } from '../../support/commands.ts';
-import { command } from '../../support/fault-proxy.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
+import { commandCounts } from '../../support/servers/commands.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { AMPLE_MS, failureOf, type Harness } from '../harness.ts';
 import { append, echo, returning } from '../scripts.ts';

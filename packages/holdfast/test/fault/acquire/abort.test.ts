@@ -1,11 +1,16 @@
 /** A caller that changes its mind, at every moment there is, leaves nothing behind. */
 import { describe, expect, test } from 'vitest';
 import { LockAbortedError } from '../../../src/index.ts';
-import { command } from '../../support/fault-proxy.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { atOnce, held, listeners, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
+import { held, listeners, untilFree, untilListening } from '../../support/locks/held.ts';
+
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
+import { atOnce, rejection } from '../../support/rejection.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
+
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -16,18 +21,12 @@ const LEASE_MS = 60_000;
 const SLOW_MS = 100;
 const REASON = new Error('changed my mind');
 
-const free = (subject: Subject, name: string): Promise<boolean> =>
-  waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the key to be gone' });
-
-const silent = (subject: Subject, name: string): Promise<boolean> =>
-  waitFor(async () => (await listeners(redis.port, subject, name)) === 0, { what: 'nobody to listen' });
-
 function expectAborted(error: unknown, name: string): void {
   expect(error).toBeInstanceOf(LockAbortedError);
   expect(error).toMatchObject({ code: 'ELOCKABORTED', lock: name, cause: REASON });
 }
 
-describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) => {
+describe.each(MATRIX)('$client, $kind.name: an abort', ({ client, kind }) => {
   test('before anything was sent sends nothing and tells the reason', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client });
@@ -37,9 +36,9 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     const body = (): void => {
       hasRun = true;
     };
-    expect(await rejection(subject.of(locks, name).acquire({ signal }))).toBe(REASON);
-    expect(await rejection(subject.of(locks, name).tryAcquire({ signal }))).toBe(REASON);
-    expect(await rejection(subject.of(locks, name).using(body, { signal }))).toBe(REASON);
+    expect(await rejection(kind.of(locks, name).acquire({ signal }))).toBe(REASON);
+    expect(await rejection(kind.of(locks, name).tryAcquire({ signal }))).toBe(REASON);
+    expect(await rejection(kind.of(locks, name).using(body, { signal }))).toBe(REASON);
     expect(hasRun).toBe(false);
     expect(proxy.history).toEqual([]);
   });
@@ -49,82 +48,82 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
+    const lease = await kind.of(owner, name).acquire();
     const controller = new AbortController();
     let hasRun = false;
     const body = (): void => {
       hasRun = true;
     };
-    const waiting = rejection(subject.of(locks, name).using(body, { signal: controller.signal }));
-    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+    const waiting = rejection(kind.of(locks, name).using(body, { signal: controller.signal }));
+    await untilListening(redis.port, kind, name);
     controller.abort(REASON);
     expectAborted(await atOnce(waiting), name);
-    await silent(subject, name);
+    await untilListening(redis.port, kind, name, { count: 0 });
     proxy.clearHistory();
     expect(await lease.release()).toBe(true);
-    expect(await held(redis.port, subject, name)).toBeNull();
-    expect(await subject.of(owner, name).using(() => 'free')).toBe('free');
-    expect(proxy.history.filter(subject.acquires)).toEqual([]);
+    expect(await held(redis.port, kind, name)).toBeNull();
+    expect(await kind.of(owner, name).using(() => 'free')).toBe('free');
+    expect(proxy.history.filter(kind.acquires)).toEqual([]);
     expect(hasRun).toBe(false);
   });
 
   test('while its attempt is under way does not wait for the answer, and a grant that crosses it is released', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     for (const verb of ['acquire', 'tryAcquire'] as const) {
       const name = bench.name();
       const controller = new AbortController();
-      const slow = proxy.delayReply(subject.acquires, SLOW_MS);
-      const acquiring = rejection(subject.of(locks, name)[verb]({ signal: controller.signal }));
+      const slow = proxy.delayReply(kind.acquires, SLOW_MS);
+      const acquiring = rejection(kind.of(locks, name)[verb]({ signal: controller.signal }));
       await slow;
       // However long the look takes, the answer comes after it.
       proxy.freeze();
       controller.abort(REASON);
       expectAborted(await atOnce(acquiring), name);
-      expect(await held(redis.port, subject, name)).not.toBeNull();
+      expect(await held(redis.port, kind, name)).not.toBeNull();
       proxy.thaw();
-      await free(subject, name);
+      await untilFree(redis.port, kind, name);
     }
   });
 
   test('while its attempt is under way leaves the grant to the next caller of the process', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const name = bench.name();
     const controller = new AbortController();
-    const slow = proxy.delayReply(subject.acquires, SLOW_MS);
+    const slow = proxy.delayReply(kind.acquires, SLOW_MS);
     proxy.clearHistory();
-    const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
-    const second = subject.of(locks, name).acquire();
-    const third = subject.of(locks, name).acquire();
+    const first = rejection(kind.of(locks, name).acquire({ signal: controller.signal }));
+    const second = kind.of(locks, name).acquire();
+    const third = kind.of(locks, name).acquire();
     await slow;
     controller.abort(REASON);
     expectAborted(await first, name);
     const lease = await second;
     expect(lease.isHeld).toBe(true);
     // One request served it: that of the caller who left.
-    expect(proxy.history.filter(subject.acquires)).toHaveLength(1);
+    expect(proxy.history.filter(kind.acquires)).toHaveLength(1);
     expect(await lease.release()).toBe(true);
     expect(await (await third).release()).toBe(true);
-    await free(subject, name);
+    await untilFree(redis.port, kind, name);
   });
 
   test('of the first in the queue lets the next one wait on, and be served', async () => {
     const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
     const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
+    const lease = await kind.of(owner, name).acquire();
     const controller = new AbortController();
-    const first = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
-    const second = subject.of(locks, name).acquire();
-    await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiters to listen' });
+    const first = rejection(kind.of(locks, name).acquire({ signal: controller.signal }));
+    const second = kind.of(locks, name).acquire();
+    await untilListening(redis.port, kind, name);
     controller.abort(REASON);
     expectAborted(await first, name);
     expect(await lease.release()).toBe(true);
     expect(await (await second).release()).toBe(true);
-    await silent(subject, name);
+    await untilListening(redis.port, kind, name, { count: 0 });
   });
 
   test('while the subscription is under way leaves no subscription', async () => {
@@ -132,17 +131,17 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
+    const lease = await kind.of(owner, name).acquire();
     const controller = new AbortController();
     const slow = proxy.delayReply(command('SUBSCRIBE'), SLOW_MS);
-    const waiting = rejection(subject.of(locks, name).acquire({ signal: controller.signal }));
+    const waiting = rejection(kind.of(locks, name).acquire({ signal: controller.signal }));
     await slow;
     proxy.freeze();
-    expect(await listeners(redis.port, subject, name)).toBe(1);
+    expect(await listeners(redis.port, kind, name)).toBe(1);
     controller.abort(REASON);
     expectAborted(await atOnce(waiting), name);
     proxy.thaw();
-    await silent(subject, name);
+    await untilListening(redis.port, kind, name, { count: 0 });
     expect(await lease.release()).toBe(true);
   });
 
@@ -151,7 +150,7 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
     const name = bench.name();
     const controller = new AbortController();
     const { signal } = controller;
-    const running = subject.of(locks, name).using(
+    const running = kind.of(locks, name).using(
       async (lease) => {
         controller.abort(REASON);
         expect(lease.isHeld).toBe(true);
@@ -161,7 +160,7 @@ describe.each(MATRIX)('$client, $subject.kind: an abort', ({ client, subject }) 
       { signal },
     );
     expect(await rejection(running)).toBe(REASON);
-    expect(await held(redis.port, subject, name)).toBeNull();
+    expect(await held(redis.port, kind, name)).toBeNull();
   });
 });
 

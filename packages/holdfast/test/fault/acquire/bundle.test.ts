@@ -1,12 +1,24 @@
 /** Many callers of one moment share a request. What happens to it must look to each as if it had been its own. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { LockConflictError, LockUnavailableError, LockUnknownError } from '../../../src/index.ts';
+import {
+  LockAbortedError,
+  LockConflictError,
+  LockUnavailableError,
+  LockUnknownError,
+} from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import type { Kind } from '../../support/locks/kind.ts';
+import { LOCK } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -19,67 +31,77 @@ const LEASE_MS = 60_000;
 const bundles = (requests: readonly (readonly string[])[], isMeant: (args: readonly string[]) => boolean) =>
   requests.filter(isMeant).filter((args) => Number(args[2]) > 2).length;
 
-const names = (): string[] => Array.from({ length: CALLERS }, () => bench.name());
-
-async function expectFree(subject: Subject, all: readonly string[]): Promise<void> {
-  for (const name of all) {
-    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
-      limitMs: 20_000,
-      what: `${name} is free`,
-    });
-  }
+/** Who asks for which name, in a request for many: the holders come behind the word that says what all have in common. */
+function holdersIn(args: readonly string[], kind: Kind): Map<string, string> {
+  const keyCount = Number(args[2]);
+  const keysEach = kind === LOCK ? 2 : 1;
+  const keys = args.slice(3, 3 + keyCount).filter((_, i) => i % keysEach === 0);
+  return new Map(keys.map((key, i) => [key, args[4 + keyCount + i] ?? '']));
 }
 
-describe.each(MATRIX)('$client, $subject.kind: a request for many', ({ client, subject }) => {
+const names = (): string[] => Array.from({ length: CALLERS }, () => bench.name());
+
+async function expectFree(kind: Kind, all: readonly string[]): Promise<void> {
+  for (const name of all) await untilFree(redis.port, kind, name);
+}
+
+describe.each(MATRIX)('$client, $kind.name: a request for many', ({ client, kind }) => {
   test('gets each its lock, and releases them all', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const all = names();
-    const leases = await Promise.all(all.map((name) => subject.of(locks, name).acquire()));
+    const leases = await Promise.all(all.map((name) => kind.of(locks, name).acquire()));
     expect(leases.every((lease) => lease.isHeld)).toBe(true);
-    expect(bundles(proxy.history, subject.acquires)).toBeGreaterThan(0);
+    expect(bundles(proxy.history, kind.acquires)).toBeGreaterThan(0);
     expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual(all.map(() => true));
-    expect(bundles(proxy.history, subject.releases)).toBeGreaterThan(0);
-    await expectFree(subject, all);
+    expect(bundles(proxy.history, kind.releases)).toBeGreaterThan(0);
+    await expectFree(kind, all);
   });
 
   test('whose answer is lost is asked for again under the same holders', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    await warmUp(locks, subject);
-    const cut = proxy.cutAfterRequest((args) => subject.acquires(args) && Number(args[2]) > 2);
+    await warmUp(locks, kind);
+    const cut = proxy.cutAfterRequest((args) => kind.acquires(args) && Number(args[2]) > 2);
     const all = names();
-    const leases = await Promise.all(all.map((name) => subject.of(locks, name).acquire()));
-    await cut;
+    const leases = await Promise.all(all.map((name) => kind.of(locks, name).acquire()));
+    const unanswered = holdersIn(await cut, kind);
+    expect(unanswered.size).toBeGreaterThan(1);
+    for (const [name, owner] of unanswered) {
+      expect(await held(redis.port, kind, name)).toMatchObject({ owner, count: 1 });
+    }
     expect(leases.every((lease) => lease.isHeld)).toBe(true);
     expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual(all.map(() => true));
-    await expectFree(subject, all);
+    await expectFree(kind, all);
   });
 
   test('that is given up before its answer leaves nothing behind', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 500 });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const stop = new AbortController();
     proxy.freeze();
     const all = names();
-    const errors = all.map((name) => rejection(subject.of(locks, name).acquire({ signal: stop.signal })));
+    const errors = all.map((name) => rejection(kind.of(locks, name).acquire({ signal: stop.signal })));
     // Until what they asked for has been written.
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     stop.abort();
-    await Promise.all(errors);
+    for (const error of await Promise.all(errors)) expect(error).toBeInstanceOf(LockAbortedError);
+    proxy.clearHistory();
     proxy.thaw();
-    await expectFree(subject, all);
+    // It had been written: it arrives, with the releases behind it.
+    await waitFor(() => bundles(proxy.history, kind.acquires) > 0, { what: 'the request to arrive' });
+    await expectFree(kind, all);
   });
 
   test('of releases, without an answer, is told to each and done in the end', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const all = names();
-    const leases = await Promise.all(all.map((name) => subject.of(locks, name).acquire()));
-    const cut = proxy.cutBeforeRequest((args) => subject.releases(args) && Number(args[2]) > 1);
+    const leases = await Promise.all(all.map((name) => kind.of(locks, name).acquire()));
+    const cut = proxy.cutBeforeRequest((args) => kind.releases(args) && Number(args[2]) > 1);
     const results = await Promise.allSettled(leases.map((lease) => lease.release()));
     await cut;
     for (const result of results) {
@@ -87,17 +109,17 @@ describe.each(MATRIX)('$client, $subject.kind: a request for many', ({ client, s
       else expect([LockUnknownError, LockUnavailableError]).toContain(result.reason.constructor);
     }
     expect(results.some(({ status }) => status === 'rejected')).toBe(true);
-    await expectFree(subject, all);
+    await expectFree(kind, all);
   });
 
   test('in which one name holds something else serves the others', async () => {
     const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const all = names();
     const [odd = '', ...others] = all.toReversed();
     await ask(redis.port, ['RPUSH', odd, 'a list']);
-    const conflict = rejection(subject.of(locks, odd).acquire());
-    const leases = await Promise.all(others.map((name) => subject.of(locks, name).acquire()));
+    const conflict = rejection(kind.of(locks, odd).acquire());
+    const leases = await Promise.all(others.map((name) => kind.of(locks, name).acquire()));
     expect(await conflict).toBeInstanceOf(LockConflictError);
     await Promise.all(leases.map((lease) => lease.release()));
     expect(await ask(redis.port, ['LLEN', odd])).toBe(1);
@@ -105,7 +127,7 @@ describe.each(MATRIX)('$client, $subject.kind: a request for many', ({ client, s
   });
 
   test('of which one key is forbidden serves the others', async () => {
-    const user = `user-${client}-${subject.kind}`;
+    const user = `user-${client}-${kind.name}`;
     const rules = ['reset', 'on', '>secret', '&*', '+@all', '~open-*', '~redisson_lock_token:*', '~warm-up'];
     await ask(redis.port, ['ACL', 'SETUSER', user, ...rules]);
     const locks = await bench.session(redis.port, {
@@ -114,10 +136,10 @@ describe.each(MATRIX)('$client, $subject.kind: a request for many', ({ client, s
       username: user,
       password: 'secret',
     });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const open = names().map((name) => `open-${name}`);
-    const refused = rejection(subject.of(locks, bench.name()).acquire());
-    const leases = await Promise.all(open.map((name) => subject.of(locks, name).acquire()));
+    const refused = rejection(kind.of(locks, bench.name()).acquire());
+    const leases = await Promise.all(open.map((name) => kind.of(locks, name).acquire()));
     expect(await refused).toBeInstanceOf(LockUnavailableError);
     expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual(open.map(() => true));
     await ask(redis.port, ['ACL', 'DELUSER', user]);

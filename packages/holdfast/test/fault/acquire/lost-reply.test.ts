@@ -2,6 +2,7 @@
  * The server grants, and the answer is lost with its connection. Whatever the caller hears next must be true: the
  * lock under the same holder with the same fence, or an error and soon no key.
  */
+
 import { describe, expect, test } from 'vitest';
 import {
   CHANNELS,
@@ -9,10 +10,16 @@ import {
   LockUnavailableError,
   LockUnknownError,
 } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { fenceOf } from '../../support/locks/fences.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import { type Kind, LOCK } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, MATRIX, rejection, type Subject, useBench, warmUp } from './support.ts';
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -25,31 +32,31 @@ const LEASE_MS = 60_000;
 const holderIn = (args: readonly string[]): string => args[3 + Number(args[2])] ?? '';
 
 async function expectOneGrant(
-  subject: Subject,
+  kind: Kind,
   name: string,
   args: readonly string[],
   fence: unknown,
 ): Promise<void> {
-  const state = await held(redis.port, subject, name);
+  const state = await held(redis.port, kind, name);
   expect(state).toMatchObject({ owner: holderIn(args), count: 1 });
   expect(state?.ttlMs).toBeGreaterThan(LEASE_MS / 2);
-  if (subject.kind === 'lock') expect(fence).toBe(state?.fence);
+  if (kind === LOCK) expect(fence).toBe(state?.fence);
 }
 
-describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost', ({ client, subject }) => {
+describe.each(MATRIX)('$client, $kind.name: the reply of an acquire is lost', ({ client, kind }) => {
   test('acquire and tryAcquire end up with one grant under one holder', async () => {
     for (const verb of ['acquire', 'tryAcquire'] as const) {
       const proxy = await bench.proxy(redis.port);
       const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
       const name = bench.name();
-      const cut = proxy.cutAfterRequest(subject.acquires);
-      const lease = await subject.of(locks, name)[verb]();
-      await expectOneGrant(subject, name, await cut, lease && 'fence' in lease ? lease.fence : undefined);
+      const cut = proxy.cutAfterRequest(kind.acquires);
+      const lease = await kind.of(locks, name)[verb]();
+      await expectOneGrant(kind, name, await cut, lease && fenceOf(lease));
       expect(lease?.isHeld).toBe(true);
       expect(await lease?.release()).toBe(true);
-      expect(await held(redis.port, subject, name)).toBeNull();
+      expect(await held(redis.port, kind, name)).toBeNull();
       // The first may have travelled as text, because the server did not know the script.
-      expect(new Set(proxy.history.filter(subject.acquires).map(holderIn)).size).toBe(1);
+      expect(new Set(proxy.history.filter(kind.acquires).map(holderIn)).size).toBe(1);
     }
   });
 
@@ -57,9 +64,9 @@ describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost',
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    const cut = proxy.cutAfterRequest(subject.acquires, 4);
-    const lease = await subject.of(locks, name).acquire();
-    await expectOneGrant(subject, name, await cut, 'fence' in lease ? lease.fence : undefined);
+    const cut = proxy.cutAfterRequest(kind.acquires, 4);
+    const lease = await kind.of(locks, name).acquire();
+    await expectOneGrant(kind, name, await cut, fenceOf(lease));
     expect(await lease.release()).toBe(true);
     expect(proxy.connectionsMade).toBeGreaterThanOrEqual(5);
   });
@@ -68,9 +75,9 @@ describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost',
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    const cut = proxy.cutBeforeRequest(subject.acquires);
-    const lease = await subject.of(locks, name).tryAcquire();
-    await expectOneGrant(subject, name, await cut, lease && 'fence' in lease ? lease.fence : undefined);
+    const cut = proxy.cutBeforeRequest(kind.acquires);
+    const lease = await kind.of(locks, name).tryAcquire();
+    await expectOneGrant(kind, name, await cut, lease && fenceOf(lease));
     expect(await lease?.release()).toBe(true);
   });
 
@@ -78,42 +85,40 @@ describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost',
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    await warmUp(locks, subject);
-    const cut = proxy.cutAfterRequest(subject.releases);
-    expect(await subject.of(locks, name).using(() => 'done')).toBe('done');
+    await warmUp(locks, kind);
+    const cut = proxy.cutAfterRequest(kind.releases);
+    expect(await kind.of(locks, name).using(() => 'done')).toBe('done');
     await cut;
-    const cutBefore = proxy.cutBeforeRequest(subject.releases);
+    const cutBefore = proxy.cutBeforeRequest(kind.releases);
     const failure = new Error('the body failed');
-    expect(await rejection(subject.of(locks, name).using(() => Promise.reject(failure)))).toBe(failure);
+    expect(await rejection(kind.of(locks, name).using(() => Promise.reject(failure)))).toBe(failure);
     await cutBefore;
-    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
-      what: 'the key to be gone',
-    });
+    await untilFree(redis.port, kind, name);
   });
 
   test('a server that stays away gets the release as soon as it is back', async () => {
     for (const isKnown of [true, false]) {
       const proxy = await bench.proxy(redis.port);
       const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, outageMs: 300 });
-      const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
-      if (isKnown) await warmUp(locks, subject);
+      const late = bench.diagnostics<LateReleaseMessage>(CHANNELS.lateRelease);
+      if (isKnown) await warmUp(locks, kind);
       const names = [bench.name(), bench.name()];
       for (const [i, verb] of (['acquire', 'tryAcquire'] as const).entries()) {
         const name = names[i] ?? '';
-        const cut = proxy.cutAfterRequest(subject.acquires).then(() => proxy.refuse());
-        const error = await rejection(subject.of(locks, name)[verb]());
+        const cut = proxy.cutAfterRequest(kind.acquires).then(() => proxy.refuse());
+        const error = await rejection(kind.of(locks, name)[verb]());
         await cut;
         expect(error instanceof LockUnavailableError || error instanceof LockUnknownError).toBe(true);
         expect(error).toMatchObject({ lock: name });
-        expect(await held(redis.port, subject, name)).not.toBeNull();
+        expect(await held(redis.port, kind, name)).not.toBeNull();
         await proxy.accept();
         await waitFor(() => late.some(({ lock }) => lock === name), { what: `the late release of ${name}` });
         expect(late.find(({ lock }) => lock === name)).toEqual({
           lock: name,
-          kind: subject.kind,
+          kind: kind.name,
           outcome: 'released',
         });
-        expect(await held(redis.port, subject, name)).toBeNull();
+        expect(await held(redis.port, kind, name)).toBeNull();
       }
       await locks.destroy();
     }
@@ -121,33 +126,33 @@ describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost',
 });
 
 test('a reply that is dropped on a connection that stays open is asked for again over another one', async () => {
-  const runs = MATRIX.map(async ({ client, subject }) => {
+  const runs = MATRIX.map(async ({ client, kind }) => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
     const name = bench.name();
-    await warmUp(locks, subject, `warm-up:${name}`);
-    const dropped = proxy.dropReply(subject.acquires);
-    const lease = await subject.of(locks, name).tryAcquire();
+    await warmUp(locks, kind, `warm-up:${name}`);
+    const dropped = proxy.dropReply(kind.acquires);
+    const lease = await kind.of(locks, name).tryAcquire();
     const args = await dropped;
-    await expectOneGrant(subject, name, args, lease && 'fence' in lease ? lease.fence : undefined);
+    await expectOneGrant(kind, name, args, lease && fenceOf(lease));
     expect(await lease?.release()).toBe(true);
-    expect(await held(redis.port, subject, name)).toBeNull();
+    expect(await held(redis.port, kind, name)).toBeNull();
   });
   await Promise.all(runs);
 });
 
 test('a reply that is dropped when there is no other connection to be had leaves no key once there is', async () => {
-  const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
-  const runs = MATRIX.map(async ({ client, subject }) => {
+  const late = bench.diagnostics<LateReleaseMessage>(CHANNELS.lateRelease);
+  const runs = MATRIX.map(async ({ client, kind }) => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS, callTimeoutMs: 2_000 });
     const name = bench.name();
-    await warmUp(locks, subject, `warm-up:${name}`);
-    const dropped = proxy.dropReply(subject.acquires);
+    await warmUp(locks, kind, `warm-up:${name}`);
+    const dropped = proxy.dropReply(kind.acquires);
     proxy.refuse();
-    const failed = rejection(subject.of(locks, name).tryAcquire());
+    const failed = rejection(kind.of(locks, name).tryAcquire());
     await dropped;
-    expect(await held(redis.port, subject, name)).not.toBeNull();
+    expect(await held(redis.port, kind, name)).not.toBeNull();
     expect(await failed).toBeInstanceOf(LockUnknownError);
     await proxy.accept();
     await waitFor(() => late.some(({ lock }) => lock === name), {
@@ -155,9 +160,9 @@ test('a reply that is dropped when there is no other connection to be had leaves
       what: 'the late release',
     });
     expect(late.filter(({ lock }) => lock === name)).toEqual([
-      { lock: name, kind: subject.kind, outcome: 'released' },
+      { lock: name, kind: kind.name, outcome: 'released' },
     ]);
-    expect(await held(redis.port, subject, name)).toBeNull();
+    expect(await held(redis.port, kind, name)).toBeNull();
   });
   await Promise.all(runs);
 });

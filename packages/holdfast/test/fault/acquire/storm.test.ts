@@ -1,12 +1,19 @@
 /** Hundreds of callers that leave at random moments, against a contended lock with a slow network. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { LockAbortedError, type Locks } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { held, listeners, MATRIX, type Subject, seeded, useBench, warmUp } from './support.ts';
+import { CriticalSection } from '../../support/locks/critical-section.ts';
+import { untilFree, untilListening } from '../../support/locks/held.ts';
+import type { Kind } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { seeded } from '../../support/seeded.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
+
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -20,19 +27,19 @@ interface Tally {
   counter: number;
   served: number;
   aborted: number;
-  inside: number;
 }
 
 class Storm {
-  readonly tally: Tally = { counter: 0, served: 0, aborted: 0, inside: 0 };
-  readonly #subject: Subject;
+  readonly tally: Tally = { counter: 0, served: 0, aborted: 0 };
+  readonly #kind: Kind;
   readonly #name: string;
   readonly #random: () => number;
   readonly #patienceMs: number;
+  readonly #section = new CriticalSection();
 
-  constructor(subject: Subject, name: string, seed: number, patienceMs: number) {
+  constructor(kind: Kind, name: string, seed: number, patienceMs: number) {
     this.#patienceMs = patienceMs;
-    this.#subject = subject;
+    this.#kind = kind;
     this.#name = name;
     this.#random = seeded(seed);
   }
@@ -42,7 +49,7 @@ class Storm {
     const random = this.#random;
     proxy.delay(Math.floor(random() * 3));
     const timer = setTimeout(() => controller.abort(), random() * this.#patienceMs);
-    const lock = this.#subject.of(locks, this.#name);
+    const lock = this.#kind.of(locks, this.#name);
     const { signal } = controller;
     try {
       if (random() < 0.2) {
@@ -64,12 +71,11 @@ class Storm {
 
   async #body(workMs: number): Promise<void> {
     const { tally } = this;
-    tally.inside += 1;
-    expect(tally.inside).toBe(1);
-    const seen = tally.counter;
-    await sleep(workMs);
-    tally.counter = seen + 1;
-    tally.inside -= 1;
+    await this.#section.run(async () => {
+      const seen = tally.counter;
+      await sleep(workMs);
+      tally.counter = seen + 1;
+    });
   }
 }
 
@@ -79,9 +85,9 @@ test.each(
     { ...cell, handovers: 0, seed: 200 + index },
   ]),
 )(
-  '$client, $subject.kind, $handovers handovers: aborts at random moments leave nothing (seed $seed)',
+  '$client, $kind.name, $handovers handovers: aborts at random moments leave nothing (seed $seed)',
   async (cell) => {
-    const { client, subject, handovers, seed } = cell;
+    const { client, kind, handovers, seed } = cell;
     const name = bench.name();
     const sessions = await Promise.all(
       [1, 2].map(async () => {
@@ -92,10 +98,10 @@ test.each(
     // Aborts must fall into the midst of things, however slow the machine is today.
     const startMs = performance.now();
     for (let round = 0; round < 4; round += 1) {
-      for (const { locks } of sessions) await warmUp(locks, subject);
+      for (const { locks } of sessions) await warmUp(locks, kind);
     }
     const roundMs = (performance.now() - startMs) / 8;
-    const storm = new Storm(subject, name, seed, Math.max(40, 10 * roundMs));
+    const storm = new Storm(kind, name, seed, Math.max(40, 10 * roundMs));
     const callers = Array.from({ length: CALLERS }, async (_, index) => {
       const { proxy, locks } = sessions[index % sessions.length] as (typeof sessions)[number];
       for (let call = 0; call < CALLS_EACH; call += 1) await storm.call(locks, proxy);
@@ -106,16 +112,12 @@ test.each(
     // Otherwise it was no storm.
     expect(aborted).toBeGreaterThan(0);
     expect(served).toBeGreaterThan(0);
-    await waitFor(async () => (await held(redis.port, subject, name)) === null, {
-      what: 'the key to be gone',
-    });
-    await waitFor(async () => (await listeners(redis.port, subject, name)) === 0, {
-      what: 'nobody to listen',
-    });
+    await untilFree(redis.port, kind, name);
+    await untilListening(redis.port, kind, name, { count: 0 });
     for (const { locks, proxy } of sessions) {
       proxy.delay(0);
       // Not `tryAcquire`: what a caller asked for just before it left may come and go once more.
-      const lease = await subject.of(locks, name).acquire({ waitMs: 10_000 });
+      const lease = await kind.of(locks, name).acquire({ waitMs: 10_000 });
       expect(await lease.release()).toBe(true);
     }
   },

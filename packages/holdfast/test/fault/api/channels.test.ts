@@ -1,4 +1,5 @@
 /** What is told on diagnostics channels: the documented payloads, no secrets, and nothing when nobody listens. */
+
 import { Channel, channel, tracingChannel } from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -10,11 +11,17 @@ import {
   type RenewTrace,
   type WokenMessage,
 } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { fenceOf } from '../../support/locks/fences.ts';
+import { held } from '../../support/locks/held.ts';
+import { LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { untilAsleep } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { asleep, held, MATRIX, rejection, useBench } from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -27,33 +34,32 @@ afterEach(() => {
 function trace<Context>(name: string): { readonly moment: string; readonly context: Context }[] {
   const moments: { moment: string; context: Context }[] = [];
   for (const moment of ['start', 'end', 'asyncStart', 'asyncEnd', 'error']) {
-    const heard = bench.hear<Context>(`tracing:${name}:${moment}`);
+    const heard = bench.diagnostics<Context>(`tracing:${name}:${moment}`);
     // Noted as they come, so that the order over all moments is kept.
     (heard as Context[]).push = (context) => moments.push({ moment, context });
   }
   return moments;
 }
 
-describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, subject }) => {
-  const { kind } = subject;
-  const fence = kind === 'lock' ? expect.any(Number) : undefined;
+describe.each(MATRIX)('$client, $kind.name: with subscribers', ({ client, kind }) => {
+  const fence = kind === LOCK ? expect.any(Number) : undefined;
 
   test('an acquisition is traced with its lock, its session, its fence and its result', async () => {
     const locks = await bench.session(redis.port, { client });
     const name = bench.name();
     const moments = trace<LockTrace>(CHANNELS.acquire);
-    const lease = await subject.of(locks, name).acquire();
+    const lease = await kind.of(locks, name).acquire();
     expect(moments.map(({ moment }) => moment)).toEqual(['start', 'end', 'asyncStart', 'asyncEnd']);
     const [first] = moments;
     for (const { context } of moments) expect(context).toBe(first?.context);
-    expect(first?.context).toMatchObject({ lock: name, kind, session: locks.session });
+    expect(first?.context).toMatchObject({ lock: name, kind: kind.name, session: locks.session });
     expect(first?.context.fence).toEqual(fence);
     expect(first?.context.result).toBe(lease);
     moments.length = 0;
-    expect(await subject.of(locks, name).tryAcquire()).toBeNull();
+    expect(await kind.of(locks, name).tryAcquire()).toBeNull();
     expect(moments.at(-1)).toMatchObject({ moment: 'asyncEnd', context: { lock: name, result: null } });
     moments.length = 0;
-    const error = await rejection(subject.of(locks, name).acquire({ signal: AbortSignal.timeout(20) }));
+    const error = await rejection(kind.of(locks, name).acquire({ signal: AbortSignal.timeout(20) }));
     expect(error).toBeInstanceOf(LockAbortedError);
     expect(moments.map(({ moment }) => moment)).toEqual(['start', 'end', 'error', 'asyncStart', 'asyncEnd']);
     expect(moments.at(-1)?.context).toMatchObject({ lock: name, error });
@@ -65,24 +71,24 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
     const name = bench.name();
     const releases = trace<LockTrace>(CHANNELS.release);
     const uses = trace<LockTrace>(CHANNELS.using);
-    const lease = await subject.of(locks, name).acquire();
+    const lease = await kind.of(locks, name).acquire();
     expect(await lease.release()).toBe(true);
     expect(releases.map(({ moment }) => moment)).toEqual(['start', 'end', 'asyncStart', 'asyncEnd']);
     expect(releases.at(-1)?.context).toMatchObject({
       lock: name,
-      kind,
+      kind: kind.name,
       session: locks.session,
       result: true,
     });
     expect(await lease.release()).toBe(false);
     expect(releases.at(-1)?.context).toMatchObject({ result: false });
     expect(uses).toEqual([]);
-    expect(await subject.of(locks, name).using(() => 'done')).toBe('done');
+    expect(await kind.of(locks, name).using(() => 'done')).toBe('done');
     expect(uses.map(({ moment }) => moment)).toEqual(['start', 'end', 'asyncStart', 'asyncEnd']);
-    expect(uses.at(-1)?.context).toMatchObject({ lock: name, kind, session: locks.session });
+    expect(uses.at(-1)?.context).toMatchObject({ lock: name, kind: kind.name, session: locks.session });
     expect(JSON.stringify(uses)).not.toContain('done');
     const failure = new Error('the body failed');
-    expect(await rejection(subject.of(locks, name).using(() => Promise.reject(failure)))).toBe(failure);
+    expect(await rejection(kind.of(locks, name).using(() => Promise.reject(failure)))).toBe(failure);
     expect(uses.at(-1)?.context).toMatchObject({ error: failure });
   });
 
@@ -90,8 +96,8 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
     const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
     const names = [bench.name(), bench.name()];
     const renewals = trace<RenewTrace>(CHANNELS.renew);
-    const losses = bench.hear<LostMessage>(CHANNELS.lost);
-    const leases = await Promise.all(names.map((name) => subject.of(locks, name).acquire()));
+    const losses = bench.diagnostics<LostMessage>(CHANNELS.lost);
+    const leases = await Promise.all(names.map((name) => kind.of(locks, name).acquire()));
     await waitFor(
       () => renewals.some(({ moment, context }) => moment === 'asyncEnd' && context.locks.length === 2),
       {
@@ -99,7 +105,7 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
       },
     );
     const { context } = renewals.find(({ context }) => context.locks.length === 2) ?? {};
-    expect(context).toMatchObject({ kind, locks: expect.arrayContaining(names) });
+    expect(context).toMatchObject({ kind: kind.name, locks: expect.arrayContaining(names) });
     expect(losses).toEqual([]);
     await ask(redis.port, ['DEL', ...names]);
     await waitFor(() => losses.length === 2, { what: 'both losses' });
@@ -107,8 +113,8 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
       const lease = leases[index];
       const expected = {
         lock,
-        kind,
-        fence: lease && 'fence' in lease ? lease.fence : undefined,
+        kind: kind.name,
+        fence: lease && fenceOf(lease),
         reason: 'gone',
       };
       expect(losses.find((message) => message.lock === lock)).toEqual(expected);
@@ -119,17 +125,17 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client });
     const name = bench.name();
-    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
-    await subject.take(redis.port, name, 60_000);
-    const waiting = subject.of(locks, name).acquire();
+    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
+    await kind.seize(redis.port, name, 60_000);
+    const waiting = kind.of(locks, name).acquire();
     const other = await bench.session(redis.port, { client });
-    await asleep(locks, proxy, subject, name);
-    expect(await other.forceRelease(name)).toBe(subject.foreignOwner);
+    await untilAsleep(locks, proxy, kind, name);
+    expect(await other.forceRelease(name)).toBe(kind.shown(kind.foreignOwner));
     expect(await (await waiting).release()).toBe(true);
-    expect(woken).toEqual([{ lock: name, kind, reason: 'message' }]);
-    await subject.take(redis.port, name, 2_000);
-    expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
-    expect(woken.at(-1)).toEqual({ lock: name, kind, reason: 'time' });
+    expect(woken).toEqual([{ lock: name, kind: kind.name, reason: 'message' }]);
+    await kind.seize(redis.port, name, 2_000);
+    expect(await (await kind.of(locks, name).acquire()).release()).toBe(true);
+    expect(woken.at(-1)).toEqual({ lock: name, kind: kind.name, reason: 'time' });
   });
 
   test('no payload carries the token of an owner', async () => {
@@ -141,16 +147,16 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
         name,
         ...['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((m) => `tracing:${name}:${m}`),
       ]) {
-        const heard = bench.hear<unknown>(full);
+        const heard = bench.diagnostics<unknown>(full);
         (heard as unknown[]).push = (context) => said.push(context);
       }
     }
     const name = bench.name();
     const owners: string[] = [];
-    const lease = await subject.of(locks, name).acquire();
-    owners.push((await held(redis.port, subject, name))?.owner ?? '');
-    const short = rejection(subject.of(other, name).using(() => {}, { waitMs: 200 }));
-    const waiting = subject.of(other, name).acquire();
+    const lease = await kind.of(locks, name).acquire();
+    owners.push((await held(redis.port, kind, name))?.owner ?? '');
+    const short = rejection(kind.of(other, name).using(() => {}, { waitMs: 200 }));
+    const waiting = kind.of(other, name).acquire();
     await short;
     await waitFor(
       () => said.some((context) => context !== null && typeof context === 'object' && 'locks' in context),
@@ -161,7 +167,7 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
     await lease.extend(6_000);
     expect(await lease.release()).toBe(true);
     const next = await waiting;
-    owners.push((await held(redis.port, subject, name))?.owner ?? '');
+    owners.push((await held(redis.port, kind, name))?.owner ?? '');
     await ask(redis.port, ['DEL', name]);
     await waitFor(() => next.signal.aborted, { what: 'the loss' });
     const text = [
@@ -178,14 +184,14 @@ describe.each(MATRIX)('$client, $subject.kind: with subscribers', ({ client, sub
     for (const owner of owners) {
       expect(owner).not.toBe('');
       // The owner of a lock is no secret, and a timeout tells who was in the way; that of a mutex is.
-      if (kind === 'mutex') expect(text).not.toContain(owner);
+      if (kind === MUTEX) expect(text).not.toContain(owner);
     }
   });
 });
 
 test.each(MATRIX)(
-  '$client, $subject.kind: without subscribers nothing is built or published',
-  async ({ client, subject }) => {
+  '$client, $kind.name: without subscribers nothing is built or published',
+  async ({ client, kind }) => {
     const traced = vi.spyOn(Object.getPrototypeOf(tracingChannel('any')), 'tracePromise');
     const published = vi.spyOn(Channel.prototype, 'publish');
     for (const name of Object.values(CHANNELS)) {
@@ -195,11 +201,10 @@ test.each(MATRIX)(
     const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
     const other = await bench.session(redis.port, { client });
     const name = bench.name();
-    await subject.of(locks, name).using(async () => {
-      // With a renewal in it.
-      await rejection(subject.of(other, name).acquire({ waitMs: 1_000 }));
+    await kind.of(locks, name).using(async () => {
+      await rejection(kind.of(other, name).acquire({ waitMs: 1_000 }));
     });
-    const lost = await subject.of(locks, name).acquire();
+    const lost = await kind.of(locks, name).acquire();
     await ask(redis.port, ['DEL', name]);
     await waitFor(() => lost.signal.aborted, { what: 'the loss' });
     const ours = (calls: readonly (readonly unknown[])[]): readonly unknown[] =>

@@ -13,8 +13,8 @@ import {
   LockUnknownError,
   type RedisClient,
 } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useBench } from '../acquire/support.ts';
 
 useLeakCheck();
 const bench = useBench();

@@ -1,11 +1,17 @@
 /** The order of fences is the order of grants, whatever the network does to the answers. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { type ClientKind, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { CriticalSection } from '../../support/locks/critical-section.ts';
+import { expectGrowing } from '../../support/locks/fences.ts';
+import { held } from '../../support/locks/held.ts';
+import { fenceCounter, LOCK } from '../../support/locks/kind.ts';
+import { seeded } from '../../support/seeded.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { type ClientKind, held, LOCK, seeded, useBench } from '../acquire/support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -24,7 +30,7 @@ test(`fences grow with each grant: 4 sessions of ${ACQUISITIONS} acquisitions wi
   const random = seeded(SEED);
   const name = bench.name();
   const fences: number[] = [];
-  let inside = 0;
+  const section = new CriticalSection();
   // Passing the lock on inside a process and not, one caller at a time and several.
   const plans: { client: ClientKind; handovers: number; callers: number }[] = [
     { client: 'ioredis', handovers: 64, callers: 5 },
@@ -38,21 +44,19 @@ test(`fences grow with each grant: 4 sessions of ${ACQUISITIONS} acquisitions wi
     const caller = async (): Promise<void> => {
       for (let i = 0; i < ACQUISITIONS / callers; i += 1) {
         proxy.delay(Math.floor(random() * 3));
-        await locks.lock(name).using(async ({ fence }) => {
-          inside += 1;
-          expect(inside).toBe(1);
-          fences.push(fence);
-          if (random() < 0.2) await sleep(random() * 2);
-          inside -= 1;
-        });
+        await locks.lock(name).using((lease) =>
+          section.run(async () => {
+            fences.push(lease.fence);
+            if (random() < 0.2) await sleep(random() * 2);
+          }, lease),
+        );
       }
     };
     await Promise.all(Array.from({ length: callers }, caller));
   });
   await Promise.all(running);
   expect(fences).toHaveLength(plans.length * ACQUISITIONS);
-  const unordered = fences.findIndex((fence, index) => fence <= (fences[index - 1] ?? 0));
-  expect(unordered).toBe(-1);
+  expectGrowing(fences);
 }, 120_000);
 
 test('a grant whose answer was lost does not give its fence to anybody else', async () => {
@@ -69,14 +73,14 @@ test('a grant whose answer was lost does not give its fence to anybody else', as
     });
     await locks.lock(name).using(({ fence }) => fences.push(fence));
   }
-  expect(fences).toEqual(fences.toSorted((a, b) => a - b));
-  expect(new Set(fences).size).toBe(12);
+  expect(fences).toHaveLength(12);
+  expectGrowing(fences);
 });
 
 test('a fence stays larger after its counter is lost, and after one that is ahead of the clock', async () => {
   const locks = await bench.session(redis.port);
   const name = bench.name();
-  const counter = `redisson_lock_token:{${name}}`;
+  const counter = fenceCounter(name);
   const take = (): Promise<number> => locks.lock(name).using(({ fence }) => fence);
   const first = await take();
   await ask(redis.port, ['DEL', counter]);
@@ -95,13 +99,13 @@ test('a fence stays larger after its counter is lost, and after one that is ahea
 
 test('blocks of thousands of fences do not outrun the clock: they grow after everything was flushed', async () => {
   const name = bench.name();
-  const counter = `redisson_lock_token:{${name}}`;
+  const counter = fenceCounter(name);
   // As bad as options get: a block for all that wait, and a hold that is never passed on.
   const locks = await bench.session(redis.port, { handovers: 10_000, handoverMs: 0, leaseMs: 60_000 });
   const fences: number[] = [];
   const enough = new AbortController();
   let [stored, nowUs] = [0, 0];
-  const crowd = Array.from({ length: 9_000 }, () =>
+  const callers = Array.from({ length: 9_000 }, () =>
     locks.lock(name).using(
       async ({ fence }) => {
         fences.push(fence);
@@ -113,9 +117,9 @@ test('blocks of thousands of fences do not outrun the clock: they grow after eve
       { signal: enough.signal },
     ),
   );
-  await Promise.allSettled(crowd);
+  await Promise.allSettled(callers);
   expect(fences.length).toBeGreaterThanOrEqual(150);
-  expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+  expectGrowing(fences);
   expect(stored).toBeLessThanOrEqual(nowUs + 1_000);
   await ask(redis.port, ['FLUSHALL']);
   // What a block may be ahead by.
@@ -131,7 +135,7 @@ test('the counter of a lock outlives it, also after its lease is extended', asyn
   await lease.extend(3_600_000);
   const [lockMs, counterMs] = await askAll(redis.port, [
     ['PEXPIRETIME', name],
-    ['PEXPIRETIME', `redisson_lock_token:{${name}}`],
+    ['PEXPIRETIME', fenceCounter(name)],
   ]);
   // To within a moment: the two are stated one after the other.
   expect(Math.abs(Number(counterMs) - Number(lockMs) - 60_000)).toBeLessThan(5_000);

@@ -1,14 +1,18 @@
 /** Nothing of the caller's server is touched but the database, the prefix and the commands that locks need. */
+
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { expect, test } from 'vitest';
 import { CHANNELS, Locks } from '../../../src/index.ts';
-import { monitor, type SeenCommand } from '../../support/commands.ts';
+import { CLIENTS, type ClientKind, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { KINDS, LOCK } from '../../support/locks/kind.ts';
+import { listedNames } from '../../support/locks/listed.ts';
+import { rejection } from '../../support/rejection.ts';
+import { monitor, type SeenCommand } from '../../support/servers/commands.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { CLIENTS, type ClientKind, rejection, useBench } from '../acquire/support.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -38,22 +42,19 @@ const INSIDE = new Set(
 
 /** A life with everything in it: contention, a wait, a renewal, a re-entry, a timeout, a look, a forced end. */
 async function live(locks: Locks, other: Locks): Promise<void> {
-  for (const kind of ['lock', 'mutex'] as const) {
-    const of = (from: Locks, name: string) => (kind === 'lock' ? from.lock(name) : from.mutex(name));
-    const lease = await of(locks, 'a').acquire({ leaseMs: 6_000 });
-    const waiting = of(other, 'a').acquire();
-    await rejection(of(other, 'a').acquire({ waitMs: 50 }));
-    const renewed = bench.hear(`tracing:${CHANNELS.renew}:asyncEnd`);
+  for (const kind of KINDS) {
+    const lease = await kind.of(locks, 'a').acquire({ leaseMs: 6_000 });
+    const waiting = kind.of(other, 'a').acquire();
+    await rejection(kind.of(other, 'a').acquire({ waitMs: 50 }));
+    const renewed = bench.diagnostics(`tracing:${CHANNELS.renew}:asyncEnd`);
     await waitFor(() => renewed.length > 0, { what: 'a renewal' });
     await lease.extend(20_000);
-    if (kind === 'lock') await (await locks.lock('a').acquire({ within: lease })).release();
+    if (kind === LOCK) await (await locks.lock('a').acquire({ within: lease })).release();
     expect(await lease.release()).toBe(true);
     expect(await (await waiting).release()).toBe(true);
-    const taken = await of(locks, 'b').acquire();
-    expect(await other.inspect('b')).toMatchObject({ name: 'b', kind });
-    const listed: string[] = [];
-    for await (const { name } of other.list()) listed.push(name);
-    expect(listed).toEqual(['b']);
+    const taken = await kind.of(locks, 'b').acquire();
+    expect(await other.inspect('b')).toMatchObject({ name: 'b', kind: kind.name });
+    expect(await listedNames(other)).toEqual(['b']);
     expect(await other.forceRelease('b')).not.toBeNull();
     expect(await taken.release()).toBe(false);
   }

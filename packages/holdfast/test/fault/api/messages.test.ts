@@ -1,10 +1,12 @@
 /** What a user reads when something else stands under a name, or somebody with a strange identity holds it. */
 import { describe, expect, test } from 'vitest';
 import { type LockError, LockTimeoutError } from '../../../src/index.ts';
+import { CLIENTS, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import { CLIENTS, LOCK, MUTEX, rejection, type Subject, useBench } from '../acquire/support.ts';
+import { type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 
 const redis = useRedis();
 // Keys that are not ours must stay: each test makes its own, and the check empties the server.
@@ -17,19 +19,19 @@ const UNPRINTABLE = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u;
 
 const EXPECTED = { lock: 'a hash with one holder', mutex: 'a string' } as const;
 
-const IN_THE_WAY: readonly { what: string; subject: Subject; make: readonly string[] }[] = [
-  { what: 'a list', subject: LOCK, make: ['RPUSH', 'KEY', 'a'] },
-  { what: 'a string', subject: LOCK, make: ['SET', 'KEY', 'a document'] },
-  { what: 'a hash of another kind', subject: LOCK, make: ['HSET', 'KEY', 'a', '1', 'b', '2'] },
-  { what: 'a hash that is not a lock', subject: LOCK, make: ['HSET', 'KEY', 'name', 'Ada'] },
-  { what: 'a list', subject: MUTEX, make: ['RPUSH', 'KEY', 'a'] },
-  { what: 'a hash', subject: MUTEX, make: ['HSET', 'KEY', 'name', 'Ada'] },
+const IN_THE_WAY: readonly { what: string; kind: Kind; make: readonly string[] }[] = [
+  { what: 'a list', kind: LOCK, make: ['RPUSH', 'KEY', 'a'] },
+  { what: 'a string', kind: LOCK, make: ['SET', 'KEY', 'a document'] },
+  { what: 'a hash of another kind', kind: LOCK, make: ['HSET', 'KEY', 'a', '1', 'b', '2'] },
+  { what: 'a hash that is not a lock', kind: LOCK, make: ['HSET', 'KEY', 'name', 'Ada'] },
+  { what: 'a list', kind: MUTEX, make: ['RPUSH', 'KEY', 'a'] },
+  { what: 'a hash', kind: MUTEX, make: ['HSET', 'KEY', 'name', 'Ada'] },
 ];
 
 describe('an error', () => {
   test.each(IN_THE_WAY)(
-    'about $what where a $subject.kind should be says both',
-    async ({ what, subject, make }) => {
+    'about $what where a $kind.name should be says both',
+    async ({ what, kind, make }) => {
       for (const client of CLIENTS) {
         const locks = await bench.session(redis.port, { client });
         const name = `foreign:${bench.name()}`;
@@ -37,9 +39,9 @@ describe('an error', () => {
           redis.port,
           make.map((word) => (word === 'KEY' ? name : word)),
         );
-        const error = (await rejection(subject.of(locks, name).acquire())) as LockError;
+        const error = (await rejection(kind.of(locks, name).acquire())) as LockError;
         expect(error.message).toBe(
-          `${subject.kind} "${name}": the key holds something else (expected ${EXPECTED[subject.kind]}, got ${what}); it was left untouched`,
+          `${kind.name} "${name}": the key holds something else (expected ${EXPECTED[kind.name]}, got ${what}); it was left untouched`,
         );
       }
     },

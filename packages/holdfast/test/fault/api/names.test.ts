@@ -1,23 +1,19 @@
 /** Names: any that Redis can carry, each a lock of its own, and never at the cost of what stands there already. */
+
 import { describe, expect, test } from 'vitest';
 import { LockConfigError, LockConflictError } from '../../../src/index.ts';
+import { CLIENTS, type ClientKind, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import type { RespValue } from '../../support/resp.ts';
+import { held } from '../../support/locks/held.ts';
+import { type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { listedNames } from '../../support/locks/listed.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
+import type { RespValue } from '../../support/servers/resp.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { wokenBy } from '../../support/woken.ts';
-import {
-  CLIENTS,
-  type ClientKind,
-  held,
-  LOCK,
-  MATRIX,
-  MUTEX,
-  rejection,
-  type Subject,
-  useBench,
-} from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 // Keys that are not ours must stay: each test looks at its own, and the check empties the server.
@@ -25,7 +21,7 @@ useLeakCheck(redis, { ignoreKeys: [/redisson_lock_token:/, /^foreign/] });
 const bench = useBench();
 
 /** What may stand under a name that is no lock of that kind. */
-const FOREIGN: Record<string, { readonly kinds: readonly Subject[]; readonly make: readonly string[] }> = {
+const FOREIGN: Record<string, { readonly kinds: readonly Kind[]; readonly make: readonly string[] }> = {
   'a list': { kinds: [LOCK, MUTEX], make: ['RPUSH', 'KEY', 'a', 'b'] },
   'a set': { kinds: [LOCK, MUTEX], make: ['SADD', 'KEY', 'a'] },
   'a sorted set': { kinds: [LOCK, MUTEX], make: ['ZADD', 'KEY', '1', 'a'] },
@@ -37,7 +33,7 @@ const FOREIGN: Record<string, { readonly kinds: readonly Subject[]; readonly mak
 };
 
 const CASES = Object.entries(FOREIGN).flatMap(([what, { kinds, make }]) =>
-  kinds.map((subject) => ({ what, subject, make })),
+  kinds.map((kind) => ({ what, kind, make })),
 );
 
 /** Its bytes and its time to live. */
@@ -48,36 +44,33 @@ const snapshot = (key: string): Promise<RespValue[]> =>
   ]);
 
 describe('a key that holds something else', () => {
-  test.each(CASES)(
-    '$what is a conflict for a $subject.kind, and is left as it is',
-    async ({ subject, make }) => {
-      for (const client of CLIENTS) {
-        const locks = await bench.session(redis.port, { client });
-        const name = `foreign:${bench.name()}`;
-        await ask(
-          redis.port,
-          make.map((word) => (word === 'KEY' ? name : word)),
-        );
-        const before = await snapshot(name);
-        let hasRun = false;
-        const body = (): void => {
-          hasRun = true;
-        };
-        const attempts = [
-          subject.of(locks, name).tryAcquire(),
-          // Without end, and yet told at once: waiting would not change it.
-          subject.of(locks, name).acquire(),
-          subject.of(locks, name).using(body),
-        ];
-        for (const error of await Promise.all(attempts.map(rejection))) {
-          expect(error).toBeInstanceOf(LockConflictError);
-          expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: name });
-        }
-        expect(hasRun).toBe(false);
-        expect(await snapshot(name)).toEqual(before);
+  test.each(CASES)('$what is a conflict for a $kind.name, and is left as it is', async ({ kind, make }) => {
+    for (const client of CLIENTS) {
+      const locks = await bench.session(redis.port, { client });
+      const name = `foreign:${bench.name()}`;
+      await ask(
+        redis.port,
+        make.map((word) => (word === 'KEY' ? name : word)),
+      );
+      const before = await snapshot(name);
+      let hasRun = false;
+      const body = (): void => {
+        hasRun = true;
+      };
+      const attempts = [
+        kind.of(locks, name).tryAcquire(),
+        // Without end, and yet told at once: waiting would not change it.
+        kind.of(locks, name).acquire(),
+        kind.of(locks, name).using(body),
+      ];
+      for (const error of await Promise.all(attempts.map(rejection))) {
+        expect(error).toBeInstanceOf(LockConflictError);
+        expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: name });
       }
-    },
-  );
+      expect(hasRun).toBe(false);
+      expect(await snapshot(name)).toEqual(before);
+    }
+  });
 
   test('of the other kind is a conflict while it is held, and free for either kind after', async () => {
     const locks = await bench.session(redis.port);
@@ -125,11 +118,11 @@ describe('a key that holds something else', () => {
   });
 
   test.each(MATRIX)(
-    'that replaces a held $subject.kind is a loss, and is left as it is: $client',
-    async ({ client, subject }) => {
+    'that replaces a held $kind.name is a loss, and is left as it is: $client',
+    async ({ client, kind }) => {
       const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
       const name = `foreign:${bench.name()}`;
-      const lease = await subject.of(locks, name).acquire();
+      const lease = await kind.of(locks, name).acquire();
       await askAll(redis.port, [
         ['DEL', name],
         ['RPUSH', name, 'a'],
@@ -178,34 +171,30 @@ describe.each(CLIENTS)('strange names, %s', (client: ClientKind) => {
   ];
 
   test.each([LOCK, MUTEX])(
-    'are $kinds of their own: all can be held at once, found and released',
-    async (subject) => {
+    'are each a $name of its own: all can be held at once, found and released',
+    async (kind) => {
       const locks = await bench.session(redis.port, { client });
       const other = await bench.session(redis.port, { client });
-      const leases = await Promise.all(
-        NAMES.map((name) => subject.of(locks, name).acquire({ waitMs: 60_000 })),
-      );
+      const leases = await Promise.all(NAMES.map((name) => kind.of(locks, name).acquire({ waitMs: 60_000 })));
       expect(new Set(NAMES).size).toBe(NAMES.length);
       for (const [index, name] of NAMES.entries()) {
         expect(leases[index]).toMatchObject({ name, isHeld: true });
-        expect(await subject.of(other, name).tryAcquire()).toBeNull();
-        expect(await other.inspect(name)).toMatchObject({ name, kind: subject.kind });
+        expect(await kind.of(other, name).tryAcquire()).toBeNull();
+        expect(await other.inspect(name)).toMatchObject({ name, kind: kind.name });
       }
-      const listed: string[] = [];
-      for await (const { name } of other.list()) listed.push(name);
-      expect(listed.toSorted()).toEqual(NAMES.toSorted());
+      expect(await listedNames(other)).toEqual(NAMES.toSorted());
       for (const lease of leases) expect(await lease.release()).toBe(true);
     },
   );
 
-  test.each([LOCK, MUTEX])('wake their own waiters: $kind', async (subject) => {
+  test.each([LOCK, MUTEX])('wake their own waiters: $name', async (kind) => {
     const owner = await bench.session(redis.port, { client });
     const other = await bench.session(redis.port, { client });
     const names = ['\u0000', 'lock🔒', 'a\r\nb', 'x'.repeat(1_000), '{a}:b', 'é'];
     await Promise.all(
       names.map(async (name) => {
-        const lease = await subject.of(owner, name).acquire();
-        const waiting = subject.of(other, name).acquire();
+        const lease = await kind.of(owner, name).acquire();
+        const waiting = kind.of(other, name).acquire();
         await waitFor(async () => {
           const found = await owner.inspect(name);
           return found !== null && found.kind !== 'other' && found.waiters === 1;
@@ -217,7 +206,8 @@ describe.each(CLIENTS)('strange names, %s', (client: ClientKind) => {
   });
 
   test('that cannot be kept apart are refused before anything is sent', async () => {
-    const locks = await bench.session(redis.port, { client });
+    const proxy = await bench.proxy(redis.port);
+    const locks = await bench.session(proxy.port, { client });
     const half = '🔒'.slice(0, 1);
     for (const name of ['', half, `a${half}`, 'x'.repeat(1_025), '🔒'.repeat(257)]) {
       expect(() => locks.lock(name)).toThrow(LockConfigError);
@@ -228,5 +218,6 @@ describe.each(CLIENTS)('strange names, %s', (client: ClientKind) => {
       expect(() => locks.lock(name as unknown as string)).toThrow(LockConfigError);
       expect(() => locks.mutex(name as unknown as string)).toThrow(LockConfigError);
     }
+    expect(proxy.connectionsMade).toBe(0);
   });
 });

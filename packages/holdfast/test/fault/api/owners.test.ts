@@ -1,30 +1,33 @@
 /** Who holds it is decided by each acquisition, not by the object it came from. */
 import { describe, expect, test } from 'vitest';
 import { LockLostError, LockNotHeldError } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { held, MATRIX, rejection, useBench } from '../acquire/support.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
+
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
 const bench = useBench();
 
-describe.each(MATRIX)('$client, $subject.kind: two leases of one object', ({ client, subject }) => {
+describe.each(MATRIX)('$client, $kind.name: two leases of one object', ({ client, kind }) => {
   test('the first, run out, cannot touch the second', async () => {
     const locks = await bench.session(redis.port, { client, leaseMs: 30_000 });
     const name = bench.name();
-    const lock = subject.of(locks, name);
+    const lock = kind.of(locks, name);
     const first = await lock.acquire({ leaseMs: 200, renew: false });
     const second = await lock.acquire();
-    const state = await held(redis.port, subject, name);
+    const state = await held(redis.port, kind, name);
     expect(first.isHeld).toBe(false);
     expect(first.signal.reason).toMatchObject({ reason: 'expired' });
     expect(await first.release()).toBe(false);
     expect(await rejection(first.extend(60_000))).toBeInstanceOf(LockLostError);
     await first[Symbol.asyncDispose]();
-    const after = await held(redis.port, subject, name);
+    const after = await held(redis.port, kind, name);
     expect(after).toMatchObject({ owner: state?.owner, count: 1 });
     expect(after?.ttlMs).toBeLessThanOrEqual(30_000);
     expect(second.isHeld).toBe(true);
@@ -35,37 +38,37 @@ describe.each(MATRIX)('$client, $subject.kind: two leases of one object', ({ cli
     const locks = await bench.session(redis.port, { client, leaseMs: 30_000 });
     const other = await bench.session(redis.port, { client, leaseMs: 30_000 });
     const name = bench.name();
-    const first = await subject.of(locks, name).acquire();
+    const first = await kind.of(locks, name).acquire();
     await ask(redis.port, ['DEL', name]);
-    const second = await subject.of(other, name).acquire();
-    const state = await held(redis.port, subject, name);
+    const second = await kind.of(other, name).acquire();
+    const state = await held(redis.port, kind, name);
     expect(await first.release()).toBe(false);
-    expect(await held(redis.port, subject, name)).toMatchObject({ owner: state?.owner, count: 1 });
+    expect(await held(redis.port, kind, name)).toMatchObject({ owner: state?.owner, count: 1 });
     expect(await second.release()).toBe(true);
   });
 
   test('the first, released, cannot touch the second', async () => {
     const locks = await bench.session(redis.port, { client, leaseMs: 30_000 });
     const name = bench.name();
-    const lock = subject.of(locks, name);
+    const lock = kind.of(locks, name);
     const first = await lock.acquire();
-    const firstOwner = (await held(redis.port, subject, name))?.owner;
+    const firstOwner = (await held(redis.port, kind, name))?.owner;
     expect(await first.release()).toBe(true);
     const second = await lock.acquire();
-    const secondOwner = (await held(redis.port, subject, name))?.owner;
+    const secondOwner = (await held(redis.port, kind, name))?.owner;
     expect(secondOwner).not.toBe(firstOwner);
     expect(await first.release()).toBe(false);
     expect(await rejection(first.extend(1_000))).toBeInstanceOf(LockNotHeldError);
     await first[Symbol.asyncDispose]();
     expect(first.signal.aborted).toBe(false);
-    expect((await held(redis.port, subject, name))?.owner).toBe(secondOwner);
+    expect((await held(redis.port, kind, name))?.owner).toBe(secondOwner);
     expect(second.isHeld).toBe(true);
     expect(await second.release()).toBe(true);
   });
 
   test('a second caller of the same object waits like any other', async () => {
     const locks = await bench.session(redis.port, { client, leaseMs: 30_000 });
-    const lock = subject.of(locks, bench.name());
+    const lock = kind.of(locks, bench.name());
     const first = await lock.acquire();
     let isServed = false;
     const second = lock.acquire().then((lease) => {
@@ -86,14 +89,14 @@ describe.each(MATRIX)('$client, $subject.kind: two leases of one object', ({ cli
     const owners: string[] = [];
     for (let round = 0; round < 10; round += 1) {
       for (const locks of all) {
-        const lease = await subject.of(locks, name).acquire();
-        owners.push((await held(redis.port, subject, name))?.owner ?? '');
+        const lease = await kind.of(locks, name).acquire();
+        owners.push((await held(redis.port, kind, name))?.owner ?? '');
         expect(await lease.release()).toBe(true);
       }
     }
     expect(new Set(owners).size).toBe(30);
     // A token that could be guessed would let anybody release it.
-    if (subject.kind === 'mutex') for (const owner of owners) expect(owner.length).toBeGreaterThanOrEqual(16);
-    await waitFor(async () => (await held(redis.port, subject, name)) === null);
+    if (kind.name === 'mutex') for (const owner of owners) expect(owner.length).toBeGreaterThanOrEqual(16);
+    await untilFree(redis.port, kind, name);
   });
 });

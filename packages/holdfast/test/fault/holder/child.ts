@@ -14,7 +14,7 @@ import {
   Locks,
   type RedisClient,
 } from '../../../src/index.ts';
-import { LivedOn } from '../../support/lived-on.ts';
+import { ExitDelay } from '../../support/processes/exit-delay.ts';
 import { FencedResource } from './resource.ts';
 
 export type Task = keyof typeof TASKS;
@@ -212,8 +212,8 @@ const TASKS = {
   /** Leaves the scope of `using` when told to; says how often the signal aborted, to the very end. */
   leave: async (): Promise<void> => {
     let aborts = 0;
-    const lived = new LivedOn();
-    process.on('exit', () => say({ is: 'end', aborts, livedOnMs: lived.ms }));
+    const exitDelay = new ExitDelay();
+    process.on('exit', () => say({ is: 'end', aborts, livedOnMs: exitDelay.ms }));
     const text = await locks.lock(order.name).using(async (lease) => {
       lease.signal.addEventListener('abort', () => {
         aborts += 1;
@@ -222,7 +222,7 @@ const TASKS = {
       await toldToGoOn();
       return 'the result';
     });
-    lived.restart();
+    exitDelay.restart();
     say({ is: 'done', text });
   },
 } as const;

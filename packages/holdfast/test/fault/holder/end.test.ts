@@ -1,11 +1,11 @@
 /** Owners that end without a word: killed, run dry, exited, collected. Real processes. */
 import { expect, test } from 'vitest';
-import { useChildren } from '../../support/child.ts';
+import { CLIENTS, type ClientKind, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { CLIENTS, type ClientKind, useBench } from '../acquire/support.ts';
 import type { Task } from './child.ts';
 import { type Holder, SLOW, startHolder } from './process.ts';
 

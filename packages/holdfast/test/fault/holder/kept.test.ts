@@ -1,10 +1,10 @@
 /** What keeps a lease alive once its owner has let go of the lease object, and what becomes of one that nothing keeps. */
 import { expect, test } from 'vitest';
-import { type Child, startChild, useChildren } from '../../support/child.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
-import { useBench } from '../acquire/support.ts';
+import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import type { KeeperLine, KeeperOrder, Way } from './keeper.ts';
 import { SLOW } from './process.ts';
 

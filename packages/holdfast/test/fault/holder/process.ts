@@ -1,5 +1,5 @@
 /** Starts a process that holds a lock: see `holder-support-child.ts` for what it does then. */
-import { type Child, startChild } from '../../support/child.ts';
+import { type Child, startChild } from '../../support/processes/child.ts';
 import type { ChildLine, ChildOrder } from './child.ts';
 
 /** For tests with processes: one takes seconds to start on a busy machine, and its first words as long. */

@@ -1,5 +1,5 @@
 /** What a lock protects, made as it should be: it remembers the largest fence and refuses what comes with less. */
-import { ask } from '../../support/raw-redis.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 
 const WRITE = `
 local largest = tonumber(redis.call('HGET', KEYS[1], 'fence') or '0')

@@ -7,18 +7,18 @@ import { expect } from 'vitest';
 import {
   type AcquireOptions,
   type Lease,
-  type Lock,
   LockLostError,
   type Locks,
   type LossReason,
-  type Mutex,
   type RenewTrace,
 } from '../../../src/index.ts';
 import type { KeepResult } from '../../../src/topologies/topology.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
+import type { ClientKind, ServerBench } from '../../support/bench.ts';
+import type { AnyLock, Kind } from '../../support/locks/kind.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { type Bench, type ClientKind, MATRIX, type Subject } from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 
 /** How much earlier than the server an owner must stop believing: written down again, not taken from the source. */
 export function driftMs(leaseMs: number): number {
@@ -74,26 +74,26 @@ const loop = new LoopWatch();
 /** One kind of lock on one client, with a session and a proxy to itself. */
 export interface Row {
   readonly client: ClientKind;
-  readonly subject: Subject;
+  readonly kind: Kind;
   readonly label: string;
   readonly proxy: FaultProxy;
   readonly locks: Locks;
-  readonly lock: Lock | Mutex;
+  readonly lock: AnyLock;
 }
 
 /**
  * Every kind on every client. All are made before any is used: making a client of node-redis keeps the event loop
  * from turning for longer than a short lease can bear.
  */
-export async function openRows(bench: Bench, port: number): Promise<Row[]> {
+export async function openRows(bench: ServerBench, port: number): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { client, subject } of MATRIX) {
+  for (const { client, kind } of MATRIX) {
     const proxy = await bench.proxy(port);
     const locks = await bench.session(proxy.port, { client });
-    const lock = subject.of(locks, bench.name());
+    const lock = kind.of(locks, bench.name());
     // So that what is measured later does not contain the making of a connection.
     await (await lock.acquire()).release();
-    rows.push({ client, subject, label: `${subject.kind} on ${client}`, proxy, locks, lock });
+    rows.push({ client, kind, label: `${kind.name} on ${client}`, proxy, locks, lock });
   }
   return rows;
 }
@@ -198,8 +198,8 @@ export class WatchedLease {
 
 /** Acquires a lock that nobody holds, and watches over the lease to the end of the test. */
 export async function acquireWatched(
-  bench: Bench,
-  lock: Lock | Mutex,
+  bench: ServerBench,
+  lock: AnyLock,
   options: AcquireOptions & { readonly leaseMs: number },
 ): Promise<WatchedLease> {
   const afterMs = performance.now();

@@ -7,11 +7,13 @@ import {
   LockTimeoutError,
   LockUnknownError,
 } from '../../../src/index.ts';
-import { commandCounts } from '../../support/commands.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import { atOnce, rejection } from '../../support/rejection.ts';
+import { commandCounts } from '../../support/servers/commands.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { atOnce, held, rejection, useBench } from '../acquire/support.ts';
 import { FencedResource } from './resource.ts';
 import { openRows, type Row } from './support.ts';
 
@@ -31,7 +33,7 @@ interface RivalRow extends Row {
 async function forEach(body: (row: RivalRow) => Promise<void>): Promise<void> {
   const others = await bench.session(server.port);
   const rows = await openRows(bench, server.port);
-  await Promise.all(rows.map((row) => body({ ...row, rival: row.subject.of(others, row.lock.name) })));
+  await Promise.all(rows.map((row) => body({ ...row, rival: row.kind.of(others, row.lock.name) })));
 }
 
 /** Works beside a rival that waits. Whether the owner kept its lease; a machine that stands still costs it that. */
@@ -60,20 +62,20 @@ test('nobody else gets in while the owner works for several leases with renewal'
 });
 
 test('an owner that worked past a fixed lease learns from release that it was not its own any more, and the next owner keeps its key', async () => {
-  await forEach(async ({ lock, rival, subject, label }) => {
+  await forEach(async ({ lock, rival, kind, label }) => {
     const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
     const next = await rival.acquire({ waitMs: 10_000 });
-    const before = await held(server.port, subject, lock.name);
+    const before = await held(server.port, kind, lock.name);
     // It knows by itself, and does not ask.
     expect(await atOnce(lease.release()), label).toBe(false);
-    expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
+    expect(await held(server.port, kind, lock.name), label).toMatchObject({ owner: before?.owner });
     expect(await next.release(), label).toBe(true);
   });
 });
 
 test('a release after the lease ran out sends nothing', async () => {
   const lock = (await bench.session(server.port)).lock(bench.name());
-  const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+  const late = bench.diagnostics<LateReleaseMessage>(CHANNELS.lateRelease);
   const lease = await lock.acquire({ leaseMs: SHORT_MS, renew: false });
   await waitFor(() => lease.signal.aborted, { what: 'the loss' });
   // What the loss itself set in motion is over when that is told.
@@ -86,15 +88,15 @@ test('a release after the lease ran out sends nothing', async () => {
 });
 
 test('a second release is a no-op, also when somebody else holds the lock by then', async () => {
-  await forEach(async ({ lock, rival, subject, label }) => {
+  await forEach(async ({ lock, rival, kind, label }) => {
     const lease = await lock.acquire();
     expect(await lease.release(), label).toBe(true);
     const next = await rival.acquire({ waitMs: 10_000 });
-    const before = await held(server.port, subject, lock.name);
+    const before = await held(server.port, kind, lock.name);
     expect(await lease.release(), label).toBe(false);
     await lease[Symbol.asyncDispose]();
     expect(await rejection(lease.extend(1_000)), label).toBeInstanceOf(LockNotHeldError);
-    expect(await held(server.port, subject, lock.name), label).toMatchObject({ owner: before?.owner });
+    expect(await held(server.port, kind, lock.name), label).toMatchObject({ owner: before?.owner });
     expect(next.isHeld, label).toBe(true);
     expect(await next.release(), label).toBe(true);
   });
@@ -126,18 +128,16 @@ test('`using` that outlived its lease tells the loss together with what the body
 });
 
 test('`using` whose release gets no answer gives what the body gave', async () => {
-  await forEach(async ({ lock, proxy, subject, label }) => {
-    const cut = proxy.cutAfterRequest(subject.releases);
+  await forEach(async ({ lock, proxy, kind, label }) => {
+    const cut = proxy.cutAfterRequest(kind.releases);
     expect(await lock.using(() => 'the result'), label).toBe('the result');
     await cut;
     const failure = new Error('the body fails');
-    const cutAgain = proxy.cutBeforeRequest(subject.releases);
+    const cutAgain = proxy.cutBeforeRequest(kind.releases);
     expect(await rejection(lock.using(() => Promise.reject(failure))), label).toBe(failure);
     await cutAgain;
     // Repeated in the background until it is answered.
-    await waitFor(async () => (await held(server.port, subject, lock.name)) === null, {
-      what: 'the late release',
-    });
+    await untilFree(server.port, kind, lock.name);
   });
 });
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Lease, Locks } from '../../../src/index.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { SUBJECTS, type Subject } from '../acquire/support.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
 import { type Fate, ScriptedNode } from '../holder/node.ts';
 import { driftMs } from '../holder/support.ts';
 
@@ -19,11 +19,11 @@ const CLOCK_CHECK_MS = 1_000;
 
 useLeakCheck();
 
-const scene = (subject: Subject) => {
+const scene = (kind: Kind) => {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
   const locks = new Locks(node, { clock });
-  return { clock, node, lock: subject.of(locks, 'name') };
+  return { clock, node, lock: kind.of(locks, 'name') };
 };
 
 /** Whatever becomes of renewals, this is when the owner must hear that it cannot claim the lock any more. */
@@ -45,9 +45,9 @@ const SILENT_FATES: readonly { readonly what: string; readonly fate: Fate }[] = 
   { what: 'gets an answer that makes no sense', fate: { nonsenseAfterMs: 1 } },
 ];
 
-describe.each(SUBJECTS)('a $kind', (subject) => {
+describe.each(KINDS)('a $name', (kind) => {
   test.each(SILENT_FATES)('is lost at t0 + lease - drift when every renewal $what', async ({ fate }) => {
-    const { clock, node, lock } = scene(subject);
+    const { clock, node, lock } = scene(kind);
     node.fate = ({ verb }) => (verb === 'renew' ? fate : 'answered');
     const lease = await lock.acquire({ leaseMs: LEASE_MS });
     await expectLossAt(clock, lease, VALID_MS);
@@ -57,14 +57,14 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   });
 
   test('with a fixed lease is lost at t0 + lease - drift, and nothing is sent to keep it', async () => {
-    const { clock, node, lock } = scene(subject);
+    const { clock, node, lock } = scene(kind);
     const lease = await lock.acquire({ leaseMs: LEASE_MS, renew: false });
     await expectLossAt(clock, lease, VALID_MS);
     expect(node.callsTo('renew')).toEqual([]);
   });
 
   test('counts its lease from before the request was sent, not from the answer', async () => {
-    const { clock, node, lock } = scene(subject);
+    const { clock, node, lock } = scene(kind);
     node.fate = ({ verb }) => (verb === 'acquire' ? { replyAfterMs: 400 } : 'lost');
     const acquiring = lock.acquire({ leaseMs: LEASE_MS });
     await clock.advance(400);
@@ -72,7 +72,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   });
 
   test('counts a renewal from before it was sent, not from the answer', async () => {
-    const { clock, node, lock } = scene(subject);
+    const { clock, node, lock } = scene(kind);
     const lease = await lock.acquire({ leaseMs: LEASE_MS });
     let renewals = 0;
     node.fate = ({ verb }) => {
@@ -86,7 +86,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   });
 
   test('is not lost by errors that pass while time remains', async () => {
-    const { clock, node, lock } = scene(subject);
+    const { clock, node, lock } = scene(kind);
     const lease = await lock.acquire({ leaseMs: LEASE_MS });
     let calls = 0;
     // Two of three renewals fail, each in another way.
@@ -104,7 +104,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   test.each([{ renew: true }, { renew: false }])(
     'is not held at once after the machine slept past its lease, and is told within a second ($renew)',
     async ({ renew }) => {
-      const { clock, lock } = scene(subject);
+      const { clock, lock } = scene(kind);
       const lease = await lock.acquire({ leaseMs: 30_000, renew });
       const { signal } = lease;
       await clock.advance(5_000);
@@ -118,7 +118,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   );
 
   test('with a fixed lease, after a sleep that left some of it, is told when that is over', async () => {
-    const { clock, lock } = scene(subject);
+    const { clock, lock } = scene(kind);
     const lease = await lock.acquire({ leaseMs: 30_000, renew: false });
     const { signal } = lease;
     clock.suspend(20_000);
@@ -130,7 +130,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   });
 
   test('with renewal, after a sleep that left some of its lease, is renewed in what is left', async () => {
-    const { clock, node, lock } = scene(subject);
+    const { clock, node, lock } = scene(kind);
     const lease = await lock.acquire({ leaseMs: 30_000 });
     await clock.advance(1_000);
     // Awake with 4 s left, while the next renewal was planned 9 s ahead.
@@ -142,7 +142,7 @@ describe.each(SUBJECTS)('a $kind', (subject) => {
   });
 
   test('is not lost when the wall clock is set back', async () => {
-    const { clock, lock } = scene(subject);
+    const { clock, lock } = scene(kind);
     const lease = await lock.acquire({ leaseMs: LEASE_MS, renew: false });
     clock.jumpWall(-3_600_000);
     await expectLossAt(clock, lease, VALID_MS);

@@ -1,13 +1,14 @@
 /** Listeners to a loss that throw, reject or take their time: everybody else's lease is none of their business. */
 import { describe, expect, test } from 'vitest';
 import { type Lease, Locks } from '../../../src/index.ts';
-import { useChildren } from '../../support/child.ts';
+import { useBench } from '../../support/bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { SUBJECTS, type Subject, useBench } from '../acquire/support.ts';
 import { ScriptedNode } from '../holder/node.ts';
 import { SLOW, startHolder } from '../holder/process.ts';
 
@@ -19,12 +20,12 @@ const bench = useBench();
 useChildren();
 
 /** Three owners in one batch, of which the one that is looked at first finds its lock gone. */
-async function three(subject: Subject) {
+async function three(kind: Kind) {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
   const locks = new Locks(node, { clock });
   const leases = await Promise.all(
-    ['a', 'b', 'c'].map((name): Promise<Lease> => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })),
+    ['a', 'b', 'c'].map((name): Promise<Lease> => kind.of(locks, name).acquire({ leaseMs: LEASE_MS })),
   );
   const batched = new Promise<readonly string[]>((resolve) => {
     node.fate = ({ verb, keys }) => {
@@ -41,9 +42,9 @@ async function three(subject: Subject) {
   return { clock, node, lost: lost as Lease, others: others as [Lease, Lease] };
 }
 
-describe.each(SUBJECTS)('of a $kind, a listener', (subject) => {
+describe.each(KINDS)('of a $name, a listener', (kind) => {
   test('that takes longer than the others had left does not cost them the renewal that is already answered', async () => {
-    const { clock, lost, others } = await three(subject);
+    const { clock, lost, others } = await three(kind);
     // When the listener returns, the lease that the others had before that answer is over.
     lost.signal.addEventListener('abort', () => clock.advanceSync(0.8 * LEASE_MS));
     while (!lost.signal.aborted) await clock.advance(1);
@@ -57,7 +58,7 @@ describe.each(SUBJECTS)('of a $kind, a listener', (subject) => {
   });
 
   test('finds everything settled: its lease is over, and it may release another', async () => {
-    const { clock, node, lost, others } = await three(subject);
+    const { clock, node, lost, others } = await three(kind);
     const seen: unknown[] = [];
     lost.signal.addEventListener('abort', () => {
       seen.push(lost.isHeld, lost.remainingMs, others[0].isHeld);

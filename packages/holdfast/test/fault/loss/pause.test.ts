@@ -2,12 +2,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { LockLostError } from '../../../src/index.ts';
-import { useChildren } from '../../support/child.ts';
+import { CLIENTS, type ClientKind, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { atOnce, rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { atOnce, CLIENTS, type ClientKind, rejection, useBench } from '../acquire/support.ts';
 import { SLOW, startHolder } from '../holder/process.ts';
 import { FencedResource } from '../holder/resource.ts';
 import { openRows } from '../holder/support.ts';

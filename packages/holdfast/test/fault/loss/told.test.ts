@@ -4,12 +4,13 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Lease, LossReason } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held } from '../../support/locks/held.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { FOREIGN_OWNER, held, useBench } from '../acquire/support.ts';
 import { acquireWatched, openRows, type Row, type WatchedLease } from '../holder/support.ts';
 
 const LEASE_MS = 1_500;
@@ -68,15 +69,15 @@ const TAKEN_BY_AN_ADMIN: Fault[] = [
     what: 'its key is replaced by that of another owner',
     reason: 'gone',
     strike: async (holders) => {
-      for (const { lock, subject } of holders) {
+      for (const { lock, kind } of holders) {
         await ask(server.port, ['DEL', lock.name]);
-        await subject.take(server.port, lock.name, 60_000);
+        await kind.seize(server.port, lock.name, 60_000);
       }
     },
     heal: async (holders) => {
-      for (const { lock, subject, label } of holders) {
-        const found = await held(server.port, subject, lock.name);
-        expect(found?.owner, `${label}: the other owner`).toBe(FOREIGN_OWNER);
+      for (const { lock, kind, label } of holders) {
+        const found = await held(server.port, kind, lock.name);
+        expect(found?.owner, `${label}: the other owner`).toBe(kind.foreignOwner);
         // Neither a late renewal nor a late release touched it.
         expect(found?.ttlMs, label).toBeGreaterThan(50_000);
         await ask(server.port, ['DEL', lock.name]);
@@ -168,8 +169,8 @@ describe.each(CUT_OFF)('when $what', (fault) => {
     const rival = await bench.session(server.port);
     const holders = await hold(LEASE_MS);
     await fault.strike(holders);
-    const grants = holders.map(async ({ subject, lock }) => {
-      const lease: Lease = await subject.of(rival, lock.name).acquire({ waitMs: 60_000 });
+    const grants = holders.map(async ({ kind, lock }) => {
+      const lease: Lease = await kind.of(rival, lock.name).acquire({ waitMs: 60_000 });
       const atMs = performance.now();
       await lease.release();
       return atMs;
@@ -193,9 +194,9 @@ describe.each(WITHOUT_A_SERVER)('when $what', (fault) => {
     await expectAllTold(holders, fault.reason);
     for (const { watched, label } of holders) watched.expectNotToldEarly(label);
     await fault.heal(holders);
-    for (const { subject, lock, label } of holders) {
+    for (const { kind, lock, label } of holders) {
       // Renewals that had piled up in front of the server must not keep it for anybody.
-      const lease = await subject.of(rival, lock.name).acquire({ waitMs: 60_000 });
+      const lease = await kind.of(rival, lock.name).acquire({ waitMs: 60_000 });
       expect(lease.isHeld, label).toBe(true);
       await lease.release();
     }

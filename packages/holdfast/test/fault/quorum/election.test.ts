@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { KINDS, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { FOREIGN_OWNER, LOCK, MUTEX, rejection, SUBJECTS } from '../acquire/support.ts';
 import { timed, useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);
@@ -19,15 +20,15 @@ const PATIENT = { nodeTimeoutMs: 60_000, callTimeoutMs: 60_000 };
 /** Long before that, and long against what a machine stalls. */
 const SOON_MS = 15_000;
 
-describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
+describe.each(KINDS)('a $name', STEADY, (kind) => {
   test('is asked for on all servers at once', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, PATIENT, proxies);
+    const locks = await quorum.assembled(kind, PATIENT, proxies);
     const name = quorum.name();
-    const isAsked = (args: readonly string[]): boolean => subject.acquires(args) && args.includes(name);
+    const isAsked = (args: readonly string[]): boolean => kind.acquires(args) && args.includes(name);
     const asked = proxies.map((proxy) => proxy.delayReply(isAsked, PATIENT.nodeTimeoutMs));
     let isWon = false;
-    const acquiring = subject.of(locks, name).acquire();
+    const acquiring = kind.of(locks, name).acquire();
     const won = acquiring.then(() => {
       isWon = true;
     });
@@ -37,88 +38,88 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
     for (const proxy of proxies) proxy.hurry();
     await won;
     const lease = await acquiring;
-    await quorum.untilAll(subject, name);
+    await quorum.untilAll(kind, name);
     for (const proxy of proxies) {
-      expect(proxy.history.filter(subject.acquires).filter((args) => args.includes(name))).toHaveLength(1);
+      expect(proxy.history.filter(kind.acquires).filter((args) => args.includes(name))).toHaveLength(1);
     }
-    const votes = await quorum.votes(subject, name);
+    const votes = await quorum.votes(kind, name);
     expect(new Set(votes).size).toBe(1);
     expect(await lease.release()).toBe(true);
   });
 
   test('does not wait for stragglers once a majority has granted it', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, PATIENT, proxies);
+    const locks = await quorum.assembled(kind, PATIENT, proxies);
     for (const proxy of proxies.slice(0, 2)) proxy.freeze();
-    const [lease, tookMs] = await timed(() => subject.of(locks, quorum.name()).acquire());
+    const [lease, tookMs] = await timed(() => kind.of(locks, quorum.name()).acquire());
     expect(tookMs).toBeLessThan(SOON_MS);
     expect(lease.isHeld).toBe(true);
     for (const proxy of proxies.slice(0, 2)) proxy.thaw();
-    await quorum.untilAll(subject, lease.name);
+    await quorum.untilAll(kind, lease.name);
     expect(await lease.release()).toBe(true);
-    await quorum.untilFree(subject, lease.name);
+    await quorum.untilFree(kind, lease.name);
   });
 
   test('is refused as soon as a majority has refused it, and the votes it had are given back', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, PATIENT, proxies);
+    const locks = await quorum.assembled(kind, PATIENT, proxies);
     const name = `foreign ${quorum.name()}`;
-    await quorum.take(subject, name, [1, 2, 3]);
+    await quorum.take(kind, name, [1, 2, 3]);
     const straggler = proxies[0] as (typeof proxies)[0];
     straggler.freeze();
-    const [lease, tookMs] = await timed(() => subject.of(locks, name).tryAcquire());
+    const [lease, tookMs] = await timed(() => kind.of(locks, name).tryAcquire());
     expect(lease).toBeNull();
     expect(tookMs).toBeLessThan(SOON_MS);
     straggler.thaw();
     await waitFor(async () => {
-      const votes = await quorum.votes(subject, name);
-      expect(votes).toEqual([null, FOREIGN_OWNER, FOREIGN_OWNER, FOREIGN_OWNER, null]);
+      const votes = await quorum.votes(kind, name);
+      expect(votes).toEqual([null, kind.foreignOwner, kind.foreignOwner, kind.foreignOwner, null]);
       return true;
     });
   });
 
   test('that is granted too late by a server is released there when its answer comes', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 2_000 }, proxies);
+    const locks = await quorum.assembled(kind, { nodeTimeoutMs: 2_000 }, proxies);
     const name = `foreign ${quorum.name()}`;
-    await quorum.take(subject, name, [2, 3, 4]);
+    await quorum.take(kind, name, [2, 3, 4]);
     // Its request arrives in time, and its answer when nobody waits for it any more.
     const proxy = proxies[0] as (typeof proxies)[0];
-    const late = proxy.delayReply((args) => subject.acquires(args) && args.includes(name), 4_000);
-    expect(await subject.of(locks, name).tryAcquire()).toBeNull();
+    const late = proxy.delayReply((args) => kind.acquires(args) && args.includes(name), 4_000);
+    expect(await kind.of(locks, name).tryAcquire()).toBeNull();
     await late;
-    await waitFor(async () => (await quorum.voters(subject, name)).join() === '2,3,4');
+    await waitFor(async () => (await quorum.voters(kind, name)).join() === '2,3,4');
   });
 
   test('is won by a majority although the others have it for somebody else', async () => {
-    const locks = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
     const name = `foreign ${quorum.name()}`;
-    await quorum.take(subject, name, [0, 4]);
-    const lease = await subject.of(locks, name).acquire();
-    const votes = await quorum.votes(subject, name);
-    expect(votes.filter((owner) => owner !== FOREIGN_OWNER)).toHaveLength(3);
+    await quorum.take(kind, name, [0, 4]);
+    const lease = await kind.of(locks, name).acquire();
+    const votes = await quorum.votes(kind, name);
+    expect(votes.filter((owner) => owner !== kind.foreignOwner)).toHaveLength(3);
     expect(await lease.release()).toBe(true);
-    await waitFor(async () => (await quorum.voters(subject, name)).join() === '0,4');
+    await waitFor(async () => (await quorum.voters(kind, name)).join() === '0,4');
   });
 
   test('is not granted on votes that may have expired', async () => {
     // Two answer at once, and the third when the lease of the first two is nearly over: no majority is certain.
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 5_000 }, proxies);
+    const locks = await quorum.assembled(kind, { nodeTimeoutMs: 5_000 }, proxies);
     const name = quorum.name();
     for (const proxy of proxies.slice(2)) proxy.delay(800);
-    const error = await rejection(subject.of(locks, name).tryAcquire({ leaseMs: 1_000 }));
+    const error = await rejection(kind.of(locks, name).tryAcquire({ leaseMs: 1_000 }));
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(error).toMatchObject({ message: expect.stringContaining('late') });
     for (const proxy of proxies) proxy.delay(0);
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   });
 
   test('has the validity that was left when it was won', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, PATIENT, proxies);
+    const locks = await quorum.assembled(kind, PATIENT, proxies);
     for (const proxy of proxies) proxy.delay(DELAY_MS);
-    const lease = await subject.of(locks, quorum.name()).acquire({ leaseMs: 60_000 });
+    const lease = await kind.of(locks, quorum.name()).acquire({ leaseMs: 60_000 });
     // There and back again: once at least, and a second time where a fence had to be raised.
     expect(lease.remainingMs).toBeLessThan(60_000 * 0.99 - 2 - 2 * DELAY_MS + 10);
     expect(lease.remainingMs).toBeGreaterThan(30_000);
@@ -128,27 +129,27 @@ describe.each(SUBJECTS)('a $kind', STEADY, (subject) => {
 
   test('with three of five servers down fails when its wait is over, and leaves no vote on the living', async () => {
     const name = quorum.name();
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: DELAY_MS });
+    const locks = await quorum.assembled(kind, { nodeTimeoutMs: DELAY_MS });
     quorum.server(0).freeze();
     await quorum.server(1).kill();
     quorum.server(2).freeze();
     for (const waitMs of [1_000, 600]) {
-      const [error, tookMs] = await timed(() => rejection(subject.of(locks, name).acquire({ waitMs })));
+      const [error, tookMs] = await timed(() => rejection(kind.of(locks, name).acquire({ waitMs })));
       expect(error).toBeInstanceOf(LockUnavailableError);
       // To the millisecond where the clock is ours: see `topologies/quorum.test.ts`.
       expect(tookMs).toBeLessThan(SOON_MS);
     }
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   });
 
   test('is not granted by three of five that are asked for the first time and hang', async () => {
     for (const i of [0, 1, 2]) quorum.server(i).freeze();
     const name = quorum.name();
     const locks = quorum.session({ nodeTimeoutMs: DELAY_MS });
-    const [error, tookMs] = await timed(() => rejection(subject.of(locks, name).acquire({ waitMs: 800 })));
+    const [error, tookMs] = await timed(() => rejection(kind.of(locks, name).acquire({ waitMs: 800 })));
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(tookMs).toBeLessThan(SOON_MS);
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   });
 });
 

@@ -6,11 +6,12 @@
 import { describe, expect, test } from 'vitest';
 import { type FencedLease, LockUnavailableError } from '../../../src/index.ts';
 import { lockRaise } from '../../../src/scripts/generated.ts';
-import { type FaultProxy, script } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { LOCK } from '../../support/locks/kind.ts';
+import { type FaultProxy, script } from '../../support/proxies/fault-proxy.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { LOCK, rejection } from '../acquire/support.ts';
 import { useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);

@@ -5,10 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Lease, Locks } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { KINDS, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { type RedisServer, startRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { LOCK, MUTEX, SUBJECTS } from '../acquire/support.ts';
 import { RestartTrial } from './restarts.ts';
 import { useQuorumBench, useServers } from './support.ts';
 
@@ -96,13 +96,13 @@ describe('a server that has restarted', () => {
     const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
     const kept = await Promise.all([1, 2, 3].map(() => startRedis({ args })));
     quorum.bench.onEnd(async () => void (await Promise.all(kept.map((server) => server.stop()))));
-    for (const subject of SUBJECTS) {
+    for (const kind of KINDS) {
       const [locks, others] = [quorum.session({}, kept), quorum.session({}, kept)];
       const name = quorum.name();
-      const lease: Lease = await subject.of(locks, name).acquire();
+      const lease: Lease = await kind.of(locks, name).acquire();
       await Promise.all(kept.map((server) => server.kill()));
       await Promise.all(kept.map((server) => server.restart()));
-      await waitFor(async () => (await subject.of(others, name).tryAcquire()) === null);
+      await waitFor(async () => (await kind.of(others, name).tryAcquire()) === null);
       // A server that has just started may take its time over its first answer.
       await waitFor(() => lease.extend(30_000).then(() => true), { what: 'the lease to be kept' });
       expect(await lease.release()).toBe(true);

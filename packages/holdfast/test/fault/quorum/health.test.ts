@@ -1,9 +1,9 @@
 /** A server that hangs or refuses costs one deadline once; then it is skipped, and asked again behind the scenes. */
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { KINDS, LOCK, MUTEX } from '../../support/locks/kind.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { LOCK, MUTEX, SUBJECTS } from '../acquire/support.ts';
 import { timed, useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);
@@ -55,17 +55,17 @@ describe('of five servers', STEADY, () => {
   });
 
   test('one that comes back votes again', async () => {
-    for (const subject of SUBJECTS) {
-      const locks = await quorum.assembled(subject, { nodeTimeoutMs: 100 });
+    for (const kind of KINDS) {
+      const locks = await quorum.assembled(kind, { nodeTimeoutMs: 100 });
       const name = quorum.name();
       quorum.server(2).freeze();
       await waitFor(async () => {
-        await (await subject.of(locks, name).acquire()).release();
-        const servers = await quorum.voters(subject, name);
+        await (await kind.of(locks, name).acquire()).release();
+        const servers = await quorum.voters(kind, name);
         return servers.length === 0;
       });
       await quorum.resume([2]);
-      await quorum.assemble(locks, subject);
+      await quorum.assemble(locks, kind);
     }
   });
 

@@ -3,11 +3,12 @@ import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { type Lease, LockError, Locks, LockUnavailableError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { askAll } from '../../support/raw-redis.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { KINDS, LOCK } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { askAll } from '../../support/servers/raw-redis.ts';
+import { startRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { CONDITION_ARGS, CONDITIONS } from '../acquire/conditions.ts';
-import { LOCK, rejection, SUBJECTS } from '../acquire/support.ts';
+import { CONDITION_ARGS, CONDITIONS } from '../server/conditions.ts';
 import { QuorumBench, useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5, { args: CONDITION_ARGS });
@@ -23,14 +24,14 @@ function condition(word: string): (typeof CONDITIONS)[number] {
 describe('a quorum', () => {
   test('of one server is allowed', async () => {
     const one = new QuorumBench(servers.slice(0, 1), quorum.bench);
-    for (const subject of SUBJECTS) {
+    for (const kind of KINDS) {
       const locks = one.session();
       const others = one.session();
       const name = one.name();
-      const lease = await subject.of(locks, name).acquire();
-      expect(await subject.of(others, name).tryAcquire()).toBeNull();
+      const lease = await kind.of(locks, name).acquire();
+      expect(await kind.of(others, name).tryAcquire()).toBeNull();
       expect(await lease.release()).toBe(true);
-      expect(await one.voters(subject, name)).toEqual([]);
+      expect(await one.voters(kind, name)).toEqual([]);
     }
   });
 
@@ -123,16 +124,16 @@ describe('a majority that cannot decide', () => {
   });
 
   test('is never told when a rival has it, however many servers are down', async () => {
-    for (const subject of SUBJECTS) {
-      const locks = await quorum.assembled(subject);
-      const others = await quorum.assembled(subject);
+    for (const kind of KINDS) {
+      const locks = await quorum.assembled(kind);
+      const others = await quorum.assembled(kind);
       const name = quorum.name();
-      const lease = await subject.of(others, name).acquire();
-      await quorum.untilAll(subject, name);
+      const lease = await kind.of(others, name).acquire();
+      await quorum.untilAll(kind, name);
       await quorum.server(4).kill();
       await quorum.server(3).kill();
-      expect(await subject.of(locks, name).tryAcquire()).toBeNull();
-      const error = await rejection(subject.of(locks, name).acquire({ waitMs: 1_000 }));
+      expect(await kind.of(locks, name).tryAcquire()).toBeNull();
+      const error = await rejection(kind.of(locks, name).acquire({ waitMs: 1_000 }));
       expect(error).toMatchObject({ code: 'ELOCKTIMEOUT' });
       expect(await lease.release()).toBe(true);
       await Promise.all([3, 4].map((i) => quorum.server(i).restart()));

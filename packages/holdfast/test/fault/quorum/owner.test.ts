@@ -2,15 +2,16 @@
 import { expect, test } from 'vitest';
 import { LockNotHeldError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { askAll } from '../../support/raw-redis.ts';
-import { rejection, SUBJECTS } from '../acquire/support.ts';
+import { KINDS } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { askAll } from '../../support/servers/raw-redis.ts';
 import { useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(3);
 useLeakCheck(servers);
 const quorum = useQuorumBench(servers);
 
-const LOCK = SUBJECTS.find(({ kind }) => kind === 'lock') as (typeof SUBJECTS)[number];
+const LOCK = KINDS.find(({ name }) => name === 'lock') as (typeof KINDS)[number];
 const [A, B] = [1, 2].map((n) => `8743c9c0-0795-4907-87fd-6c719a6b4586:${n}`) as [string, string];
 
 /** Puts the votes of owners on the servers, in their order. */

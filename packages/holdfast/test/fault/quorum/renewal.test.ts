@@ -4,11 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type Lease, LockLostError } from '../../../src/index.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { held } from '../../support/locks/held.ts';
+import { KINDS, LOCK } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import { steady } from '../../support/steady.ts';
 import { always, expectKeptOut } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, rejection, SUBJECTS } from '../acquire/support.ts';
-import { outlivesSilence } from '../silent-link.ts';
+import { outlivesSilence } from '../silent-connection.ts';
 import { useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);
@@ -34,57 +36,57 @@ async function unlessLost(lease: Lease, condition: () => Promise<boolean>): Prom
   lease.signal.throwIfAborted();
 }
 
-describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
+describe.each(KINDS)('a $name that is renewed', STEADY, (kind) => {
   test('outlives the connections to all of its servers, when they go silent together', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, {}, proxies);
+    const locks = await quorum.assembled(kind, {}, proxies);
     const name = quorum.name();
-    const acquire = () => subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
-    await outlivesSilence({ acquire, proxies, renews: subject.renews, needed: quorum.majority });
-    await quorum.untilFree(subject, name);
+    const acquire = () => kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await outlivesSilence({ acquire, proxies, renews: kind.renews, needed: quorum.majority });
+    await quorum.untilFree(kind, name);
   });
 
   test('outlives its lease, and the loss of a minority, which gets it back', async () => {
-    const locks = await quorum.assembled(subject);
-    const others = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
+    const others = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
     const acquiredMs = performance.now();
-    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
-    const [owner] = await quorum.votes(subject, name);
+    await waitFor(async () => (await quorum.voters(kind, name)).length === 5);
+    const [owner] = await quorum.votes(kind, name);
     await quorum.remove(name, [1, 3]);
     await unlessLost(lease, async () => {
-      expect(await quorum.votes(subject, name)).toEqual([owner, owner, owner, owner, owner]);
+      expect(await quorum.votes(kind, name)).toEqual([owner, owner, owner, owner, owner]);
       return true;
     });
     await waitFor(() => performance.now() - acquiredMs > LEASE_MS, { what: 'the first lease to be over' });
     lease.signal.throwIfAborted();
-    expectKeptOut(lease, await subject.of(others, name).tryAcquire());
+    expectKeptOut(lease, await kind.of(others, name).tryAcquire());
     lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     expect(await lease.release()).toBe(true);
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   });
 
   test('outlives servers that restart empty one after the other', async () => {
-    const locks = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
     for (const i of [0, 1, 2, 3]) {
       await quorum.server(i).kill();
       await quorum.server(i).restart();
-      await unlessLost(lease, async () => (await quorum.voters(subject, name)).length === 5);
+      await unlessLost(lease, async () => (await quorum.voters(kind, name)).length === 5);
     }
     lease.signal.throwIfAborted();
     expect(lease.isHeld).toBe(true);
     expect(await lease.release()).toBe(true);
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   });
 
   test('stays held while two of five are frozen', async () => {
-    const locks = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: SHORT_MS });
+    const lease = await kind.of(locks, name).acquire({ leaseMs: SHORT_MS });
     const acquiredMs = performance.now();
     for (const i of [0, 1]) quorum.server(i).freeze();
     await waitFor(() => performance.now() - acquiredMs > 1.2 * SHORT_MS);
@@ -92,40 +94,40 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     expect(lease.isHeld).toBe(true);
     await quorum.resume([0, 1]);
     expect(await lease.release()).toBe(true);
-    await quorum.untilFree(subject, name, 10_000);
+    await quorum.untilFree(kind, name, 10_000);
   });
 
   test('is lost at the next renewal when a majority has lost it, and the rest is given back', async () => {
-    const locks = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
-    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await waitFor(async () => (await quorum.voters(kind, name)).length === 5);
     await quorum.remove(name, [0, 1, 2]);
     // By a renewal: its own timer would have said `expired`.
     expect(await lost(lease)).toMatchObject({ reason: 'gone' });
     always(() => expect(lease.isHeld).toBe(false));
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   });
 
   test('that is lost is released where it may still be, and not where it is known to be gone', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, {}, proxies);
+    const locks = await quorum.assembled(kind, {}, proxies);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
-    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await waitFor(async () => (await quorum.voters(kind, name)).length === 5);
     await quorum.remove(name, [0, 1, 2]);
     expect(await lost(lease)).toMatchObject({ reason: 'gone' });
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
     const releases = proxies.map(
-      ({ history }) => history.filter((args) => subject.releases(args) && args.includes(name)).length,
+      ({ history }) => history.filter((args) => kind.releases(args) && args.includes(name)).length,
     );
     expect(releases).toEqual([0, 0, 0, 1, 1]);
   });
 
   test('is lost at its end by our own timer when a majority hangs, before anybody else can have it', async () => {
-    const locks = await quorum.assembled(subject, { nodeTimeoutMs: 200 });
+    const locks = await quorum.assembled(kind, { nodeTimeoutMs: 200 });
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: SHORT_MS });
+    const lease = await kind.of(locks, name).acquire({ leaseMs: SHORT_MS });
     for (const i of [0, 1, 2]) quorum.server(i).freeze();
     // A timer of ours that is due later fires later, however long this process stands still.
     const isOver = sleep(SHORT_MS, 'over', { ref: false });
@@ -135,19 +137,19 @@ describe.each(SUBJECTS)('a $kind that is renewed', STEADY, (subject) => {
     always(() => expect(lease.isHeld).toBe(false));
     expect(await told).toMatchObject({ reason: 'expired' });
     await quorum.resume([0, 1, 2]);
-    await quorum.untilFree(subject, name, 10_000);
+    await quorum.untilFree(kind, name, 10_000);
   });
 
   test('is not put back where somebody released it by force', async () => {
-    const locks = await quorum.assembled(subject);
-    const others = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
+    const others = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(locks, name).acquire({ leaseMs: LEASE_MS });
-    await waitFor(async () => (await quorum.voters(subject, name)).length === 5);
+    const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await waitFor(async () => (await quorum.voters(kind, name)).length === 5);
     expect(await others.forceRelease(name)).not.toBeNull();
-    expect(await quorum.voters(subject, name)).toEqual([]);
+    expect(await quorum.voters(kind, name)).toEqual([]);
     expect(await lost(lease)).toMatchObject({ reason: 'gone' });
-    expect(await quorum.voters(subject, name)).toEqual([]);
+    expect(await quorum.voters(kind, name)).toEqual([]);
   });
 });
 

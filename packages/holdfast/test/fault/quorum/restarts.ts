@@ -4,9 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Lease, LockError, type Locks, type LocksOptions } from '../../../src/index.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { MUTEX } from '../../support/locks/kind.ts';
+import { seeded } from '../../support/seeded.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { MUTEX, seeded } from '../acquire/support.ts';
 import type { QuorumBench } from './support.ts';
 
 const NAMES = 40;

@@ -1,13 +1,14 @@
 /** Votes that are split between callers: all back off, one wins, and nobody waits for ever. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Lease, type Locks, LockTimeoutError } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { askAll } from '../../support/raw-redis.ts';
+import { KINDS, type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { rejection } from '../../support/rejection.ts';
+import { askAll } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { LOCK, MUTEX, rejection, SUBJECTS, type Subject } from '../acquire/support.ts';
 import { QuorumBench, timed, useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);
@@ -24,8 +25,8 @@ function some(count: number): QuorumBench {
 }
 
 /** Holds it for a moment, and says so if somebody else does too. */
-async function take(locks: Locks, subject: Subject, name: string, inside: Set<string>): Promise<void> {
-  await using lease: Lease = await subject.of(locks, name).acquire({ waitMs: 60_000 });
+async function take(locks: Locks, kind: Kind, name: string, inside: Set<string>): Promise<void> {
+  await using lease: Lease = await kind.of(locks, name).acquire({ waitMs: 60_000 });
   always(() => expect([...inside]).toEqual([]));
   inside.add(locks.session);
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -53,19 +54,16 @@ beforeEach(() => {
 });
 
 describe.each([2, 3, 4, 5])('on %i servers', { timeout: 120_000 }, (count) => {
-  test.each(SUBJECTS)(
-    'several who want a $kind at the same moment get it one after the other',
-    async (subject) => {
-      const quorum = some(count);
-      const sessions = await Promise.all([1, 2, 3].map(() => quorum.assembled(subject)));
-      const name = quorum.name();
-      const inside = new Set<string>();
-      for (let round = 0; round < 5; round += 1) {
-        await Promise.all(sessions.map((locks) => take(locks, subject, name, inside)));
-      }
-      await quorum.untilFree(subject, name);
-    },
-  );
+  test.each(KINDS)('several who want a $name at the same moment get it one after the other', async (kind) => {
+    const quorum = some(count);
+    const sessions = await Promise.all([1, 2, 3].map(() => quorum.assembled(kind)));
+    const name = quorum.name();
+    const inside = new Set<string>();
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(sessions.map((locks) => take(locks, kind, name, inside)));
+    }
+    await quorum.untilFree(kind, name);
+  });
 });
 
 describe('a vote that is split', STEADY, () => {
@@ -74,15 +72,15 @@ describe('a vote that is split', STEADY, () => {
     [4, [0, 1]],
   ])('evenly between the callers of %i servers settles for nobody', async (count, theirs) => {
     const quorum = some(count);
-    for (const subject of SUBJECTS) {
-      const locks = await quorum.assembled(subject);
+    for (const kind of KINDS) {
+      const locks = await quorum.assembled(kind);
       const name = `foreign ${quorum.name()}`;
-      await quorum.take(subject, name, theirs);
-      const [lease, tookMs] = await timed(() => subject.of(locks, name).tryAcquire());
+      await quorum.take(kind, name, theirs);
+      const [lease, tookMs] = await timed(() => kind.of(locks, name).tryAcquire());
       expect(lease).toBeNull();
       expect(tookMs).toBeLessThan(15_000);
       // Theirs stands, ours is gone.
-      await expect.poll(() => quorum.voters(subject, name), PATIENT).toEqual(theirs);
+      await expect.poll(() => quorum.voters(kind, name), PATIENT).toEqual(theirs);
     }
   });
 

@@ -5,9 +5,10 @@
 import { expect, test } from 'vitest';
 import { lockRelease, mutexRelease } from '../../../src/scripts/generated.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { FOREIGN_OWNER, rejection, SUBJECTS, type Subject } from '../acquire/support.ts';
 import { useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);
@@ -18,12 +19,12 @@ const quorum = useQuorumBench(servers);
 const LEASE_MS = 60_000;
 
 /** A session whose way to the first server can be cut on our side only. */
-async function relayed(subject: Subject, name: string) {
+async function relayed(kind: Kind, name: string) {
   const inner = await quorum.bench.proxy(quorum.server(0).port);
   const outer = await quorum.bench.proxy(inner.port);
   const ways = [outer, ...quorum.servers.slice(1)];
-  const locks = await quorum.assembled(subject, { leaseMs: LEASE_MS, nodeTimeoutMs: 2_000 }, ways);
-  const asks = (args: readonly string[]): boolean => subject.acquires(args) && args.includes(name);
+  const locks = await quorum.assembled(kind, { leaseMs: LEASE_MS, nodeTimeoutMs: 2_000 }, ways);
+  const asks = (args: readonly string[]): boolean => kind.acquires(args) && args.includes(name);
   return {
     locks,
     /** From here its next request for that name is on its way for half a second, and loses its connection at once. */
@@ -37,66 +38,63 @@ async function relayed(subject: Subject, name: string) {
   };
 }
 
-test.each(SUBJECTS)('a stranded vote for a $kind that was not won leaves nothing behind', async (subject) => {
+test.each(KINDS)('a stranded vote for a $name that was not won leaves nothing behind', async (kind) => {
   const name = `foreign ${quorum.name()}`;
-  const { locks, strand, arrived } = await relayed(subject, name);
-  await quorum.take(subject, name, [1, 2, 3, 4]);
-  const [lease] = await Promise.all([subject.of(locks, name).tryAcquire(), strand()]);
+  const { locks, strand, arrived } = await relayed(kind, name);
+  await quorum.take(kind, name, [1, 2, 3, 4]);
+  const [lease] = await Promise.all([kind.of(locks, name).tryAcquire(), strand()]);
   expect(lease).toBeNull();
   await arrived();
-  await waitFor(async () => (await quorum.votes(subject, name))[0] === null);
-  expect((await quorum.votes(subject, name))[1]).toBe(FOREIGN_OWNER);
+  await waitFor(async () => (await quorum.votes(kind, name))[0] === null);
+  expect((await quorum.votes(kind, name))[1]).toBe(kind.foreignOwner);
 });
 
-test.each(SUBJECTS)(
-  'a stranded vote for a $kind that was held and released leaves nothing behind',
-  async (subject) => {
+test.each(KINDS)(
+  'a stranded vote for a $name that was held and released leaves nothing behind',
+  async (kind) => {
     const name = quorum.name();
-    const { locks, strand, arrived } = await relayed(subject, name);
-    const [lease] = await Promise.all([subject.of(locks, name).acquire(), strand()]);
+    const { locks, strand, arrived } = await relayed(kind, name);
+    const [lease] = await Promise.all([kind.of(locks, name).acquire(), strand()]);
     expect(await lease.release()).toBe(true);
     await arrived();
-    await quorum.untilFree(subject, name);
+    await quorum.untilFree(kind, name);
   },
 );
 
-test.each(SUBJECTS)(
-  'a stranded vote for a $kind whose owner loses it leaves nothing behind',
-  async (subject) => {
-    const name = quorum.name();
-    const { locks, strand, arrived } = await relayed(subject, name);
-    const [lease] = await Promise.all([subject.of(locks, name).acquire(), strand()]);
-    await quorum.remove(name, [1, 2, 3, 4]);
-    await rejection(lease.extend(LEASE_MS));
-    await arrived();
-    await quorum.untilFree(subject, name);
-  },
-);
+test.each(KINDS)('a stranded vote for a $name whose owner loses it leaves nothing behind', async (kind) => {
+  const name = quorum.name();
+  const { locks, strand, arrived } = await relayed(kind, name);
+  const [lease] = await Promise.all([kind.of(locks, name).acquire(), strand()]);
+  await quorum.remove(name, [1, 2, 3, 4]);
+  await rejection(lease.extend(LEASE_MS));
+  await arrived();
+  await quorum.untilFree(kind, name);
+});
 
-test.each(SUBJECTS)(
-  'a vote for a $kind that is asked for by a script the server does not know leaves nothing behind its release',
-  async (subject) => {
+test.each(KINDS)(
+  'a vote for a $name that is asked for by a script the server does not know leaves nothing behind its release',
+  async (kind) => {
     const far = await quorum.bench.proxy(quorum.server(0).port);
-    const locks = await quorum.assembled(subject, { leaseMs: LEASE_MS }, [far, ...quorum.servers.slice(1)]);
+    const locks = await quorum.assembled(kind, { leaseMs: LEASE_MS }, [far, ...quorum.servers.slice(1)]);
     // It knows how to release and not how to grant: the request for the vote is refused, behind it is the release.
     const { port } = quorum.server(0);
     await ask(port, ['SCRIPT', 'FLUSH']);
     await ask(port, [
       'SCRIPT',
       'LOAD',
-      subject.kind === 'lock' ? lockRelease.text.source : mutexRelease.text.source,
+      kind.name === 'lock' ? lockRelease.text.source : mutexRelease.text.source,
     ]);
     far.delay(60);
     const name = quorum.name();
-    expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
+    expect(await (await kind.of(locks, name).acquire()).release()).toBe(true);
     // What was sent to it by now has been answered once a later request has been, and again what that led to.
     for (let i = 0; i < 2; i += 1) {
       const later = quorum.name();
-      const lease = await subject.of(locks, later).acquire();
-      await waitFor(async () => (await quorum.votes(subject, later))[0] !== null, { what: 'the far vote' });
+      const lease = await kind.of(locks, later).acquire();
+      await waitFor(async () => (await quorum.votes(kind, later))[0] !== null, { what: 'the far vote' });
       await lease.release();
-      await quorum.untilFree(subject, later);
+      await quorum.untilFree(kind, later);
     }
-    expect((await quorum.votes(subject, name))[0]).toBeNull();
+    expect((await quorum.votes(kind, name))[0]).toBeNull();
   },
 );

@@ -2,12 +2,15 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { Locks, type LocksOptions, LockUnavailableError, type ServerFailure } from '../../../src/index.ts';
-import type { FaultProxy } from '../../support/fault-proxy.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { RedisServer, stopAllRedis } from '../../support/redis-server.ts';
-import type { RedisOptions } from '../../support/server-args.ts';
+import { type ServerBench, useBench } from '../../support/bench.ts';
+import { held } from '../../support/locks/held.ts';
+import type { Kind } from '../../support/locks/kind.ts';
+import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { RedisServer, stopAllRedis } from '../../support/servers/redis-server.ts';
+import type { RedisOptions } from '../../support/servers/server-args.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { type Bench, held, rejection, type Subject, useBench } from '../acquire/support.ts';
 
 /** Where a test is not about it: longer than the machine stalls. */
 const NODE_TIMEOUT_MS = 1_000;
@@ -19,9 +22,9 @@ interface Way {
 
 export class QuorumBench {
   readonly servers: readonly RedisServer[];
-  readonly bench: Bench;
+  readonly bench: ServerBench;
 
-  constructor(servers: readonly RedisServer[], bench: Bench) {
+  constructor(servers: readonly RedisServer[], bench: ServerBench) {
     this.servers = servers;
     this.bench = bench;
   }
@@ -65,23 +68,23 @@ export class QuorumBench {
 
   /** A session that has all of its servers behind it. */
   async assembled(
-    subject: Subject,
+    kind: Kind,
     options: LocksOptions = {},
     ways: readonly Way[] = this.servers,
   ): Promise<Locks> {
     const locks = this.session(options, ways);
-    await this.assemble(locks, subject);
+    await this.assemble(locks, kind);
     return locks;
   }
 
   /** Resolves when every server votes for that session. */
-  async assemble(locks: Locks, subject: Subject): Promise<void> {
+  async assemble(locks: Locks, kind: Kind): Promise<void> {
     const name = this.name();
     await waitFor(
       async () => {
-        await using _lease = await subject.of(locks, name).acquire();
+        await using _lease = await kind.of(locks, name).acquire();
         // Stragglers are not waited for by an acquisition, but their votes come.
-        await waitFor(async () => (await this.voters(subject, name)).length === this.servers.length, {
+        await waitFor(async () => (await this.voters(kind, name)).length === this.servers.length, {
           limitMs: 100,
         });
         return true;
@@ -91,8 +94,8 @@ export class QuorumBench {
   }
 
   /** Resolves when every server has given its vote: the last ones may be on their way when a lock is granted. */
-  async untilAll(subject: Subject, name: string): Promise<void> {
-    await waitFor(async () => (await this.voters(subject, name)).length === this.servers.length, {
+  async untilAll(kind: Kind, name: string): Promise<void> {
+    await waitFor(async () => (await this.voters(kind, name)).length === this.servers.length, {
       what: `every vote for ${name}`,
     });
   }
@@ -110,24 +113,24 @@ export class QuorumBench {
   }
 
   /** Whose vote stands on each server, in their order; null for none, undefined for a server that is away. */
-  votes(subject: Subject, name: string): Promise<(string | null | undefined)[]> {
+  votes(kind: Kind, name: string): Promise<(string | null | undefined)[]> {
     return Promise.all(
       this.servers.map(async (server) => {
         if (!server.isRunning || server.isFrozen) return undefined;
-        return (await held(server.port, subject, name))?.owner ?? null;
+        return (await held(server.port, kind, name))?.owner ?? null;
       }),
     );
   }
 
   /** The servers on which a vote stands, by their place. */
-  async voters(subject: Subject, name: string): Promise<number[]> {
-    const votes = await this.votes(subject, name);
+  async voters(kind: Kind, name: string): Promise<number[]> {
+    const votes = await this.votes(kind, name);
     return votes.flatMap((vote, i) => (typeof vote === 'string' ? [i] : []));
   }
 
   /** Takes it for somebody else on some servers. */
-  async take(subject: Subject, name: string, places: readonly number[], ttlMs = 60_000): Promise<void> {
-    await Promise.all(places.map((i) => subject.take(this.server(i).port, name, ttlMs)));
+  async take(kind: Kind, name: string, places: readonly number[], ttlMs = 60_000): Promise<void> {
+    await Promise.all(places.map((i) => kind.seize(this.server(i).port, name, ttlMs)));
   }
 
   /** Removes it from some servers, as an administrator would. */
@@ -148,8 +151,8 @@ export class QuorumBench {
   }
 
   /** Nothing of it stands anywhere. */
-  async untilFree(subject: Subject, name: string, limitMs = 10_000): Promise<void> {
-    await waitFor(async () => (await this.voters(subject, name)).length === 0, {
+  async untilFree(kind: Kind, name: string, limitMs = 10_000): Promise<void> {
+    await waitFor(async () => (await this.voters(kind, name)).length === 0, {
       limitMs,
       what: `no vote for ${name} to be left`,
     });

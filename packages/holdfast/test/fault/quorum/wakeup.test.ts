@@ -1,11 +1,12 @@
 /** Who waits listens on every server that is there; one message is enough, and nobody polls. */
 import { describe, expect, test } from 'vitest';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
+import { listeners } from '../../support/locks/held.ts';
+import { KINDS, type Kind, MUTEX } from '../../support/locks/kind.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { wokenBy } from '../../support/woken.ts';
-import { listeners, MUTEX, SUBJECTS, type Subject } from '../acquire/support.ts';
 import { timed, useQuorumBench, useServers } from './support.ts';
 
 const servers = useServers(5);
@@ -16,69 +17,69 @@ const STEADY = steady();
 /** Without a message a waiter comes back after seconds: at least so many. */
 const SLEEP_MS_MIN = 3_750;
 
-async function listening(subject: Subject, name: string, places: readonly number[]): Promise<void> {
+async function listening(kind: Kind, name: string, places: readonly number[]): Promise<void> {
   for (const i of places) {
-    await waitFor(async () => (await listeners(quorum.server(i).port, subject, name)) === 1, {
+    await waitFor(async () => (await listeners(quorum.server(i).port, kind, name)) === 1, {
       limitMs: 15_000,
       what: `the waiter to listen on server ${i}`,
     });
   }
 }
 
-describe.each(SUBJECTS)('a waiter for a $kind', STEADY, (subject) => {
+describe.each(KINDS)('a waiter for a $name', STEADY, (kind) => {
   test('listens on all servers, is woken by the release, and listens nowhere after', async () => {
-    const locks = await quorum.assembled(subject);
-    const others = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
+    const others = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(others, name).acquire();
-    const waiting = subject.of(locks, name).acquire();
-    await listening(subject, name, [0, 1, 2, 3, 4]);
+    const lease = await kind.of(others, name).acquire();
+    const waiting = kind.of(locks, name).acquire();
+    await listening(kind, name, [0, 1, 2, 3, 4]);
     await (await wokenBy(name, () => lease.release(), waiting)).release();
     for (const { port } of quorum.servers) {
-      await waitFor(async () => (await listeners(port, subject, name)) === 0);
+      await waitFor(async () => (await listeners(port, kind, name)) === 0);
     }
   });
 
   test('is woken although two servers are frozen by then', async () => {
-    const locks = await quorum.assembled(subject);
-    const others = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind);
+    const others = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(others, name).acquire();
-    const waiting = subject.of(locks, name).acquire();
-    await listening(subject, name, [0, 1, 2, 3, 4]);
+    const lease = await kind.of(others, name).acquire();
+    const waiting = kind.of(locks, name).acquire();
+    await listening(kind, name, [0, 1, 2, 3, 4]);
     for (const i of [1, 2]) quorum.server(i).freeze();
     await (await wokenBy(name, () => lease.release(), waiting)).release();
     await quorum.resume([1, 2]);
-    await quorum.untilFree(subject, name, 10_000);
+    await quorum.untilFree(kind, name, 10_000);
   });
 
   test('is woken by the message of a single server', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, {}, proxies);
+    const locks = await quorum.assembled(kind, {}, proxies);
     const name = quorum.name();
-    await quorum.take(subject, name, [0, 1, 2, 3, 4]);
-    const waiting = subject.of(locks, name).acquire();
-    await listening(subject, name, [0, 1, 2, 3, 4]);
+    await quorum.take(kind, name, [0, 1, 2, 3, 4]);
+    const waiting = kind.of(locks, name).acquire();
+    await listening(kind, name, [0, 1, 2, 3, 4]);
     const release = async (): Promise<void> => {
       await quorum.remove(name, [0, 1, 2, 3, 4]);
-      await ask(quorum.server(3).port, ['PUBLISH', subject.channel(name), '0']);
+      await ask(quorum.server(3).port, ['PUBLISH', kind.channel(name), '0']);
     };
     await (await wokenBy(name, release, waiting)).release();
   });
 
   test('listens again on a server that was away, and does not poll', async () => {
     const proxies = await quorum.proxies();
-    const locks = await quorum.assembled(subject, {}, proxies);
-    const others = await quorum.assembled(subject);
+    const locks = await quorum.assembled(kind, {}, proxies);
+    const others = await quorum.assembled(kind);
     const name = quorum.name();
-    const lease = await subject.of(others, name).acquire();
-    const waiting = subject.of(locks, name).acquire();
-    await listening(subject, name, [0, 1, 2, 3, 4]);
+    const lease = await kind.of(others, name).acquire();
+    const waiting = kind.of(locks, name).acquire();
+    await listening(kind, name, [0, 1, 2, 3, 4]);
     for (const proxy of proxies) proxy.clearHistory();
     for (const proxy of proxies.slice(0, 2)) proxy.cutAll();
-    const [, tookMs] = await timed(() => listening(subject, name, [0, 1, 2, 3, 4]));
+    const [, tookMs] = await timed(() => listening(kind, name, [0, 1, 2, 3, 4]));
     const attempts = proxies.map(
-      ({ history }) => history.filter((args) => subject.acquires(args) && args.includes(name)).length,
+      ({ history }) => history.filter((args) => kind.acquires(args) && args.includes(name)).length,
     );
     // At most one for each connection that was made again, one behind a subscription, one for a sleep that ended.
     const most = 6 + Math.floor(tookMs / SLEEP_MS_MIN);

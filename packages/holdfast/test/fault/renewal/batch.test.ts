@@ -1,12 +1,14 @@
 /** Many leases of one session: renewed in few calls of bounded size, and one of them in trouble is alone with it. */
 import { describe, expect, test } from 'vitest';
 import { type Lease, Locks } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { KINDS, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { LOCK, MUTEX, rejection, SUBJECTS, useBench } from '../acquire/support.ts';
 import { ScriptedNode } from '../holder/node.ts';
 
 const LEASES = 300;
@@ -18,21 +20,21 @@ useLeakCheck(server);
 const bench = useBench();
 
 test.each([
-  { client: 'ioredis', subject: LOCK },
-  { client: 'node-redis', subject: MUTEX },
+  { client: 'ioredis', kind: LOCK },
+  { client: 'node-redis', kind: MUTEX },
 ] as const)(
-  '300 leases of a $subject.kind on $client are renewed in few calls of at most 128 names, and one that is gone disturbs no other',
-  async ({ client, subject }) => {
+  '300 leases of a $kind.name on $client are renewed in few calls of at most 128 names, and one that is gone disturbs no other',
+  async ({ client, kind }) => {
     const proxy = await bench.proxy(server.port);
     const locks = await bench.session(proxy.port, { client });
     const name = bench.name();
     const names = Array.from({ length: LEASES }, (_, i) => `${name}:${i}`);
     const leases: Lease[] = await Promise.all(
-      names.map((each) => subject.of(locks, each).acquire({ leaseMs: LEASE_MS })),
+      names.map((each) => kind.of(locks, each).acquire({ leaseMs: LEASE_MS })),
     );
     const told: string[] = [];
     for (const lease of leases) lease.signal.addEventListener('abort', () => told.push(lease.name));
-    const renewals = () => proxy.history.filter(subject.renews);
+    const renewals = () => proxy.history.filter(kind.renews);
     const namesIn = (args: readonly string[]) =>
       args.slice(3, 3 + Number(args[2])).filter((key) => !key.startsWith('redisson_lock_token:'));
     const renewed = () => new Set(renewals().flatMap(namesIn));
@@ -64,14 +66,14 @@ test.each([
   },
 );
 
-describe.each(SUBJECTS)('of many leases of a $kind', (subject) => {
+describe.each(KINDS)('of many leases of a $name', (kind) => {
   test('one whose extension hangs leaves the others renewed', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
     const locks = new Locks(node, { clock });
     const [hanging, ...others] = await Promise.all(
       ['hanging', 'b', 'c'].map(
-        (name): Promise<Lease> => subject.of(locks, name).acquire({ leaseMs: LEASE_MS }),
+        (name): Promise<Lease> => kind.of(locks, name).acquire({ leaseMs: LEASE_MS }),
       ),
     );
     node.fate = ({ verb, keys }) => (verb === 'renew' && keys.includes('hanging') ? 'lost' : 'answered');
@@ -90,8 +92,8 @@ describe.each(SUBJECTS)('of many leases of a $kind', (subject) => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
     const locks = new Locks(node, { clock });
-    const short = await subject.of(locks, 'short').acquire({ leaseMs: 300 });
-    const long = await subject.of(locks, 'long').acquire({ leaseMs: 30_000 });
+    const short = await kind.of(locks, 'short').acquire({ leaseMs: 300 });
+    const long = await kind.of(locks, 'long').acquire({ leaseMs: 30_000 });
     await clock.advance(60_000);
     const callsFor = (name: string) => node.callsTo('renew').filter(({ keys }) => keys.includes(name)).length;
     expect(callsFor('short')).toBeLessThanOrEqual((4 * 60_000) / 300);

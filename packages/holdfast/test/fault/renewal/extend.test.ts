@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { LockError, Locks } from '../../../src/index.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { rejection, SUBJECTS, type Subject } from '../acquire/support.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import { type Fate, ScriptedNode } from '../holder/node.ts';
 import { driftMs } from '../holder/support.ts';
 
@@ -12,10 +13,10 @@ const SHORT_MS = 1_000;
 
 useLeakCheck();
 
-async function held(subject: Subject, renew: boolean) {
+async function held(kind: Kind, renew: boolean) {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
-  const lease = await subject.of(new Locks(node, { clock }), 'name').acquire({ leaseMs: LEASE_MS, renew });
+  const lease = await kind.of(new Locks(node, { clock }), 'name').acquire({ leaseMs: LEASE_MS, renew });
   return { clock, node, lease, signal: lease.signal };
 }
 
@@ -36,9 +37,9 @@ const FAILURES: readonly { readonly what: string; readonly fate: Fate; readonly 
   { what: 'happens without an answer', fate: 'reply-lost', code: 'ELOCKUNKNOWN' },
 ];
 
-describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
+describe.each(KINDS)('an extension of a $name', (kind) => {
   test.each(FAILURES)('that $what leaves the lease to its old deadline', async ({ fate, code }) => {
-    const { clock, node, lease, signal } = await held(subject, false);
+    const { clock, node, lease, signal } = await held(kind, false);
     await clock.advance(SHORT_MS);
     const { remainingMs } = lease;
     once(node, fate);
@@ -55,7 +56,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   });
 
   test.each(FAILURES)('that $what does not stop the renewal', async ({ fate, code }) => {
-    const { clock, node, lease, signal } = await held(subject, true);
+    const { clock, node, lease, signal } = await held(kind, true);
     once(node, fate);
     const failing = rejection(lease.extend(3 * LEASE_MS));
     await clock.advance(5 * LEASE_MS);
@@ -67,7 +68,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   });
 
   test('that shortens a fixed lease and gets no answer ends it at the shorter deadline', async () => {
-    const { clock, node, lease, signal } = await held(subject, false);
+    const { clock, node, lease, signal } = await held(kind, false);
     once(node, 'reply-lost');
     const sentMs = clock.monotonicMs();
     const failing = rejection(lease.extend(SHORT_MS));
@@ -85,7 +86,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   test.each([SHORT_MS, 300, 100])(
     'that shortens a renewed lease to %s ms and gets no answer is followed by a renewal in time',
     async (shortMs) => {
-      const { clock, node, lease, signal } = await held(subject, true);
+      const { clock, node, lease, signal } = await held(kind, true);
       once(node, 'reply-lost');
       const failing = rejection(lease.extend(shortMs));
       await clock.advance(LEASE_MS);
@@ -96,7 +97,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   );
 
   test('that shortens, gets no answer and arrives late never lets the owner claim more than the server gives', async () => {
-    const { clock, node, lease } = await held(subject, true);
+    const { clock, node, lease } = await held(kind, true);
     once(node, { strayMs: 2_000 });
     const failing = rejection(lease.extend(SHORT_MS));
     for (let stepMs = 0; stepMs < 2 * LEASE_MS; stepMs += 50) {
@@ -112,7 +113,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   });
 
   test('that gets an answer that makes no sense fails as an error of ours and does not stop the renewal', async () => {
-    const { clock, node, lease, signal } = await held(subject, true);
+    const { clock, node, lease, signal } = await held(kind, true);
     await clock.advance(2_000);
     // The answer comes when a renewal would have been due.
     once(node, { nonsenseAfterMs: 1_900 });
@@ -124,7 +125,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   });
 
   test('behind a renewal whose answer makes no sense is sent all the same', async () => {
-    const { clock, node, lease } = await held(subject, true);
+    const { clock, node, lease } = await held(kind, true);
     once(node, { nonsenseAfterMs: 500 });
     while (node.callsTo('renew').length === 0) await clock.advance(10);
     const extending = lease.extend(3 * LEASE_MS);
@@ -136,7 +137,7 @@ describe.each(SUBJECTS)('an extension of a $kind', (subject) => {
   });
 
   test('that is answered counts from before it was sent', async () => {
-    const { clock, node, lease } = await held(subject, false);
+    const { clock, node, lease } = await held(kind, false);
     once(node, { replyAfterMs: 400 });
     const extending = lease.extend(3 * LEASE_MS);
     await clock.advance(400);

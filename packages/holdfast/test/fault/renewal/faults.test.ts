@@ -4,14 +4,15 @@
  */
 import { expect, test } from 'vitest';
 import type { KeepResult } from '../../../src/topologies/topology.ts';
-import { commandCounts, monitor, type SeenCommand } from '../../support/commands.ts';
-import type { Match } from '../../support/fault-proxy.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { RawConnection } from '../../support/raw-connection.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held } from '../../support/locks/held.ts';
+import type { Match } from '../../support/proxies/fault-proxy.ts';
+import { commandCounts, monitor, type SeenCommand } from '../../support/servers/commands.ts';
+import { RawConnection } from '../../support/servers/raw-connection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, useBench } from '../acquire/support.ts';
 import { acquireWatched, openRows, type Row, type WatchedLease } from '../holder/support.ts';
 
 const LEASE_MS = 3_000;
@@ -40,10 +41,10 @@ async function forEach(scenes: readonly Scene[], body: (scene: Scene) => Promise
   await Promise.all(scenes.map(body));
 }
 
-async function expectKept({ watched, subject, lock, label }: Scene): Promise<void> {
+async function expectKept({ watched, kind, lock, label }: Scene): Promise<void> {
   expect(watched.told, label).toBe(null);
   expect(watched.lease.isHeld, label).toBe(true);
-  expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeGreaterThan(0);
+  expect((await held(server.port, kind, lock.name))?.ttlMs, label).toBeGreaterThan(0);
   expect(await watched.lease.release(), label).toBe(true);
 }
 
@@ -55,7 +56,7 @@ async function outliveIt({ watched, label }: Scene): Promise<void> {
 
 test('a renewal that happened and whose answer was lost is followed by one that gets through', async () => {
   await forEach(await hold(), async (scene) => {
-    await scene.proxy.cutAfterRequest(scene.subject.renews);
+    await scene.proxy.cutAfterRequest(scene.kind.renews);
     await outliveIt(scene);
     await expectKept(scene);
   });
@@ -63,7 +64,7 @@ test('a renewal that happened and whose answer was lost is followed by one that 
 
 test('renewals that were cut off on the way are repeated while time remains', async () => {
   await forEach(await hold(), async (scene) => {
-    await scene.proxy.cutBeforeRequest(scene.subject.renews, 2);
+    await scene.proxy.cutBeforeRequest(scene.kind.renews, 2);
     await outliveIt(scene);
     await expectKept(scene);
   });
@@ -74,7 +75,7 @@ test('renewals that the server refuses for a while are repeated while time remai
     readonly locks: readonly string[];
     readonly result?: readonly KeepResult[];
   }
-  const renewals = bench.hear<Ended>('tracing:holdfast:renew:asyncEnd');
+  const renewals = bench.diagnostics<Ended>('tracing:holdfast:renew:asyncEnd');
   const hasFailed = ({ lock }: Scene) =>
     renewals.some(({ locks, result }) => result?.[locks.indexOf(lock.name)]?.is === 'failed');
   await ask(server.port, ['CONFIG', 'SET', 'busy-reply-threshold', '5']);
@@ -112,37 +113,37 @@ test('when the server refuses every renewal the lease is lost at its deadline', 
 test('a renewal that comes when another owner was there and left does not bring the lock back', async () => {
   const rivals = await bench.session(server.port);
   const scenes = await hold();
-  await forEach(scenes, async ({ proxy, subject, lock, watched, label }) => {
+  await forEach(scenes, async ({ proxy, kind, lock, watched, label }) => {
     // Whatever is sent from here on waits in the network.
     proxy.freeze();
-    const rival = await subject.of(rivals, lock.name).acquire({ waitMs: 10_000 });
+    const rival = await kind.of(rivals, lock.name).acquire({ waitMs: 10_000 });
     expect(watched.told, `${label}: told before the next owner was`).not.toBe(null);
     await rival.release();
     proxy.clearHistory();
   });
   const watch = await monitor(server);
-  await forEach(scenes, async ({ proxy, subject, lock, label }) => {
+  await forEach(scenes, async ({ proxy, kind, lock, label }) => {
     const isOurs = ({ args }: SeenCommand) => args.includes(lock.name);
     proxy.thaw();
     const seen = await waitFor(
       async () => {
         const commands = (await watch.commands()).filter(isOurs);
         const ran = (match: Match) => commands.some(({ args }) => match(args));
-        return ran(subject.renews) && ran(subject.releases) && commands;
+        return ran(kind.renews) && ran(kind.releases) && commands;
       },
       { what: 'the server to run what had piled up' },
     );
     // Looked at command by command: a key that a late renewal made would be gone again with the late release.
     const writes = seen.filter(({ client, args }) => client === 'lua' && WRITE.test(args[0] ?? ''));
     expect(writes, label).toEqual([]);
-    expect(await held(server.port, subject, lock.name), label).toBe(null);
+    expect(await held(server.port, kind, lock.name), label).toBe(null);
   });
   watch.stop();
 });
 
 test('a connection that goes dead under an extension is replaced, and the extension fails', async () => {
   await forEach(await hold(9_000), async (scene) => {
-    const muted = scene.proxy.dropReply(scene.subject.renews);
+    const muted = scene.proxy.dropReply(scene.kind.renews);
     await expect(scene.watched.lease.extend(9_000)).rejects.toMatchObject({ code: 'ELOCKUNKNOWN' });
     await muted;
     const { renewals } = scene.watched;
@@ -154,8 +155,8 @@ test('a connection that goes dead under an extension is replaced, and the extens
 test('forgotten scripts are loaded again, unnoticed by owner and waiter', async () => {
   const rivals = await bench.session(server.port);
   const flush = () => ask(server.port, ['SCRIPT', 'FLUSH']);
-  await forEach(await hold(), async ({ subject, lock, watched, label }) => {
-    const waiting = subject.of(rivals, lock.name).acquire({ waitMs: 10_000 });
+  await forEach(await hold(), async ({ kind, lock, watched, label }) => {
+    const waiting = kind.of(rivals, lock.name).acquire({ waitMs: 10_000 });
     const { renewals } = watched;
     for (let round = 1; round <= 2; round += 1) {
       await flush();

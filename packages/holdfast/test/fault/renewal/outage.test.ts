@@ -1,10 +1,12 @@
 /** Extensions that meet a frozen server, a cut connection or a lost answer: a held lock stays held, and stays there. */
 import { expect, test } from 'vitest';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, rejection, useBench } from '../acquire/support.ts';
 import { acquireWatched, driftMs, openRows, type Row, type WatchedLease } from '../holder/support.ts';
 
 /** Long enough for an extension to be given up, after half of it, and for a renewal afterwards. */
@@ -29,10 +31,10 @@ async function hold(renew: boolean): Promise<Scene[]> {
 }
 
 /** Held, by this process and on the server, and released as ours. */
-async function expectKept({ watched, subject, lock, label }: Scene): Promise<void> {
+async function expectKept({ watched, kind, lock, label }: Scene): Promise<void> {
   expect(watched.told, label).toBe(null);
   expect(watched.lease.isHeld, label).toBe(true);
-  expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeGreaterThan(0);
+  expect((await held(server.port, kind, lock.name))?.ttlMs, label).toBeGreaterThan(0);
   expect(await watched.lease.release(), label).toBe(true);
 }
 
@@ -79,18 +81,16 @@ test('an extension that finds the network cut fails, and the lock is held on', a
 
 test('an extension that happened without an answer leaves a fixed lease to its old deadline, and the longer one is not left behind', async () => {
   await Promise.all(
-    (await hold(false)).map(async ({ proxy, subject, lock, watched, label }) => {
-      const cut = proxy.cutAfterRequest(subject.renews);
+    (await hold(false)).map(async ({ proxy, kind, lock, watched, label }) => {
+      const cut = proxy.cutAfterRequest(kind.renews);
       expect(await rejection(watched.lease.extend(60_000)), label).toMatchObject({ code: 'ELOCKUNKNOWN' });
       await cut;
-      expect((await held(server.port, subject, lock.name))?.ttlMs, label).toBeGreaterThan(50_000);
+      expect((await held(server.port, kind, lock.name))?.ttlMs, label).toBeGreaterThan(50_000);
       await watched.lost();
       watched.expectToldInTime(label);
       watched.expectNotToldEarly(label);
       // The server would have kept it for a minute for somebody who does not claim it.
-      await waitFor(async () => (await held(server.port, subject, lock.name)) === null, {
-        what: 'a late release',
-      });
+      await untilFree(server.port, kind, lock.name);
     }),
   );
 });
@@ -98,8 +98,8 @@ test('an extension that happened without an answer leaves a fixed lease to its o
 test('an extension that shortens a fixed lease and happened without an answer ends it at the shorter deadline', async () => {
   const shortMs = 1_000;
   await Promise.all(
-    (await hold(false)).map(async ({ proxy, subject, lock, watched, label }) => {
-      const cut = proxy.cutAfterRequest(subject.renews);
+    (await hold(false)).map(async ({ proxy, kind, lock, watched, label }) => {
+      const cut = proxy.cutAfterRequest(kind.renews);
       const afterMs = performance.now();
       const extending = rejection(watched.lease.extend(shortMs));
       watched.mayHaveStated(shortMs, { afterMs, beforeMs: performance.now() });
@@ -109,17 +109,15 @@ test('an extension that shortens a fixed lease and happened without an answer en
       await watched.lost();
       watched.expectToldInTime(label);
       watched.expectNotToldEarly(label);
-      await waitFor(async () => (await held(server.port, subject, lock.name)) === null, {
-        what: 'a late release',
-      });
+      await untilFree(server.port, kind, lock.name);
     }),
   );
 });
 
 test('an extension that shortens and arrives when it was given up takes nothing from what was renewed since', async () => {
   await Promise.all(
-    (await hold(true)).map(async ({ proxy, subject, lock, watched, label }) => {
-      const cut = proxy.cutBeforeRequest(subject.renews);
+    (await hold(true)).map(async ({ proxy, kind, lock, watched, label }) => {
+      const cut = proxy.cutBeforeRequest(kind.renews);
       expect(await rejection(watched.lease.extend(LEASE_MS / 2)), label).toMatchObject({
         code: 'ELOCKUNKNOWN',
       });
@@ -129,7 +127,7 @@ test('an extension that shortens and arrives when it was given up takes nothing 
       // The network gives back what it had lost: the same request, on a connection that nobody listens to any more.
       expect(await ask(server.port, stray), label).toEqual([expect.any(Number)]);
       const claimedUntilMs = performance.now() + watched.lease.remainingMs;
-      const { ttlMs = 0 } = (await held(server.port, subject, lock.name)) ?? {};
+      const { ttlMs = 0 } = (await held(server.port, kind, lock.name)) ?? {};
       expect(performance.now() + ttlMs, label).toBeGreaterThan(claimedUntilMs);
       expect(await watched.lease.release(), label).toBe(true);
     }),

@@ -1,14 +1,15 @@
 /** After a release there is silence: nothing is sent, nothing is planned, and the process is free to go. */
 import { describe, expect, test } from 'vitest';
 import { CHANNELS, Locks } from '../../../src/index.ts';
-import { useChildren } from '../../support/child.ts';
-import { monitor } from '../../support/commands.ts';
+import { CLIENTS, useBench } from '../../support/bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { KINDS } from '../../support/locks/kind.ts';
+import { useChildren } from '../../support/processes/child.ts';
+import { monitor } from '../../support/servers/commands.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { CLIENTS, SUBJECTS, useBench } from '../acquire/support.ts';
 import { ScriptedNode } from '../holder/node.ts';
 import { SLOW, startHolder } from '../holder/process.ts';
 import { openRows } from '../holder/support.ts';
@@ -26,11 +27,11 @@ test('nothing is sent for longer than a lease after a release, not even when a r
   const told: string[] = [];
   const rows = await openRows(bench, server.port);
   await Promise.all(
-    rows.map(async ({ subject, lock, proxy, label }) => {
+    rows.map(async ({ kind, lock, proxy, label }) => {
       const lease = await lock.acquire({ leaseMs: REAL_MS });
       lease.signal.addEventListener('abort', () => told.push(label));
       // Its answer is on the way back when the release is sent.
-      await proxy.delayReply(subject.renews, 50);
+      await proxy.delayReply(kind.renews, 50);
       expect(await lease.release()).toBe(true);
     }),
   );
@@ -42,17 +43,17 @@ test('nothing is sent for longer than a lease after a release, not even when a r
   expect(told).toEqual([]);
 });
 
-describe.each(SUBJECTS)('after the release of a $kind', (subject) => {
+describe.each(KINDS)('after the release of a $name', (kind) => {
   test('no timer is left, and none of those that were keeps the process', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
     const locks = new Locks(node, { clock });
     const leases = await Promise.all(
-      ['a', 'b'].map((name) => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })),
+      ['a', 'b'].map((name) => kind.of(locks, name).acquire({ leaseMs: LEASE_MS })),
     );
     await clock.advance(10 * LEASE_MS);
     expect(clock.refdTimers, 'a held lease keeps nobody').toBe(0);
-    const abandoned = bench.hear(CHANNELS.abandoned);
+    const abandoned = bench.diagnostics(CHANNELS.abandoned);
     for (const lease of leases) expect(await lease.release()).toBe(true);
     const calls = node.calls.length;
     expect(clock.refdTimers).toBe(0);
@@ -66,7 +67,7 @@ describe.each(SUBJECTS)('after the release of a $kind', (subject) => {
   test('no timer is left of one that was lost', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
-    const lease = await subject.of(new Locks(node, { clock }), 'a').acquire({ leaseMs: LEASE_MS });
+    const lease = await kind.of(new Locks(node, { clock }), 'a').acquire({ leaseMs: LEASE_MS });
     node.delete('a');
     await clock.advance(LEASE_MS);
     expect(lease.signal.aborted).toBe(true);

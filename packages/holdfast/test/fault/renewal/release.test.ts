@@ -4,9 +4,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import { CHANNELS, LockNotHeldError, Locks } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { rejection, SUBJECTS, type Subject, useBench } from '../acquire/support.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
 import { type Fate, ScriptedNode } from '../holder/node.ts';
 
 const LEASE_MS = 1_000;
@@ -15,11 +17,11 @@ useLeakCheck();
 const bench = useBench();
 
 /** An owner whose first renewal, or extension, is under way and meets that fate. */
-async function midRenewal(subject: Subject, fate: Fate, isExtension: boolean) {
+async function midRenewal(kind: Kind, fate: Fate, isExtension: boolean) {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
   node.fate = ({ verb }) => (verb === 'renew' ? fate : 'answered');
-  const lease = await subject.of(new Locks(node, { clock }), 'name').acquire({ leaseMs: LEASE_MS });
+  const lease = await kind.of(new Locks(node, { clock }), 'name').acquire({ leaseMs: LEASE_MS });
   const { signal } = lease;
   const extending = isExtension ? rejection(lease.extend(LEASE_MS)) : null;
   while (node.callsTo('renew').length === 0) await clock.advance(10);
@@ -35,10 +37,10 @@ const FATES: readonly { readonly what: string; readonly fate: Fate }[] = [
   { what: 'gets an answer that makes no sense', fate: { nonsenseAfterMs: 50 } },
 ];
 
-describe.each(SUBJECTS)('the release of a $kind', (subject) => {
+describe.each(KINDS)('the release of a $name', (kind) => {
   test.each(FATES)('is final although a renewal under way $what', async ({ fate }) => {
-    const { clock, node, lease, signal } = await midRenewal(subject, fate, false);
-    const abandoned = bench.hear(CHANNELS.abandoned);
+    const { clock, node, lease, signal } = await midRenewal(kind, fate, false);
+    const abandoned = bench.diagnostics(CHANNELS.abandoned);
     const callsBefore = node.calls.length;
     expect(await lease.release()).toBe(true);
     expect(clock.refdTimers, 'timers that keep the process alive').toBe(0);
@@ -55,7 +57,7 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
   test.each(FATES.filter(({ fate }) => fate !== 'refused'))(
     'is final although an extension under way $what',
     async ({ fate }) => {
-      const { clock, node, lease, signal, extending } = await midRenewal(subject, fate, true);
+      const { clock, node, lease, signal, extending } = await midRenewal(kind, fate, true);
       const callsBefore = node.calls.length;
       expect(await lease.release()).toBe(true);
       await clock.advance(10 * LEASE_MS);
@@ -68,7 +70,7 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
   );
 
   test('lets an extension that waited behind a renewal send nothing', async () => {
-    const { clock, node, lease } = await midRenewal(subject, { replyAfterMs: 50 }, false);
+    const { clock, node, lease } = await midRenewal(kind, { replyAfterMs: 50 }, false);
     const extending = rejection(lease.extend(LEASE_MS));
     const releasing = lease.release();
     await clock.advance(10 * LEASE_MS);
@@ -82,7 +84,7 @@ describe.each(SUBJECTS)('the release of a $kind', (subject) => {
     const node = new ScriptedNode(clock);
     const locks = new Locks(node, { clock });
     const [released, kept] = await Promise.all(
-      ['released', 'kept'].map((name) => subject.of(locks, name).acquire({ leaseMs: LEASE_MS })),
+      ['released', 'kept'].map((name) => kind.of(locks, name).acquire({ leaseMs: LEASE_MS })),
     );
     // Both are in the same batch, and it is under way.
     node.fate = ({ verb }) => (verb === 'renew' ? { replyAfterMs: 50 } : 'answered');

@@ -6,11 +6,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Locks } from '../../../src/index.ts';
 import { FLAVOURS } from '../../clients/flavours.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import { LOCK } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, MATRIX, useBench, warmUp } from '../acquire/support.ts';
-import { outlivesSilence } from '../silent-link.ts';
+import { MATRIX } from '../matrix.ts';
+import { outlivesSilence } from '../silent-connection.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -33,15 +37,18 @@ describe.each(FLAVOURS)('by $name', { timeout: 60_000 }, ({ make }) => {
   });
 });
 
-describe.each(MATRIX)('$client, $subject.kind: on a connection that went silent', ({ client, subject }) => {
-  test('an acquire is asked again over a new one, under the same holder', async () => {
+describe.each(MATRIX)('$client, $kind.name: on a connection that went silent', ({ client, kind }) => {
+  test('an acquire is asked again over a new one', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: 60_000 });
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     const name = bench.name();
+    const made = proxy.connectionsMade;
     proxy.mute();
-    const lease = await subject.of(locks, name).tryAcquire();
+    const lease = await kind.of(locks, name).tryAcquire();
+    expect(proxy.connectionsMade).toBeGreaterThan(made);
     expect(lease?.isHeld).toBe(true);
+    expect(await held(redis.port, kind, name)).toMatchObject({ count: 1 });
     expect(await lease?.release()).toBe(true);
   });
 
@@ -49,10 +56,10 @@ describe.each(MATRIX)('$client, $subject.kind: on a connection that went silent'
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: 60_000 });
     const name = bench.name();
-    const lease = await subject.of(locks, name).acquire();
+    const lease = await kind.of(locks, name).acquire();
     proxy.mute();
     await expect(lease.release()).rejects.toMatchObject({ code: 'ELOCKUNKNOWN' });
-    await waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the release' });
+    await untilFree(redis.port, kind, name);
   });
 });
 

@@ -1,14 +1,18 @@
 /** With `replicas.aof`, a grant counts only once it is on disk, here and at the replicas. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { rowsOf } from '../../support/extent.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { type RedisServer, useRedis } from '../../support/redis-server.ts';
-import { ReplicatedServers } from '../../support/replicated-servers.ts';
-import { fetchedServers } from '../../support/server-program.ts';
+import { held } from '../../support/locks/held.ts';
+import { KINDS } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { type RedisServer, useRedis } from '../../support/servers/redis-server.ts';
+import { ReplicatedServers } from '../../support/servers/replicated-servers.ts';
+import { fetchedServers } from '../../support/servers/server-program.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, rejection, SUBJECTS, useBench, warmUp } from '../acquire/support.ts';
 import { has } from './support.ts';
 
 const plain = useRedis();
@@ -44,11 +48,11 @@ describe.each(PROGRAMS)('on $title', (program) => {
   }, 60_000);
   afterAll(() => Promise.all(group.servers.map((server) => server.stop())));
 
-  test.each(SUBJECTS)('a $kind that is granted outlives a crash of both', async (subject) => {
+  test.each(KINDS)('a $name that is granted outlives a crash of both', async (kind) => {
     const replicas = { min: 1, timeoutMs: 4_000, aof: true };
     const locks = await bench.session(primary.port, { replicas, leaseMs: 60_000 });
     const name = bench.name();
-    await subject.of(locks, name).acquire();
+    await kind.of(locks, name).acquire();
     await Promise.all([primary.kill(), replica.kill()]);
     await locks.destroy();
     for (const server of [primary, replica]) {
@@ -58,14 +62,14 @@ describe.each(PROGRAMS)('on $title', (program) => {
     }
   });
 
-  test.each(SUBJECTS)('a $kind that the replica keeps in memory alone is given back', async (subject) => {
+  test.each(KINDS)('a $name that the replica keeps in memory alone is given back', async (kind) => {
     const locks = await bench.session(primary.port, { replicas: { min: 1, timeoutMs: 500, aof: true } });
     const name = bench.name();
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     await ask(replica.port, ['CONFIG', 'SET', 'appendonly', 'no']);
-    const error = await rejection(subject.of(locks, name).tryAcquire());
+    const error = await rejection(kind.of(locks, name).tryAcquire());
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(String(error)).toMatch(/wanted 1 replica to have it, 0 had it on disk/);
-    await waitFor(async () => (await held(primary.port, subject, name)) === null);
+    await waitFor(async () => (await held(primary.port, kind, name)) === null);
   });
 });

@@ -4,11 +4,14 @@
  */
 import { describe, expect, test } from 'vitest';
 import { type Lease, LockUnavailableError } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { follow, promote } from '../../support/replicated-servers.ts';
+import { held } from '../../support/locks/held.ts';
+import { KINDS, LOCK } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { follow, promote } from '../../support/servers/replicated-servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, rejection, SUBJECTS, useBench } from '../acquire/support.ts';
 import { cutOff, has, useReplication } from './support.ts';
 
 const replication = useReplication();
@@ -37,15 +40,15 @@ describe('a primary that is killed before its replicas have the lock', () => {
     await next.release();
   });
 
-  test.each(SUBJECTS)('leaves one owner with it: the first is refused ($kind)', async (subject) => {
+  test.each(KINDS)('leaves one owner with it: the first is refused ($name)', async (kind) => {
     const name = bench.name();
     const first = await bench.session(primary.port, { replicas: ONE });
     await cutOff(replication);
-    expect(await rejection(subject.of(first, name).tryAcquire())).toBeInstanceOf(LockUnavailableError);
+    expect(await rejection(kind.of(first, name).tryAcquire())).toBeInstanceOf(LockUnavailableError);
     await primary.kill();
     await promote(heir);
     const second = await bench.session(heir.port);
-    const next = await subject.of(second, name).acquire();
+    const next = await kind.of(second, name).acquire();
     expect(next.isHeld).toBe(true);
     await next.release();
   });
@@ -98,25 +101,22 @@ describe('a primary that is parted from its replicas and goes on', () => {
     await Promise.all([lease.release(), next.release()]);
   });
 
-  test.each(SUBJECTS)(
-    'loses its owner before another one gets in elsewhere, with it ($kind)',
-    async (subject) => {
-      const name = bench.name();
-      const first = await bench.session(primary.port, { leaseMs: LEASE_MS, replicas: BOTH });
-      const lease = await subject.of(first, name).acquire();
-      await cutOff(replication);
-      await promote(heir);
-      const startedMs = performance.now();
-      const told = lost(lease).then(() => performance.now());
-      const second = await bench.session(heir.port);
-      const next = await subject.of(second, name).acquire();
-      const servedMs = performance.now();
-      expect(lease.isHeld).toBe(false);
-      expect((await told) - startedMs).toBeLessThan(LEASE_MS + 20_000);
-      expect(await told).toBeLessThanOrEqual(servedMs);
-      await next.release();
-    },
-  );
+  test.each(KINDS)('loses its owner before another one gets in elsewhere, with it ($name)', async (kind) => {
+    const name = bench.name();
+    const first = await bench.session(primary.port, { leaseMs: LEASE_MS, replicas: BOTH });
+    const lease = await kind.of(first, name).acquire();
+    await cutOff(replication);
+    await promote(heir);
+    const startedMs = performance.now();
+    const told = lost(lease).then(() => performance.now());
+    const second = await bench.session(heir.port);
+    const next = await kind.of(second, name).acquire();
+    const servedMs = performance.now();
+    expect(lease.isHeld).toBe(false);
+    expect((await told) - startedMs).toBeLessThan(LEASE_MS + 20_000);
+    expect(await told).toBeLessThanOrEqual(servedMs);
+    await next.release();
+  });
 });
 
 describe('a primary without replicas, after it took over', () => {

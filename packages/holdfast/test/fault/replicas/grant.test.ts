@@ -1,11 +1,16 @@
 /** With `replicas`, a grant counts only once enough of them have it. */
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { held } from '../../support/locks/held.ts';
+import { LOCK } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { startRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, MATRIX, rejection, useBench, warmUp } from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 import { has, useReplication } from './support.ts';
 
 const replication = useReplication();
@@ -24,11 +29,11 @@ function resume(): void {
   for (const replica of replicas) replica.resume();
 }
 
-describe.each(MATRIX)('a $subject.kind by $client', ({ client, subject }) => {
+describe.each(MATRIX)('a $kind.name by $client', ({ client, kind }) => {
   test('that both replicas must have is there when it is granted', async () => {
     const locks = await bench.session(primary.port, { client, replicas: { ...BOTH, timeoutMs: 4_000 } });
     const name = bench.name();
-    const lease = await subject.of(locks, name).acquire();
+    const lease = await kind.of(locks, name).acquire();
     for (const replica of replicas) expect(await has(replica, name)).toBe(true);
     expect(await lease.release()).toBe(true);
   });
@@ -36,15 +41,15 @@ describe.each(MATRIX)('a $subject.kind by $client', ({ client, subject }) => {
   test('that too few replicas have is given back and told, and the next one works', async () => {
     const locks = await bench.session(primary.port, { client, replicas: ONE });
     const name = bench.name();
-    await warmUp(locks, subject);
+    await warmUp(locks, kind);
     freeze();
-    const error = await rejection(subject.of(locks, name).tryAcquire());
+    const error = await rejection(kind.of(locks, name).tryAcquire());
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(String(error)).toMatch(/wanted 1 replica to have it, 0 had it after \d+ ms/);
     expect((error as LockUnavailableError).servers).toMatchObject([{ kind: 'replicas' }]);
-    await waitFor(async () => (await held(primary.port, subject, name)) === null);
+    await waitFor(async () => (await held(primary.port, kind, name)) === null);
     resume();
-    const lease = await subject.of(locks, name).acquire();
+    const lease = await kind.of(locks, name).acquire();
     expect(await lease.release()).toBe(true);
     await replication.group.untilInSync(primary);
     for (const replica of replicas) expect(await has(replica, name)).toBe(false);
@@ -71,7 +76,7 @@ describe('while too few replicas have a lock', () => {
     await warmUp(locks, LOCK);
     const name = bench.name();
     freeze();
-    const releases = bench.hear<{ lock: string }>('holdfast:lease:late-release');
+    const releases = bench.diagnostics<{ lock: string }>('holdfast:lease:late-release');
     const waiting = locks.lock(name).acquire();
     await waitFor(() => releases.some(({ lock }) => lock === name), { what: 'a first grant to be undone' });
     resume();

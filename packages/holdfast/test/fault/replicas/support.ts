@@ -1,8 +1,8 @@
 /** A primary and two replicas for the fault tests, and ways to part them. */
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { ask } from '../../support/raw-redis.ts';
-import { type RedisServer, stopAllRedis } from '../../support/redis-server.ts';
-import { ReplicatedServers } from '../../support/replicated-servers.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { type RedisServer, stopAllRedis } from '../../support/servers/redis-server.ts';
+import { ReplicatedServers } from '../../support/servers/replicated-servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 export interface Replication {

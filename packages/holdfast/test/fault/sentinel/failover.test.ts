@@ -1,15 +1,21 @@
 /** Another server becomes the primary while leases are held, waited for and renewed. */
+
 import { afterEach, describe, expect, test } from 'vitest';
 import { type FencedLease, type Locks, LockUnavailableError } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { roleOf } from '../../support/replicated-servers.ts';
-import { useSentinels } from '../../support/sentinel-group.ts';
+import { held } from '../../support/locks/held.ts';
+import { LOCK } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ourConnections } from '../../support/servers/our-connections.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { roleOf } from '../../support/servers/replicated-servers.ts';
+import { useSentinels } from '../../support/servers/sentinel-group.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, rejection, useBench, warmUp } from '../acquire/support.ts';
-import { outlivesSilence } from '../silent-link.ts';
-import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './support.ts';
+import { outlivesSilence } from '../silent-connection.ts';
+import { SENTINEL_CLIENTS, sentinelSession } from './support.ts';
 
 const group = useSentinels();
 useLeakCheck();
@@ -63,8 +69,8 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 240_000 }, (kind) => {
     const after = await group.failOver();
     // The old primary does not know it yet: whoever stays with it holds what others can take elsewhere.
     expect(await roleOf(before)).toBe('master');
-    await waitFor(async () => (await connectionsOf(after.port)) > 0);
-    await waitFor(async () => (await connectionsOf(before.port)) === 0);
+    await waitFor(async () => (await ourConnections(after.port)).length > 0);
+    await waitFor(async () => (await ourConnections(before.port)).length === 0);
     // Renewed there, and not only replicated: more is left than a lease that was not renewed since has.
     await waitFor(async () => (await ttl(after.port, name)) > LEASE_MS * 0.9, { limitMs: LEASE_MS });
     expect(lease.isHeld).toBe(true);
@@ -131,6 +137,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 240_000 }, (kind) => {
     const stranger = sentinelSession(bench, group, kind);
     const error = await rejection(stranger.lock(bench.name()).tryAcquire());
     expect(error).toBeInstanceOf(LockUnavailableError);
+    for (const { port } of group.sentinels) expect(String(error)).toContain(`127.0.0.1:${port}`);
     for (const sentinel of group.sentinels) await sentinel.ensureUp();
   });
 });

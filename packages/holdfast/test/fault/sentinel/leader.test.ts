@@ -1,12 +1,17 @@
 /** While a planned failover is under way, the sentinels do not all say the same, and one of them not always the truth. */
+
 import { afterEach, describe, expect, test } from 'vitest';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import type { RedisServer } from '../../support/redis-server.ts';
-import { namedPort, TRY_LIMIT_MS, useSentinels } from '../../support/sentinel-group.ts';
+import { held } from '../../support/locks/held.ts';
+import { LOCK } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
+import { ourConnections } from '../../support/servers/our-connections.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import type { RedisServer } from '../../support/servers/redis-server.ts';
+import { namedPort, TRY_LIMIT_MS, useSentinels } from '../../support/servers/sentinel-group.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, LOCK, useBench, warmUp } from '../acquire/support.ts';
-import { connectionsOf, SENTINEL_CLIENTS, sentinelSession } from './support.ts';
+import { SENTINEL_CLIENTS, sentinelSession } from './support.ts';
 
 const group = useSentinels();
 useLeakCheck();
@@ -65,7 +70,9 @@ describe.each(SENTINEL_CLIENTS)('by %s', { timeout: 240_000 }, (kind) => {
     const old = sentinelSession(bench, group, kind);
     await warmUp(old, LOCK);
     const { before, after } = await untilLeaderNamesAnother();
-    await waitFor(async () => (await connectionsOf(before.port)) === 0, { what: 'the old one to be left' });
+    await waitFor(async () => (await ourConnections(before.port)).length === 0, {
+      what: 'the old one to be left',
+    });
     for (let round = 0; round < ROUNDS; round += 1) {
       const sessions = [old, sentinelSession(bench, group, kind), sentinelSession(bench, group, kind)];
       const names = sessions.map(() => bench.name());

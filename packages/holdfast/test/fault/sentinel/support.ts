@@ -4,10 +4,10 @@ import { Redis as Ioredis5 } from 'ioredis-5';
 import { Redis as Iovalkey } from 'iovalkey';
 import { createSentinel } from 'redis';
 import { Locks, type LocksOptions, type RedisClient } from '../../../src/index.ts';
+import type { ServerBench } from '../../support/bench.ts';
 import { type Extent, rowsOf } from '../../support/extent.ts';
-import { ask } from '../../support/raw-redis.ts';
-import type { SentinelGroup } from '../../support/sentinel-group.ts';
-import type { Bench } from '../acquire/support.ts';
+
+import type { SentinelGroup } from '../../support/servers/sentinel-group.ts';
 
 export type SentinelClient = 'ioredis 6' | 'ioredis 5.4' | 'iovalkey 0.4' | 'node-redis 6';
 
@@ -60,7 +60,7 @@ const CALL_TIMEOUT_MS = 5_000;
 
 /** A session of its own, as another process would have. */
 export function sentinelSession(
-  bench: Bench,
+  bench: ServerBench,
   group: Known,
   kind: SentinelClient,
   options: LocksOptions = {},
@@ -73,10 +73,4 @@ export function sentinelSession(
     end();
   });
   return locks;
-}
-
-/** How many connections of ours a server has. */
-export async function connectionsOf(port: number): Promise<number> {
-  const list = String(await ask(port, ['CLIENT', 'LIST']));
-  return list.split('\n').filter((line) => line.includes(' name=holdfast ')).length;
 }

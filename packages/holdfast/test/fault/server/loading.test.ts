@@ -1,12 +1,15 @@
 /** A server that is back and still reads its data: it answers, but nothing useful yet. */
 import { expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask, askAll } from '../../support/raw-redis.ts';
-import { startRedis } from '../../support/redis-server.ts';
-import { RespError } from '../../support/resp.ts';
+import { held } from '../../support/locks/held.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask, askAll } from '../../support/servers/raw-redis.ts';
+import { startRedis } from '../../support/servers/redis-server.ts';
+import { RespError } from '../../support/servers/resp.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, MATRIX, rejection, useBench } from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 
 useLeakCheck();
 const bench = useBench();
@@ -23,11 +26,11 @@ test('a server that loads its data is told by its word, waited out, and the lock
     Array.from({ length: KEYS }, (_, index) => ['SET', `filler:${index}`, 'x'.repeat(200)]),
   );
   const cells = await Promise.all(
-    MATRIX.map(async ({ client, subject }) => {
+    MATRIX.map(async ({ client, kind }) => {
       const locks = await bench.session(redis.port, { client, leaseMs: 60_000 });
       const name = bench.name();
-      const lease = await subject.of(locks, name).acquire();
-      return { subject, locks, name, lease };
+      const lease = await kind.of(locks, name).acquire();
+      return { kind, locks, name, lease };
     }),
   );
   await ask(redis.port, ['SAVE']);
@@ -39,10 +42,10 @@ test('a server that loads its data is told by its word, waited out, and the lock
   };
   expect(await isLoading()).toBe(true);
   const served = await Promise.all(
-    cells.map(async ({ subject, locks, name }) => {
+    cells.map(async ({ kind, locks, name }) => {
       const free = `${name}:free`;
-      const patient = subject.of(locks, free).using(() => 'served');
-      const error = await rejection(subject.of(locks, `${name}:try`).tryAcquire());
+      const patient = kind.of(locks, free).using(() => 'served');
+      const error = await rejection(kind.of(locks, `${name}:try`).tryAcquire());
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect(error).toMatchObject({ servers: [{ text: expect.stringMatching(/LOADING/) }] });
       return { patient };
@@ -52,11 +55,11 @@ test('a server that loads its data is told by its word, waited out, and the lock
   expect(await ask(redis.port, ['CONFIG', 'SET', 'key-load-delay', '0'])).toBe('OK');
   await waitFor(async () => !(await isLoading()), { limitMs: 20_000, what: 'the server to have loaded' });
   for (const { patient } of served) expect(await patient).toBe('served');
-  for (const { subject, locks, name, lease } of cells) {
-    expect(await held(redis.port, subject, `${name}:try`)).toBeNull();
+  for (const { kind, locks, name, lease } of cells) {
+    expect(await held(redis.port, kind, `${name}:try`)).toBeNull();
     expect(lease.isHeld).toBe(true);
     // Ours, across the restart: nobody else gets in, and it can be released.
-    expect(await subject.of(locks, name).tryAcquire()).toBeNull();
+    expect(await kind.of(locks, name).tryAcquire()).toBeNull();
     await lease.extend(30_000);
     expect(await lease.release()).toBe(true);
   }

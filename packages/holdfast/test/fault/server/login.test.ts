@@ -1,11 +1,22 @@
 /** A server that does not know us, or does not let us: told by its own words, and never tried for long. */
+
 import { describe, expect, test } from 'vitest';
-import { CHANNELS, type LateReleaseMessage, LockUnavailableError } from '../../../src/index.ts';
+import {
+  CHANNELS,
+  type LateReleaseMessage,
+  LockUnavailableError,
+  type RenewTrace,
+} from '../../../src/index.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { startRedis, useRedis } from '../../support/redis-server.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import { KINDS, type Kind } from '../../support/locks/kind.ts';
+import { untilRenewed } from '../../support/locks/warm-up.ts';
+import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, MATRIX, rejection, SUBJECTS, type Subject, useBench } from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -29,40 +40,35 @@ function expectRefused(error: unknown, word: string, name: string): void {
 }
 
 /** Both verbs, each refused soon: waiting would not help. */
-async function expectBothRefused(
-  subject: Subject,
-  port: number,
-  word: string,
-  options: object,
-): Promise<void> {
+async function expectBothRefused(kind: Kind, port: number, word: string, options: object): Promise<void> {
   const locks = await bench.session(port, options);
   const name = bench.name();
   for (const verb of ['tryAcquire', 'acquire'] as const) {
     const startMs = performance.now();
-    expectRefused(await rejection(subject.of(locks, name)[verb]()), word, name);
+    expectRefused(await rejection(kind.of(locks, name)[verb]()), word, name);
     expect(performance.now() - startMs).toBeLessThan(30_000);
   }
 }
 
-describe.each(MATRIX)('$client, $subject.kind: a client', ({ client, subject }) => {
+describe.each(MATRIX)('$client, $kind.name: a client', ({ client, kind }) => {
   test('without a password is told NOAUTH', async () => {
     const guarded = await startRedis({ args: ['--requirepass', 'secret'] });
     bench.onEnd(() => guarded.stop());
-    await expectBothRefused(subject, guarded.port, 'NOAUTH', { client });
+    await expectBothRefused(kind, guarded.port, 'NOAUTH', { client });
   });
 
   test('with a wrong password is told WRONGPASS', async () => {
     await user('app', 'allcommands', 'allkeys', 'allchannels');
     const login = { client, username: 'app', password: 'wrong' };
-    await expectBothRefused(subject, redis.port, 'WRONGPASS', login);
+    await expectBothRefused(kind, redis.port, 'WRONGPASS', login);
   });
 
   test('whose user may not run scripts, or not touch the key, is told NOPERM', async () => {
     await user('app', 'allcommands', '-@scripting', 'allkeys', 'allchannels');
     const login = { client, username: 'app', password: 'secret' };
-    await expectBothRefused(subject, redis.port, 'NOPERM', login);
+    await expectBothRefused(kind, redis.port, 'NOPERM', login);
     await user('app', 'allcommands', '~elsewhere:*', 'allchannels');
-    await expectBothRefused(subject, redis.port, 'NOPERM', login);
+    await expectBothRefused(kind, redis.port, 'NOPERM', login);
     expect(await ask(redis.port, ['DBSIZE'])).toBe(0);
   });
 
@@ -70,64 +76,66 @@ describe.each(MATRIX)('$client, $subject.kind: a client', ({ client, subject }) 
     await user('app', 'allcommands', 'allkeys', 'allchannels');
     const login = { client, username: 'app', password: 'secret' };
     const locks = await bench.session(redis.port, { ...login, leaseMs: 6_000 });
-    const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+    const late = bench.diagnostics<LateReleaseMessage>(CHANNELS.lateRelease);
     const [kept, left] = [bench.name(), bench.name()];
-    const lease = await subject.of(locks, kept).acquire();
-    const other = await subject.of(locks, left).acquire({ leaseMs: 60_000 });
-    const startMs = performance.now();
+    const lease = await kind.of(locks, kept).acquire();
+    const other = await kind.of(locks, left).acquire({ leaseMs: 60_000 });
+    const renewals = bench.diagnostics<RenewTrace>(`tracing:${CHANNELS.renew}:asyncEnd`);
     await allow('app', '-evalsha', '-eval');
     expectRefused(await rejection(other.release()), 'NOPERM', left);
     expectRefused(await rejection(lease.extend(5_000)), 'NOPERM', kept);
-    await waitFor(() => performance.now() - startMs > 1_200, { what: 'a renewal to have been refused' });
+    await waitFor(() => renewals.some(({ locks: names }) => names.includes(kept)), {
+      what: 'a renewal to be refused',
+    });
+    expect(lease.isHeld).toBe(true);
     await allow('app', '+evalsha', '+eval');
     await waitFor(() => late.some(({ lock }) => lock === left), { what: 'the late release' });
     expect(late.find(({ lock }) => lock === left)).toEqual({
       lock: left,
-      kind: subject.kind,
+      kind: kind.name,
       outcome: 'released',
     });
-    await waitFor(() => performance.now() - startMs > 3_200, { what: 'the first lease to be over' });
-    expect(lease.signal.reason).toBeUndefined();
+    await untilRenewed(lease);
     expect(await lease.release()).toBe(true);
-    expect(await held(redis.port, subject, left)).toBeNull();
+    expect(await held(redis.port, kind, left)).toBeNull();
   });
 });
 
-test.each(SUBJECTS)(
-  'a user that may not touch one of its keys any more keeps the others: $kind',
-  async (subject) => {
+test.each(KINDS)(
+  'a user that may not touch one of its keys any more keeps the others: $name',
+  async (kind) => {
     await user('app', 'allcommands', 'allkeys', 'allchannels');
     const locks = await bench.session(redis.port, { username: 'app', password: 'secret', leaseMs: 6_000 });
     const [good, bad] = [`good:${bench.name()}`, `bad:${bench.name()}`];
-    const kept = await subject.of(locks, good).acquire();
-    const lost = await subject.of(locks, bad).acquire();
+    const kept = await kind.of(locks, good).acquire();
+    const lost = await kind.of(locks, bad).acquire();
     await allow('app', 'resetkeys', '~good:*', '~redisson_lock_token:*');
     await waitFor(() => lost.signal.aborted, { what: 'the loss of the forbidden one' });
     expect(lost.signal.reason).toMatchObject({ reason: 'expired' });
     expect(kept.signal.reason).toBeUndefined();
     expect(await kept.release()).toBe(true);
-    await waitFor(async () => (await held(redis.port, subject, bad)) === null, { what: 'its lease to end' });
+    await untilFree(redis.port, kind, bad);
   },
 );
 
 test('a password that is changed under a session is an outage that says so, and ends when it is changed back', async () => {
   await user('app', 'allcommands', 'allkeys', 'allchannels');
-  const runs = MATRIX.map(async ({ client, subject }) => {
+  const runs = MATRIX.map(async ({ client, kind }) => {
     const proxy = await bench.proxy(redis.port);
     const login = { client, username: 'app', password: 'secret' };
     const locks = await bench.session(proxy.port, { ...login, leaseMs: 30_000 });
     const name = bench.name();
-    expect(await (await subject.of(locks, name).acquire()).release()).toBe(true);
-    return { subject, locks, name, proxy };
+    expect(await (await kind.of(locks, name).acquire()).release()).toBe(true);
+    return { kind, locks, name, proxy };
   });
   const cells = await Promise.all(runs);
   await allow('app', 'resetpass', '>another');
   for (const { proxy } of cells) proxy.cutAll();
   const waiting = await Promise.all(
-    cells.map(async ({ subject, locks, name }) => {
-      const error = await rejection(subject.of(locks, `${name}:short`).acquire({ waitMs: 1_500 }));
+    cells.map(async ({ kind, locks, name }) => {
+      const error = await rejection(kind.of(locks, `${name}:short`).acquire({ waitMs: 1_500 }));
       expectRefused(error, 'WRONGPASS', `${name}:short`);
-      return { patient: subject.of(locks, name).using(() => 'served') };
+      return { patient: kind.of(locks, name).using(() => 'served') };
     }),
   );
   await allow('app', 'resetpass', '>secret');

@@ -7,20 +7,16 @@ import {
   type Locks,
   LockUnavailableError,
 } from '../../../src/index.ts';
+import { type ClientKind, type SessionOptions, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { held, untilFree } from '../../support/locks/held.ts';
+import type { Kind } from '../../support/locks/kind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { steady } from '../../support/steady.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { CONDITION_ARGS, CONDITIONS } from '../acquire/conditions.ts';
-import {
-  type ClientKind,
-  held,
-  MATRIX,
-  rejection,
-  type SessionOptions,
-  type Subject,
-  useBench,
-} from '../acquire/support.ts';
+import { elapse, waitFor } from '../../support/wait-for.ts';
+import { MATRIX } from '../matrix.ts';
+import { CONDITION_ARGS, CONDITIONS } from './conditions.ts';
 
 const redis = useRedis({ args: CONDITION_ARGS });
 useLeakCheck(redis);
@@ -29,7 +25,7 @@ const STEADY = steady();
 
 interface Cell {
   readonly client: ClientKind;
-  readonly subject: Subject;
+  readonly kind: Kind;
   readonly locks: Locks;
   readonly name: string;
 }
@@ -37,16 +33,16 @@ interface Cell {
 /** All clients and kinds at once, because the server is in one state for all of them. */
 async function openCells(options: SessionOptions = {}): Promise<Cell[]> {
   return Promise.all(
-    MATRIX.map(async ({ client, subject }) => {
+    MATRIX.map(async ({ client, kind }) => {
       const locks = await bench.session(redis.port, { client, ...options });
       const name = bench.name();
-      expect(await (await subject.of(locks, name).acquire({ leaseMs: 60_000 })).release()).toBe(true);
-      return { client, subject, locks, name };
+      expect(await (await kind.of(locks, name).acquire({ leaseMs: 60_000 })).release()).toBe(true);
+      return { client, kind, locks, name };
     }),
   );
 }
 
-async function inEach<T extends { readonly client: ClientKind; readonly subject: Subject }, Result>(
+async function inEach<T extends { readonly client: ClientKind; readonly kind: Kind }, Result>(
   cells: readonly T[],
   run: (cell: T) => Promise<Result>,
 ): Promise<(T & { readonly result: Result })[]> {
@@ -55,16 +51,10 @@ async function inEach<T extends { readonly client: ClientKind; readonly subject:
       try {
         return { ...cell, result: await run(cell) };
       } catch (cause) {
-        throw new Error(`${cell.client}, ${cell.subject.kind}: ${String(cause)}`, { cause });
+        throw new Error(`${cell.client}, ${cell.kind.name}: ${String(cause)}`, { cause });
       }
     }),
   );
-}
-
-/** Waits for real time to pass, where that is the fault itself. */
-async function elapse(durationMs: number): Promise<void> {
-  const untilMs = performance.now() + durationMs;
-  await waitFor(() => performance.now() >= untilMs, { limitMs: durationMs + 5_000 });
 }
 
 describe.each(CONDITIONS)('a server that answers $word', (condition) => {
@@ -88,28 +78,28 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   test('fails a try at once and a short wait at its end, and serves a long one when it writes again', async () => {
     const cells = await openCells();
     const patient = await during(() =>
-      inEach(cells, async ({ subject, locks, name }) => {
+      inEach(cells, async ({ kind, locks, name }) => {
         const startMs = performance.now();
-        expectRefused(await rejection(subject.of(locks, `${name}:try`).tryAcquire()), `${name}:try`);
+        expectRefused(await rejection(kind.of(locks, `${name}:try`).tryAcquire()), `${name}:try`);
         expect(performance.now() - startMs).toBeLessThan(30_000);
-        const short = subject.of(locks, `${name}:short`).acquire({ waitMs: 1_000 });
+        const short = kind.of(locks, `${name}:short`).acquire({ waitMs: 1_000 });
         expectRefused(await rejection(short), `${name}:short`);
-        const served = subject.of(locks, name).using(() => 'served');
+        const served = kind.of(locks, name).using(() => 'served');
         await elapse(200);
         // A promise inside an object is not awaited on the way out.
         return { served };
       }),
     );
-    await inEach(patient, async ({ subject, name, result }) => {
+    await inEach(patient, async ({ kind, name, result }) => {
       expect(await result.served).toBe('served');
-      expect(await held(redis.port, subject, `${name}:try`)).toBeNull();
-      expect(await held(redis.port, subject, `${name}:short`)).toBeNull();
+      expect(await held(redis.port, kind, `${name}:try`)).toBeNull();
+      expect(await held(redis.port, kind, `${name}:short`)).toBeNull();
     });
   });
 
   test('does not cost a lease that outlasts it', STEADY, async () => {
     const cells = await openCells({ leaseMs: 4_800 });
-    const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+    const owners = await inEach(cells, ({ kind, locks, name }) => kind.of(locks, name).acquire());
     const startMs = performance.now();
     // Longer than a renewal may wait, shorter than the lease. Some of them take their time to begin.
     await during(() => elapse(Math.max(200, 2_400 - (performance.now() - startMs))));
@@ -125,7 +115,7 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   if (!letsGo)
     test('costs a lease that it outlasts, and the key is removed when it writes again', async () => {
       const cells = await openCells({ leaseMs: 600 });
-      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      const owners = await inEach(cells, ({ kind, locks, name }) => kind.of(locks, name).acquire());
       await during(() =>
         inEach(owners, async ({ result: lease }) => {
           await waitFor(() => lease.signal.aborted, { what: 'the loss to be told' });
@@ -135,16 +125,14 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
           expect(await lease.release()).toBe(false);
         }),
       );
-      await inEach(cells, ({ subject, name }) =>
-        waitFor(async () => (await held(redis.port, subject, name)) === null, { what: 'the key to be gone' }),
-      );
+      await inEach(cells, ({ kind, name }) => untilFree(redis.port, kind, name));
     });
 
   if (!letsGo)
     test('fails a release with its words, and the release is repeated until it is done', async () => {
-      const late = bench.hear<LateReleaseMessage>(CHANNELS.lateRelease);
+      const late = bench.diagnostics<LateReleaseMessage>(CHANNELS.lateRelease);
       const cells = await openCells({ leaseMs: 60_000 });
-      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      const owners = await inEach(cells, ({ kind, locks, name }) => kind.of(locks, name).acquire());
       await during(() =>
         inEach(owners, async ({ result: lease, name }) => {
           expectRefused(await rejection(lease.release()), name);
@@ -152,18 +140,18 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
           expect(await lease.release()).toBe(false);
         }),
       );
-      await inEach(cells, async ({ subject, name }) => {
+      await inEach(cells, async ({ kind, name }) => {
         await waitFor(() => late.some(({ lock }) => lock === name), { what: 'the late release' });
         const mine = late.filter(({ lock }) => lock === name);
-        expect(mine).toEqual([{ lock: name, kind: subject.kind, outcome: 'released' }]);
-        expect(await held(redis.port, subject, name)).toBeNull();
+        expect(mine).toEqual([{ lock: name, kind: kind.name, outcome: 'released' }]);
+        expect(await held(redis.port, kind, name)).toBeNull();
       });
     });
 
   if (!letsGo)
     test('fails an extension with its words, and the lease goes on', async () => {
       const cells = await openCells({ leaseMs: 60_000 });
-      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      const owners = await inEach(cells, ({ kind, locks, name }) => kind.of(locks, name).acquire());
       await during(() =>
         inEach(owners, async ({ result: lease, name }) => {
           expectRefused(await rejection(lease.extend(90_000)), name);
@@ -181,9 +169,9 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   if (letsGo)
     test('still extends, renews, counts and releases what is held', async () => {
       const cells = await openCells({ leaseMs: 6_000 });
-      const owners = await inEach(cells, ({ subject, locks, name }) => subject.of(locks, name).acquire());
+      const owners = await inEach(cells, ({ kind, locks, name }) => kind.of(locks, name).acquire());
       await during(() =>
-        inEach(owners, async ({ result: lease, subject, locks, name }) => {
+        inEach(owners, async ({ result: lease, kind, locks, name }) => {
           // It has been renewed when it ends later than it did.
           const endMs = (): number => performance.now() + lease.remainingMs;
           const firstEndMs = endMs();
@@ -191,12 +179,12 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
           expect(lease.isHeld).toBe(true);
           await lease.extend(60_000);
           expect(lease.remainingMs).toBeGreaterThan(30_000);
-          if (subject.kind === 'lock') {
+          if (kind.name === 'lock') {
             const inner = await locks.lock(name).acquire({ within: lease });
             expect(await inner.release()).toBe(true);
           }
           expect(await lease.release()).toBe(true);
-          expect(await held(redis.port, subject, name)).toBeNull();
+          expect(await held(redis.port, kind, name)).toBeNull();
         }),
       );
     });

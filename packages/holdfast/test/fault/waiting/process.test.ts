@@ -1,15 +1,18 @@
 /** Waiters in several real processes: one dies at the worst moment, one never stops asking. */
-import { setTimeout as sleep } from 'node:timers/promises';
+
 import { describe, expect, test, vi } from 'vitest';
-import type { FencedLease } from '../../../src/index.ts';
-import { type Child, startChild, useChildren } from '../../support/child.ts';
-import { commandCounts } from '../../support/commands.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { expectGrowing, fenceOf } from '../../support/locks/fences.ts';
+import { held, untilListening } from '../../support/locks/held.ts';
+import { KINDS, type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
+import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
+import { untilQuiet } from '../../support/servers/commands.ts';
+
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { wokenBy } from '../../support/woken.ts';
-import type { ChildPlan, ChildWord } from '../acquire/child.ts';
-import { held, LOCK, listeners, MUTEX, SUBJECTS, type Subject, useBench } from '../acquire/support.ts';
+import type { ChildPlan, ChildWord } from './child.ts';
 
 const redis = useRedis();
 useLeakCheck(redis, { checksHandles: false });
@@ -23,56 +26,37 @@ const TEST_LIMIT_MS = 400_000;
 vi.setConfig({ testTimeout: TEST_LIMIT_MS });
 
 function start(
-  subject: Subject,
+  kind: Kind,
   name: string,
   plan: Partial<ChildPlan> & Pick<ChildPlan, 'mode'>,
 ): Child<ChildWord> {
   const whole: ChildPlan = {
     port: redis.port,
-    kind: subject.kind,
+    kind: kind.name,
     name,
     leaseMs: LEASE_MS,
     handovers: 64,
     ...plan,
   };
-  return startChild<ChildWord>('test/fault/acquire/child.ts', [JSON.stringify(whole)]);
+  return startChild<ChildWord>('test/fault/waiting/child.ts', [JSON.stringify(whole)]);
 }
 
 const says = (event: ChildWord['event']) => (word: ChildWord) => word.event === event;
 
-const heardBy = (subject: Subject, name: string, count: number): Promise<boolean> =>
-  waitFor(async () => (await listeners(redis.port, subject, name)) === count, {
-    limitMs: START_LIMIT_MS,
-    what: `${count} processes to listen`,
-  });
-
-/** Resolves when no script has been called for a while. */
-async function quiet(): Promise<void> {
-  const counts = await commandCounts(redis);
-  await waitFor(
-    async () => {
-      await counts.restart();
-      await sleep(100);
-      return (await counts.delta())['evalsha'] === undefined;
-    },
-    { what: 'everybody to sleep' },
-  );
-}
-
-describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
+describe.each(KINDS)('two processes wait, $name', (kind) => {
   test('when one is killed as it is woken, the other gets the lock', async () => {
     const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
-    const victim = start(subject, name, { mode: 'dies-woken' });
-    await heardBy(subject, name, 1);
-    const survivor = start(subject, name, { mode: 'waiter' });
-    await heardBy(subject, name, 2);
+    const lease = await kind.of(owner, name).acquire();
+    const victim = start(kind, name, { mode: 'dies-woken' });
+    await untilListening(redis.port, kind, name, { count: 1, limitMs: START_LIMIT_MS });
+    const survivor = start(kind, name, { mode: 'waiter' });
+    await untilListening(redis.port, kind, name, { count: 2, limitMs: START_LIMIT_MS });
     expect(await lease.release()).toBe(true);
     const word = await survivor.next(says('acquired'), START_LIMIT_MS);
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(victim.lines.map(({ event }) => event)).toEqual(['ready']);
-    if (word.fence !== undefined) expect(word.fence).toBeGreaterThan((lease as FencedLease).fence);
+    if (kind === LOCK) expectGrowing([fenceOf(lease), word.fence ?? Number.NaN]);
     survivor.send('release');
     expect((await survivor.exited).code).toBe(0);
   });
@@ -80,24 +64,24 @@ describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
   test('when one is killed as it gets the lock, the other gets it when the lease has run out, not before', async () => {
     const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
-    const victim = start(subject, name, { mode: 'dies-granted', leaseMs: 6_000 });
-    const survivor = start(subject, name, { mode: 'waiter' });
-    await heardBy(subject, name, 2);
+    const lease = await kind.of(owner, name).acquire();
+    const victim = start(kind, name, { mode: 'dies-granted', leaseMs: 6_000 });
+    const survivor = start(kind, name, { mode: 'waiter' });
+    await untilListening(redis.port, kind, name, { count: 2, limitMs: START_LIMIT_MS });
     // So that the victim is first; the other finds the message when it goes on.
     survivor.stop();
     // What it had sent by then must find the lock held.
-    await quiet();
+    await untilQuiet(redis);
     expect(await lease.release()).toBe(true);
     await victim.exited;
     const sinceMs = performance.now();
-    const left = await held(redis.port, subject, name);
+    const left = await held(redis.port, kind, name);
     const first = await victim.next(says('acquired'), START_LIMIT_MS);
     survivor.cont();
     const word = await survivor.next(says('acquired'), START_LIMIT_MS);
     expect(left).not.toBeNull();
     expect(performance.now() - sinceMs).toBeGreaterThanOrEqual((left?.ttlMs ?? 0) - 5);
-    if (subject.kind === 'lock') expect(word.fence).toBeGreaterThan(first.fence ?? Number.POSITIVE_INFINITY);
+    if (kind === LOCK) expectGrowing([first.fence ?? Number.NaN, word.fence ?? Number.NaN]);
     survivor.send('release');
     expect((await survivor.exited).code).toBe(0);
   });
@@ -105,18 +89,18 @@ describe.each(SUBJECTS)('two processes wait, $kind', (subject) => {
 
 describe('a process that never stops taking the lock', () => {
   test.each([
-    { subject: LOCK, mode: 'greedy', handovers: 64 },
-    { subject: MUTEX, mode: 'greedy', handovers: 64 },
-    { subject: LOCK, mode: 'greedy', handovers: 0 },
-    { subject: LOCK, mode: 'tight', handovers: 64 },
-    { subject: MUTEX, mode: 'tight', handovers: 64 },
+    { kind: LOCK, mode: 'greedy', handovers: 64 },
+    { kind: MUTEX, mode: 'greedy', handovers: 64 },
+    { kind: LOCK, mode: 'greedy', handovers: 0 },
+    { kind: LOCK, mode: 'tight', handovers: 64 },
+    { kind: MUTEX, mode: 'tight', handovers: 64 },
   ] as const)(
-    'lets another process in again and again: $subject.kind, $mode, $handovers handovers',
+    'lets another process in again and again: $kind.name, $mode, $handovers handovers',
     async (plan) => {
-      const { subject, mode, handovers } = plan;
+      const { kind, mode, handovers } = plan;
       const name = bench.name();
       const locks = await bench.session(redis.port, { leaseMs: LEASE_MS });
-      const greedy = start(subject, name, { mode, handovers });
+      const greedy = start(kind, name, { mode, handovers });
       await greedy.next(says('ready'), START_LIMIT_MS);
       let counted = 0;
       for (let round = 0; round < 10; round += 1) {
@@ -131,7 +115,7 @@ describe('a process that never stops taking the lock', () => {
           },
           { what: 'the greedy process to take the lock' },
         );
-        const acquiring = subject.of(locks, name).acquire({ waitMs: 60_000 });
+        const acquiring = kind.of(locks, name).acquire({ waitMs: 60_000 });
         // By messages and turns, not by the timers that come after five seconds.
         const lease = await wokenBy(name, async () => {}, acquiring);
         expect(await lease.release()).toBe(true);

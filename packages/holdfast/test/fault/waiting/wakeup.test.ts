@@ -1,13 +1,16 @@
 /** A message that somebody released is a hint that may be lost. Nobody who waits may depend on it. */
 import { describe, expect, test } from 'vitest';
 import { CHANNELS, type WokenMessage } from '../../../src/index.ts';
-import { command } from '../../support/fault-proxy.ts';
+import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { ask } from '../../support/raw-redis.ts';
-import { useRedis } from '../../support/redis-server.ts';
+import { listeners, untilListening } from '../../support/locks/held.ts';
+import { untilAsleep, warmUp } from '../../support/locks/warm-up.ts';
+import { command } from '../../support/proxies/fault-proxy.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { useRedis } from '../../support/servers/redis-server.ts';
 import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { asleep, listeners, MATRIX, useBench, warmUp } from '../acquire/support.ts';
+import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
 useLeakCheck(redis);
@@ -20,16 +23,16 @@ const CAP_MS = 5_000;
 /** For a machine that is busy with something else. */
 const SLACK_MS = 15_000;
 
-describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, subject }) => {
+describe.each(MATRIX)('$client, $kind.name: a waiter is served', ({ client, kind }) => {
   test('when its connections drop while the message is on its way', async () => {
     const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
-    const waiting = subject.of(locks, name).acquire();
-    await asleep(locks, proxy, subject, name);
+    const lease = await kind.of(owner, name).acquire();
+    const waiting = kind.of(locks, name).acquire();
+    await untilAsleep(locks, proxy, kind, name);
     proxy.freeze();
     expect(await lease.release()).toBe(true);
     proxy.cutAll();
@@ -43,16 +46,16 @@ describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, s
     const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
+    const lease = await kind.of(owner, name).acquire();
     // The server has said "held" and the waiter has not heard it yet.
-    const answered = proxy.delayReply(subject.acquires, 200);
-    const waiting = subject.of(locks, name).acquire();
+    const answered = proxy.delayReply(kind.acquires, 200);
+    const waiting = kind.of(locks, name).acquire();
     await answered;
     // However long the rest takes.
     proxy.freeze();
-    expect(await listeners(redis.port, subject, name)).toBe(0);
+    expect(await listeners(redis.port, kind, name)).toBe(0);
     expect(await lease.release()).toBe(true);
     proxy.thaw();
     expect(await (await waiting).release()).toBe(true);
@@ -64,14 +67,14 @@ describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, s
     const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
-    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
     const name = bench.name();
-    const lease = await subject.of(owner, name).acquire();
+    const lease = await kind.of(owner, name).acquire();
     const confirmed = proxy.delayReply(command('SUBSCRIBE'), 200);
-    const waiting = subject.of(locks, name).acquire();
+    const waiting = kind.of(locks, name).acquire();
     await confirmed;
     proxy.freeze();
-    expect(await listeners(redis.port, subject, name)).toBe(1);
+    expect(await listeners(redis.port, kind, name)).toBe(1);
     expect(await lease.release()).toBe(true);
     proxy.thaw();
     expect(await (await waiting).release()).toBe(true);
@@ -80,12 +83,12 @@ describe.each(MATRIX)('$client, $subject.kind: a waiter is served', ({ client, s
 
   test('when the lock runs out without a word, by the time it was told', async () => {
     const locks = await bench.session(redis.port, { client });
-    await warmUp(locks, subject);
-    const woken = bench.hear<WokenMessage>(CHANNELS.woken);
+    await warmUp(locks, kind);
+    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
     const name = bench.name();
     const startMs = performance.now();
-    await subject.take(redis.port, name, 1_500);
-    const lease = await subject.of(locks, name).acquire();
+    await kind.seize(redis.port, name, 1_500);
+    const lease = await kind.of(locks, name).acquire();
     const tookMs = performance.now() - startMs;
     expect(await lease.release()).toBe(true);
     expect(tookMs).toBeGreaterThanOrEqual(1_499);
@@ -109,7 +112,7 @@ test('nobody waits longer than five seconds for a release of which nothing is he
   bench.onEnd(async () => {
     await ask(redis.port, ['ACL', 'DELUSER', 'mute']);
   });
-  const runs = MATRIX.flatMap(({ client, subject }) => {
+  const runs = MATRIX.flatMap(({ client, kind }) => {
     const unheard: Record<string, () => Promise<void>> = {
       /** The owner may not publish. */
       'a mute owner': async () => {
@@ -121,9 +124,9 @@ test('nobody waits longer than five seconds for a release of which nothing is he
         });
         const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
         const name = bench.name();
-        const lease = await subject.of(owner, name).acquire();
-        const waiting = subject.of(locks, name).acquire();
-        await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+        const lease = await kind.of(owner, name).acquire();
+        const waiting = kind.of(locks, name).acquire();
+        await untilListening(redis.port, kind, name);
         expect(await lease.release()).toBe(true);
         const releasedMs = performance.now();
         expect(await (await waiting).release()).toBe(true);
@@ -133,9 +136,9 @@ test('nobody waits longer than five seconds for a release of which nothing is he
       'a deleted key': async () => {
         const locks = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
         const name = bench.name();
-        await subject.take(redis.port, name, LEASE_MS);
-        const waiting = subject.of(locks, name).acquire();
-        await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+        await kind.seize(redis.port, name, LEASE_MS);
+        const waiting = kind.of(locks, name).acquire();
+        await untilListening(redis.port, kind, name);
         expect(await ask(redis.port, ['DEL', name])).toBe(1);
         const releasedMs = performance.now();
         expect(await (await waiting).release()).toBe(true);
@@ -151,10 +154,10 @@ test('nobody waits longer than five seconds for a release of which nothing is he
           leaseMs: LEASE_MS,
         });
         const name = bench.name();
-        const lease = await subject.of(owner, name).acquire();
-        const waiting = subject.of(locks, name).acquire();
+        const lease = await kind.of(owner, name).acquire();
+        const waiting = kind.of(locks, name).acquire();
         await waitFor(
-          async () => String(await ask(redis.port, ['ACL', 'LOG'])).includes(subject.channel(name)),
+          async () => String(await ask(redis.port, ['ACL', 'LOG'])).includes(kind.channel(name)),
           {
             what: 'the subscription to be refused',
           },
@@ -167,7 +170,7 @@ test('nobody waits longer than five seconds for a release of which nothing is he
     };
     return Object.entries(unheard).map(async ([what, run]) => {
       await run().catch((cause: unknown) => {
-        throw new Error(`${client}, ${subject.kind}, ${what}`, { cause });
+        throw new Error(`${client}, ${kind.name}, ${what}`, { cause });
       });
     });
   });
@@ -178,20 +181,20 @@ test(
   'a waiter whose subscription was cut before the server saw it does not sleep for seconds without one',
   STEADY,
   async () => {
-    const runs = MATRIX.map(async ({ client, subject }) => {
+    const runs = MATRIX.map(async ({ client, kind }) => {
       const proxy = await bench.proxy(redis.port);
       const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
       const other = await bench.session(redis.port);
       const name = bench.name();
-      await subject.take(redis.port, name, LEASE_MS);
+      await kind.seize(redis.port, name, LEASE_MS);
       const cut = proxy.cutBeforeRequest(command('SUBSCRIBE'));
-      const waiting = subject.of(locks, name).acquire();
+      const waiting = kind.of(locks, name).acquire();
       await cut;
       // The server is there: it is asked again as after any lost connection, and well before the cap.
       const cutMs = performance.now();
-      await waitFor(() => listeners(redis.port, subject, name), { what: 'the waiter to listen' });
+      await untilListening(redis.port, kind, name);
       expect(performance.now() - cutMs).toBeLessThan(3_000);
-      expect(await other.forceRelease(name)).toBe(subject.foreignOwner);
+      expect(await other.forceRelease(name)).toBe(kind.shown(kind.foreignOwner));
       expect(await (await waiting).release()).toBe(true);
     });
     await Promise.all(runs);

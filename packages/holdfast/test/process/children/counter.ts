@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockLostError, Locks, LockUnavailableError } from '../../../src/index.ts';
-import { COUNTER, type CounterTask, FENCE, LOCK, LOG } from '../counter-task.ts';
+import { COUNTER, type CounterTask, FENCE, LOCK_NAME, LOG } from '../counter/task.ts';
 import { CALL_TIMEOUT_MS, FAILOVER_CALL_TIMEOUT_MS } from '../limits.ts';
 import { openSentinels } from './sentinels.ts';
 import { openStore } from './store.ts';
@@ -79,7 +79,7 @@ function notePause(): void {
 
 async function increment(): Promise<void> {
   if (task.guard === 'none') return section({ isHeld: true });
-  const guard = task.guard === 'lock' ? locks.lock(LOCK) : locks.mutex(LOCK);
+  const guard = task.guard === 'lock' ? locks.lock(LOCK_NAME) : locks.mutex(LOCK_NAME);
   try {
     await guard.using(section);
   } catch (error) {

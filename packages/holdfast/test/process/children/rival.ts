@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Cluster } from 'ioredis';
 import { type FencedLease, LockLostError, Locks } from '../../../src/index.ts';
-import type { StoreReply, StoreRequest } from '../fenced-store.ts';
-import type { RivalTask } from '../rival-task.ts';
+import type { StoreReply, StoreRequest } from '../counter/fenced-store.ts';
+import type { RivalTask } from '../counter/rival-task.ts';
 import { leave, nextWord, readTask, reportTrouble, say } from './talk.ts';
 
 reportTrouble();

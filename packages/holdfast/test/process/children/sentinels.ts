@@ -1,6 +1,6 @@
 /** The clients by which a child can be told to find its server through sentinels. */
 import type { RedisClient } from '../../../src/index.ts';
-import { PRIMARY } from '../counter-task.ts';
+import { PRIMARY } from '../counter/task.ts';
 import type { ClientKind } from './store.ts';
 
 export interface Found {

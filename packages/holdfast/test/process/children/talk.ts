@@ -1,7 +1,7 @@
 /** A child's side of the conversation with its test: lines of JSON out, words in, and anything that went wrong. */
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { LivedOn } from '../../support/lived-on.ts';
+import { ExitDelay } from '../../support/processes/exit-delay.ts';
 
 /** What every child may say, whatever else it does. */
 export interface TroubleLine {
@@ -35,8 +35,8 @@ export function reportTrouble(): void {
 
 /** Nothing is left to do: from here on only a leak keeps the process. */
 export function leave(): void {
-  const lived = new LivedOn();
-  process.once('exit', () => say({ leftAfterMs: lived.ms }));
+  const exitDelay = new ExitDelay();
+  process.once('exit', () => say({ leftAfterMs: exitDelay.ms }));
   say({ leaving: true });
 }
 

@@ -1,9 +1,9 @@
 /** A mistake that is made on purpose, to see that the simulator finds it. */
 import type { Client, Clock, LocksOptions } from '../../../src/index.ts';
-import type { Rule } from '../judge.ts';
-import type { Machine } from '../machine.ts';
-import type { Fault } from '../swarm.ts';
+import type { Rule } from '../checks/judge.ts';
 import type { Terms } from '../terms.ts';
+import type { Fault } from '../world/fault-selection.ts';
+import type { Machine } from '../world/machine.ts';
 
 export interface PlantedBug {
   readonly name: string;

@@ -23,7 +23,7 @@ export const CLIENT_BUGS: readonly PlantedBug[] = [
       leasesMs: [30_000],
       worksMs: [0, 1],
       pausesMs: [0, 1, 5],
-      hasEars: false,
+      hasSubscriber: false,
       rounds: 20,
     },
     client: (client) =>

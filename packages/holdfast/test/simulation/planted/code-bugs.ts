@@ -5,7 +5,7 @@ import { Hold } from '../../../src/locking/hold.ts';
 import { Wakeup } from '../../../src/locking/wakeup.ts';
 import { LateReleases } from '../../../src/topologies/server/late-releases.ts';
 import { SingleTopology } from '../../../src/topologies/single.ts';
-import type { Machine } from '../machine.ts';
+import type { Machine } from '../world/machine.ts';
 import type { PlantedBug } from './bug.ts';
 
 /** Replaces one method; returns how to put it back. */
@@ -82,7 +82,7 @@ export const CODE_BUGS: readonly PlantedBug[] = [
     name: 'message during an attempt forgotten',
     breaks: ['served'],
     faults: ['slow network'],
-    terms: { hasEars: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
+    terms: { hasSubscriber: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
     patch: () =>
       replace(
         Wakeup.prototype,

@@ -1,7 +1,7 @@
 /** Mistakes in the scripts: their text is changed on its way to the node. */
 import { createHash } from 'node:crypto';
 import type { Client, ScriptCall, ScriptText } from '../../../src/index.ts';
-import type { Machine } from '../machine.ts';
+import type { Machine } from '../world/machine.ts';
 import type { PlantedBug } from './bug.ts';
 
 interface Change {
@@ -71,7 +71,7 @@ const NEXT_DOOR = {
   names: ['a'],
   worksMs: [0],
   pausesMs: [0],
-  weather: () => ({ latenciesMs: [0.005], strayChance: 0, strayMsMax: 1 }),
+  network: () => ({ latenciesMs: [0.005], strayChance: 0, strayMsMax: 1 }),
 } as const;
 
 const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/;

@@ -1,0 +1,53 @@
+/** A client process of the simulated world: a machine, a socket to each node, and the shipped `Locks` on top. */
+import { type Client, Locks, type LocksOptions } from '../../../src/index.ts';
+import type { Machine } from './machine.ts';
+import type { SimulatedClient } from './simulated-client.ts';
+
+export class SimulatedProcess {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly clients: readonly SimulatedClient[];
+  readonly locks: Locks;
+  #hasClosed = false;
+
+  constructor(
+    name: string,
+    machine: Machine,
+    clients: readonly SimulatedClient[],
+    seams: readonly Client[],
+    options: LocksOptions,
+  ) {
+    this.name = name;
+    this.machine = machine;
+    this.clients = clients;
+    const [only, ...others] = seams;
+    this.locks =
+      only !== undefined && others.length === 0 ? new Locks(only, options) : new Locks(seams, options);
+  }
+
+  get isAlive(): boolean {
+    return this.machine.state !== 'dead';
+  }
+
+  /** Whether it is gone or has closed while things went wrong: what it could not release is left to its lease. */
+  get hasLeft(): boolean {
+    return !this.isAlive || this.#hasClosed;
+  }
+
+  close(graceMs: number): void {
+    this.#hasClosed = true;
+    void this.locks.close({ graceMs });
+  }
+
+  crash(): void {
+    this.machine.die();
+    for (const { sockets } of this.clients) for (const socket of sockets) socket.close();
+  }
+
+  /** Sleeps by its own clock. Never wakes when it dies. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.machine.startTimer(ms, resolve);
+    });
+  }
+}

@@ -1,0 +1,49 @@
+/** What stands on one server under a name, and who listens for its release. */
+import { ask, askAll, asStrings } from '../servers/raw-redis.ts';
+import { waitFor } from '../wait-for.ts';
+import { fenceCounter, type Kind } from './kind.ts';
+
+export interface Held {
+  readonly owner: string;
+  /** How often it is entered; 1 for a mutex. */
+  readonly count: number;
+  readonly ttlMs: number;
+  /** The last fence given out. */
+  readonly fence: number;
+}
+
+export async function held(port: number, { name }: Kind, key: string): Promise<Held | null> {
+  const read = name === 'lock' ? ['HGETALL', key] : ['GET', key];
+  const [value, ttl, fence] = await askAll(port, [read, ['PTTL', key], ['GET', fenceCounter(key)]]);
+  if (name === 'mutex') {
+    return value === null ? null : { owner: String(value), count: 1, ttlMs: Number(ttl), fence: 0 };
+  }
+  const [owner, count] = asStrings(value ?? []);
+  if (owner === undefined) return null;
+  return { owner, count: Number(count), ttlMs: Number(ttl), fence: Number(fence) };
+}
+
+/** Resolves when nobody owns the name there any more. */
+export async function untilFree(port: number, kind: Kind, key: string): Promise<void> {
+  await waitFor(async () => (await held(port, kind, key)) === null, { what: `the key ${key} to be gone` });
+}
+
+/** How many connections listen for the release of a name. */
+export async function listeners(port: number, kind: Kind, key: string): Promise<number> {
+  const reply = await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]);
+  return Number(asStrings(reply)[1]);
+}
+
+/** Resolves when exactly that many connections listen for the release of a name; without a number, when any does. */
+export async function untilListening(
+  port: number,
+  kind: Kind,
+  key: string,
+  { count, limitMs }: { readonly count?: number; readonly limitMs?: number } = {},
+): Promise<void> {
+  const isReached = (now: number): boolean => (count === undefined ? now > 0 : now === count);
+  await waitFor(async () => isReached(await listeners(port, kind, key)), {
+    what: `${count ?? 'some'} connections to listen for ${key}`,
+    ...(limitMs === undefined ? {} : { limitMs }),
+  });
+}
