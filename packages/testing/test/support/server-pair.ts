@@ -150,5 +150,5 @@ function withoutTimes(value: RespValue): RespValue {
 }
 
 function isNumeric(value: RespValue): boolean {
-  return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value));
+  return typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value));
 }
