@@ -9,6 +9,7 @@ type Untyped = (options: unknown) => Promise<unknown>;
 
 function verbsOf(locks: Locks): Record<string, Untyped> {
   return {
+    inspect: (options) => locks.inspect('report', options as never),
     list: async (options) => locks.list(options as never).next(),
     forceRelease: (options) => locks.forceRelease('report', options as never),
     close: (options) => locks.close(options as never),
@@ -16,7 +17,9 @@ function verbsOf(locks: Locks): Record<string, Untyped> {
 }
 
 test.each([
-  ['list', { prefx: 'a' }, 'expected an option of list among prefix, all, got "prefx"'],
+  ['inspect', { recrd: true }, 'expected an option of inspect among record, got "recrd"'],
+  ['inspect', { record: 1 }, 'expected record to be a boolean, got 1'],
+  ['list', { prefx: 'a' }, 'expected an option of list among prefix, all, record, got "prefx"'],
   ['list', null, 'expected the options of list to be an object, got null'],
   ['list', { all: 1 }, 'expected all to be a boolean, got 1'],
   ['forceRelease', { ownr: 'a' }, 'expected an option of forceRelease among owner, got "ownr"'],

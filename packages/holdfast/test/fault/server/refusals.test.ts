@@ -6,6 +6,7 @@ import {
   LockLostError,
   type Locks,
   LockUnavailableError,
+  LockUnknownError,
 } from '../../../src/index.ts';
 import { type ClientKind, type SessionOptions, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
@@ -22,6 +23,7 @@ const redis = useRedis({ args: CONDITION_ARGS });
 useLeakCheck(redis);
 const bench = useBench();
 const STEADY = steady();
+const ANSWERED_TRIES_MAX = 5;
 
 interface Cell {
   readonly client: ClientKind;
@@ -57,6 +59,17 @@ async function inEach<T extends { readonly client: ClientKind; readonly kind: Ki
   );
 }
 
+/**
+ * The rejection of a wait whose last attempt was answered. That attempt has 250 ms, in which a busy machine may stand
+ * still: the wait then ends as unknown, rightly, and is repeated.
+ */
+async function answered(acquire: () => Promise<unknown>): Promise<unknown> {
+  for (let tries = 1; ; tries += 1) {
+    const error = await rejection(acquire());
+    if (!(error instanceof LockUnknownError) || tries === ANSWERED_TRIES_MAX) return error;
+  }
+}
+
 describe.each(CONDITIONS)('a server that answers $word', (condition) => {
   const { word, letsGo } = condition;
 
@@ -82,8 +95,8 @@ describe.each(CONDITIONS)('a server that answers $word', (condition) => {
         const startMs = performance.now();
         expectRefused(await rejection(kind.of(locks, `${name}:try`).tryAcquire()), `${name}:try`);
         expect(performance.now() - startMs).toBeLessThan(30_000);
-        const short = kind.of(locks, `${name}:short`).acquire({ waitMs: 1_000 });
-        expectRefused(await rejection(short), `${name}:short`);
+        const short = `${name}:short`;
+        expectRefused(await answered(() => kind.of(locks, short).acquire({ waitMs: 1_000 })), short);
         const served = kind.of(locks, name).using(() => 'served');
         await elapse(200);
         // A promise inside an object is not awaited on the way out.
