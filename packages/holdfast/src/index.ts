@@ -51,6 +51,7 @@ export type { Clock, Timer } from './runtime/clock.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,
+  Kind,
   LateReleaseMessage,
   LockTrace,
   LostMessage,
@@ -58,4 +59,3 @@ export type {
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';
-export type { Kind } from './topologies/topology.ts';

@@ -20,7 +20,7 @@ import {
   adminScan,
 } from '../scripts/generated.ts';
 import { read } from '../topologies/server/reading.ts';
-import type { QueryCall, Walk } from '../topologies/topology.ts';
+import type { QueriedServers, QueryCall } from '../topologies/topology.ts';
 import { agree, mostCommon } from './agreement.ts';
 
 export type Inspection =
@@ -251,20 +251,20 @@ export class Inspector {
   }
 
   /** The servers that decide about a name. */
-  get #deciding(): Walk {
+  get #deciding(): QueriedServers {
     const { topology } = this.#session;
     return { size: topology.size, needed: topology.majority, query: topology.query.bind(topology) };
   }
 
   /** The servers that have names. */
-  async #walk(): Promise<Walk> {
+  async #walk(): Promise<QueriedServers> {
     const { topology, options } = this.#session;
-    return topology.shards === undefined ? this.#deciding : topology.shards.walk(options.callTimeoutMs);
+    return topology.shards === undefined ? this.#deciding : topology.shards.allServers(options.callTimeoutMs);
   }
 
   /** Asks the servers; the answers of fewer than are needed are none. */
   async #ask<Value>(
-    servers: Walk,
+    servers: QueriedServers,
     callFor: QueryCall,
     decode: (reply: Reply) => Value,
     name: string | undefined,

@@ -3,9 +3,9 @@
  * docs/concepts/fences.md promises.
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import { Locks } from '../../src/index.ts';
-import { EmbeddedNode } from '../../src/testing/index.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { Locks } from '../../../src/index.ts';
+import { EmbeddedNode } from '../../../src/testing/index.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const TTL_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,10 +1,10 @@
 /** The rounds that a fence takes on servers whose clocks a test sets: one when they give the same, otherwise two. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Client, ScriptCall } from '../../src/clients/client.ts';
-import { type FencedLease, Locks } from '../../src/index.ts';
-import { EmbeddedNode } from '../../src/testing/index.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { waitFor } from '../support/wait-for.ts';
+import type { Client, ScriptCall } from '../../../src/clients/client.ts';
+import { type FencedLease, Locks } from '../../../src/index.ts';
+import { EmbeddedNode } from '../../../src/testing/index.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const HOUR_MS = 3_600_000;
 
