@@ -59,6 +59,7 @@ export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,
+  Kind,
   LateReleaseMessage,
   LockTrace,
   LostMessage,
@@ -66,4 +67,3 @@ export type {
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';
-export type { Kind } from './topologies/topology.ts';

@@ -62,15 +62,15 @@ async function* namesIn(
   // SCAN may return a key twice while the table is resized, and in a quorum every server returns it.
   const seen = new Set<string>();
   const cursors = new Map<number, string>();
-  const walk = await servers.all();
-  for (let i = 0; i < walk.size; i += 1) cursors.set(i, '0');
+  const scanned = await servers.all();
+  for (let i = 0; i < scanned.size; i += 1) cursors.set(i, '0');
   while (cursors.size > 0) {
     const callFor: QueryCall = (index) => {
       const cursor = cursors.get(index);
       return cursor === undefined ? null : adminScan.call({ cursor, ...terms });
     };
-    const needed = Math.min(walk.needed, cursors.size);
-    const pages = await servers.ask({ ...walk, needed }, callFor, adminScan.decode, prefix);
+    const needed = Math.min(scanned.needed, cursors.size);
+    const pages = await servers.ask({ ...scanned, needed }, callFor, adminScan.decode, prefix);
     const rest = new Map(pages.map(({ index, value }) => [index, value.cursor]));
     // A server that is not needed and does not answer is left out: the others have what a majority has.
     for (const index of [...cursors.keys()]) {

@@ -3,7 +3,7 @@ import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
 import { LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
 import { describeServers } from '../locking/failures.ts';
 import { read } from '../topologies/server/reading.ts';
-import type { QueryAnswer, QueryCall, Topology, Walk } from '../topologies/topology.ts';
+import type { QueriedServers, QueryAnswer, QueryCall, Topology } from '../topologies/topology.ts';
 
 /** What one server answered. */
 export interface Answer<Value> {
@@ -36,20 +36,20 @@ export class AdminServers {
   }
 
   /** The servers that decide about a name. */
-  get deciding(): Walk {
+  get deciding(): QueriedServers {
     const topology = this.#topology;
     return { size: topology.size, needed: topology.majority, query: topology.query.bind(topology) };
   }
 
   /** The servers that together have all names. */
-  async all(): Promise<Walk> {
+  async all(): Promise<QueriedServers> {
     const { shards } = this.#topology;
-    return shards === undefined ? this.deciding : shards.walk(this.#callTimeoutMs);
+    return shards === undefined ? this.deciding : shards.allServers(this.#callTimeoutMs);
   }
 
   /** Rejects when fewer than `servers.needed` answer. `name` is for the error. */
   async ask<Value>(
-    servers: Walk,
+    servers: QueriedServers,
     callFor: QueryCall,
     decode: (reply: Reply) => Value,
     name: string | undefined,

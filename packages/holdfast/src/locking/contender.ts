@@ -12,7 +12,8 @@ import { assert } from '../runtime/assert.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { detached } from '../runtime/detached.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import type { AcquireResult, HoldTerms, Protocol, Strays } from '../topologies/topology.ts';
+import type { HoldTerms, Protocol } from '../topologies/protocol.ts';
+import type { AcquireFailed, AcquireResult } from '../topologies/topology.ts';
 import { Bid } from './bid.ts';
 import { acquireError, configErrorAgain } from './failures.ts';
 import type { LeaseHandle } from './lease.ts';
@@ -31,7 +32,7 @@ type Held = Extract<AcquireResult, { is: 'held' }>;
 /** Whom the contender works for. */
 export interface ContenderHost {
   /** It is ours. The waiter is the first in the queue. */
-  granted(granted: Granted, terms: HoldTerms, waiter: Entrant, strays: Strays): void;
+  granted(granted: Granted, terms: HoldTerms, waiter: Entrant, longestMs: number): void;
   /** Nobody wants it any more. */
   gaveUp(): void;
 }
@@ -131,27 +132,23 @@ export class Contender {
   #isGranted(result: AcquireResult): result is Granted {
     this.#isAttempting = false;
     if (result.is === 'granted') return true;
-    if (result.is === 'refused' && result.wasGranted === true) this.#bid.undo();
-    if (result.is === 'unknown' || (result.is === 'refused' && !result.isCertain)) {
-      this.#bid.noteUnanswered(result.is === 'unknown' && result.isUnbounded === true);
-    }
+    if (result.is === 'failed') this.#bid.noteFailed(result.mayBeGranted);
     this.#last = result;
     return false;
   }
 
   #grant(granted: Granted): void {
-    const { terms, strays } = this.#bid.take();
+    const { terms, longestMs } = this.#bid.take();
     this.#last = null;
     this.#outageSinceMs = null;
     this.#splitVotes = 0;
     this.#backoff = null;
     const waiter = this.queue.head;
     if (waiter !== null) {
-      this.#host.granted(granted, terms, waiter, strays);
+      this.#host.granted(granted, terms, waiter, longestMs);
     } else {
       // The grant crossed the last caller's departure.
-      const left = { ...strays, count: strays.count + 1 };
-      this.#session.topology.lateReleases.add(this.#protocol, terms, left);
+      this.#session.topology.abandon(this.#protocol, { holder: terms.holder, leaseMs: longestMs });
       this.stopListening();
       this.#host.gaveUp();
     }
@@ -190,17 +187,17 @@ export class Contender {
     await this.#sleep(this.#backoff.nextMs());
   }
 
-  async #sleepAfterFailure(result: Extract<AcquireResult, { is: 'refused' | 'unknown' }>): Promise<void> {
+  async #sleepAfterFailure(result: AcquireFailed): Promise<void> {
     const { callTimeoutMs, outageMs, random } = this.#session.options;
     const nowMs = this.#session.timers.clock.monotonicMs();
     this.#outageSinceMs ??= nowMs;
-    const isHopeless = result.is === 'refused' && !result.isPassing;
+    const isLost = result.mayBeGranted && result.servers.some(({ kind }) => kind === 'unknown');
+    const isHopeless = !result.canRetry;
     // A server that has never been there is a wrong address more often than an outage: say so at once.
-    const isStranger = result.is === 'refused' && !this.#session.topology.hasAnswered;
+    const isStranger = !isLost && !this.#session.topology.hasAnswered;
     const isOver = nowMs - this.#outageSinceMs >= outageMs;
     if (isHopeless || isStranger || isOver) return this.#rejectAll(result);
     // One attempt, but an answer that was lost is asked for again while its time lasts.
-    const isLost = result.is === 'unknown' && result.servers.some(({ kind }) => kind !== 'late');
     const isOut = (waiter: Entrant): boolean => !isLost || waiter.elapsedMs >= callTimeoutMs;
     for (const waiter of this.queue.takeTries(isOut)) {
       waiter.reject(acquireError(this.#protocol, result, waiter.elapsedMs));
@@ -252,7 +249,7 @@ export class Contender {
   #endOfWait(waiter: Entrant): LockError {
     const servers = this.#last?.is === 'held' ? this.#session.topology.outageOf(this.#protocol.key) : [];
     const last: NotGranted | null =
-      servers.length > 0 ? { is: 'refused', servers, isPassing: true, isCertain: true } : this.#last;
+      servers.length > 0 ? { is: 'failed', servers, canRetry: true, mayBeGranted: false } : this.#last;
     return acquireError(this.#protocol, last, waiter.elapsedMs);
   }
 
@@ -277,7 +274,7 @@ export class Contender {
       if (error instanceof LockConfigError) waiter.reject(configErrorAgain(this.#protocol, error));
       else waiter.fail(error);
     }
-    this.#bid.noteUnanswered(false);
+    this.#bid.noteFailed(true);
     this.#giveUp();
   }
 }

@@ -12,7 +12,8 @@ import {
   type ServerFailure,
 } from '../errors.ts';
 import { inMs, printable, quote } from '../runtime/printable.ts';
-import type { AcquireResult, Protocol } from '../topologies/topology.ts';
+import type { Protocol } from '../topologies/protocol.ts';
+import type { AcquireResult } from '../topologies/topology.ts';
 import { WAITERS_MAX } from './waiter-queue.ts';
 
 type Conflict = Extract<AcquireResult, { is: 'conflict' }>;
@@ -36,10 +37,9 @@ function describeHolder({ owner, ttlMs }: Holder): string {
   return ttlMs < 0 ? `${who} without an expiry` : `${who} for ${inMs(ttlMs)} more unless renewed`;
 }
 
-function describeConflict({ isFenced }: Protocol, { found, isCounter }: Conflict): string {
+function describeConflict({ policy }: Protocol, { found, isCounter }: Conflict): string {
   if (isCounter) return `the counter of its fences holds ${printable(found)}; it was left untouched`;
-  const expected = isFenced ? 'a hash with one holder' : 'a string';
-  return `the key holds something else (expected ${expected}, got ${printable(found)}); it was left untouched`;
+  return `the key holds something else (expected ${policy.expected}, got ${printable(found)}); it was left untouched`;
 }
 
 /** The error for a caller whose attempt, or whose whole wait, ended with this result. */
@@ -61,19 +61,19 @@ export function acquireError(
         return new LockTimeoutError(message, details);
       }
       // Of a mutex it is the beginning of a secret.
-      const holder = { owner: protocol.isFenced ? result.owner : undefined, ttlMs: result.ttlMs };
+      const holder = {
+        owner: protocol.policy.isHolderSecret ? undefined : result.owner,
+        ttlMs: result.ttlMs,
+      };
       const message = `${quoted(protocol)}: waited ${took} and did not get it; ${describeHolder(holder)}`;
       return new LockTimeoutError(message, { ...details, holder });
     }
     case 'conflict': {
       return new LockConflictError(`${quoted(protocol)}: ${describeConflict(protocol, result)}`, details);
     }
-    case 'refused':
-      return unavailable(protocol, result.servers, details);
-    case 'unknown': {
-      // A grant that came too late is known and already being undone: an outage, not a riddle.
-      if (result.servers.every(({ kind }) => kind === 'late'))
-        return unavailable(protocol, result.servers, details);
+    case 'failed': {
+      const isUnknown = result.mayBeGranted && result.servers.some(({ kind }) => kind === 'unknown');
+      if (!isUnknown) return unavailable(protocol, result.servers, details);
       const what = 'no answer; it may or may not have been granted, and is being released';
       const message = `${quoted(protocol)}: ${what} (after ${took}; ${describeServers(result.servers)})`;
       return new LockUnknownError(message, details);

@@ -13,7 +13,8 @@ import { assert } from '../runtime/assert.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { HeapItem } from '../runtime/heap.ts';
 import { type Instant, leaseDeadline } from '../runtime/instant.ts';
-import type { KeepResult, Protocol, ReleaseTerms, Strays } from '../topologies/topology.ts';
+import type { Protocol } from '../topologies/protocol.ts';
+import type { ReleaseTerms, StateResult } from '../topologies/topology.ts';
 import type { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 
@@ -26,8 +27,8 @@ export interface HoldGrant {
   readonly firstFence: number | undefined;
   readonly handovers: number;
   readonly grantedMs: number;
-  /** Earlier acquires of this holder without an answer. */
-  readonly strays: Strays;
+  /** The longest lease that was asked for under this holder. */
+  readonly longestMs: number;
   /** Looks after it: takes it back from an owner, and is told when it ends by itself. */
   readonly session: Session;
 }
@@ -35,7 +36,6 @@ export interface HoldGrant {
 export class Hold implements HeapItem {
   readonly protocol: Protocol;
   readonly grantedMs: number;
-  readonly strays: Strays;
   readonly session: Session;
   /** The end of its block of fences. */
   readonly lastFence: number | undefined;
@@ -62,11 +62,10 @@ export class Hold implements HeapItem {
   constructor(grant: HoldGrant) {
     this.protocol = grant.protocol;
     this.grantedMs = Math.floor(grant.grantedMs);
-    this.strays = grant.strays;
     this.session = grant.session;
-    this.#holder = grant.protocol.isFenced ? grant.session.numberOf(grant.holder) : grant.holder;
+    this.#holder = grant.protocol.fencing === undefined ? grant.holder : grant.session.numberOf(grant.holder);
     this.leaseMs = grant.leaseMs;
-    this.longestMs = Math.max(grant.leaseMs, grant.strays.leaseMs);
+    this.longestMs = grant.longestMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
     this.#endMonotonicMs = grant.deadline.monotonicMs;
@@ -106,17 +105,6 @@ export class Hold implements HeapItem {
     return this.isLive && this.remainingMs(clock) > 0;
   }
 
-  /** Whether an earlier acquire of this holder may still be on its way to the server. */
-  hasStrays(clock: Clock): boolean {
-    return this.strays.count > 0 && clock.monotonicMs() < this.strays.untilMs;
-  }
-
-  /** What its late release must see released: the hold itself where it may still be there, and what is on its way. */
-  lateStrays(clock: Clock, mayBeThere: boolean): Strays {
-    if (!mayBeThere || !this.hasStrays(clock)) return this.strays;
-    return { ...this.strays, count: this.strays.count + 1 };
-  }
-
   /** What its release states. */
   get releaseTerms(): ReleaseTerms {
     return { holder: this.holder, leaseMs: this.longestMs };
@@ -135,7 +123,7 @@ export class Hold implements HeapItem {
   nextFence(): number | undefined {
     const { lastFence, handoversLeft } = this;
     assert(
-      lastFence !== undefined || !this.protocol.isFenced,
+      lastFence !== undefined || this.protocol.fencing === undefined,
       () => 'a hold has a fence for each of its owners',
     );
     return lastFence === undefined ? undefined : lastFence - handoversLeft;
@@ -167,7 +155,7 @@ export class Hold implements HeapItem {
   }
 
   /** Waits for its turn to state the lease, then does. Resolves to null when the hold ended before its turn. */
-  async keep(state: () => Promise<KeepResult>): Promise<KeepResult | null> {
+  async keep(state: () => Promise<StateResult>): Promise<StateResult | null> {
     while (this.keeping !== null) await this.keeping;
     if (!this.isLive) return null;
     const keeping = state();

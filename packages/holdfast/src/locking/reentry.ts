@@ -6,7 +6,7 @@
 import { type LockError, LockNotHeldError } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import type { KeepResult } from '../topologies/topology.ts';
+import type { StateResult } from '../topologies/topology.ts';
 import { abortError, acquireError, crowdError, lossAgain, quoted } from './failures.ts';
 import { Owner } from './owner.ts';
 import type { Session } from './session.ts';
@@ -103,7 +103,7 @@ export class Reentry {
 
   #reasonToStop(
     child: Owner,
-    result: KeepResult | null,
+    result: StateResult | null,
     options: ResolvedAcquireOptions,
     elapsedMs: number,
   ): LockError | null {
@@ -121,7 +121,7 @@ export class Reentry {
     return isOver
       ? acquireError(
           protocol,
-          { is: 'refused', servers: result.servers, isPassing: true, isCertain: true },
+          { is: 'failed', servers: result.servers, canRetry: true, mayBeGranted: false },
           elapsedMs,
         )
       : null;

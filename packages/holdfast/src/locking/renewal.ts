@@ -8,12 +8,14 @@
  */
 
 import type { ResolvedLocksOptions } from '../options/options.ts';
+import { assert } from '../runtime/assert.ts';
 import { Heap } from '../runtime/heap.ts';
 import { type Instant, instantNow } from '../runtime/instant.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import { warnAbandoned } from '../telemetry/warnings.ts';
-import type { KeepResult, RenewalBatch, Topology } from '../topologies/topology.ts';
+import type { Statement, StatementBatch } from '../topologies/protocol.ts';
+import type { StateResult, Topology } from '../topologies/topology.ts';
 import { quoted } from './failures.ts';
 import type { Hold } from './hold.ts';
 
@@ -48,7 +50,12 @@ function intervalMs(hold: Hold): number {
   return hold.leaseMs / RENEWALS_PER_LEASE;
 }
 
-function isForbidden(result: KeepResult): boolean {
+function statementOf(hold: Hold, leaseMs: number): Statement {
+  const { protocol, holder } = hold;
+  return { protocol, holder, leaseMs, claim: hold, batch: protocol.renewal };
+}
+
+function isForbidden(result: StateResult): boolean {
   return result.is === 'failed' && result.servers.every(({ text }) => text.startsWith('NOPERM'));
 }
 
@@ -106,14 +113,14 @@ export class Renewal {
   }
 
   /** States a new lease for one hold, now. The caller decides what a failure means. */
-  async restate(hold: Hold, leaseMs: number): Promise<KeepResult | null> {
+  async restate(hold: Hold, leaseMs: number): Promise<StateResult | null> {
     const result = await hold.keep(() => {
       const sentAt = instantNow(this.#timers.clock);
       hold.willState(sentAt, leaseMs);
       this.refresh(hold);
-      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs, claim: hold };
-      return this.#topology.renew([item], this.#timeoutMs([hold])).then((results) => {
-        const result = results[0] as KeepResult;
+      const item = statementOf(hold, leaseMs);
+      return this.#topology.state([item], this.#timeoutMs([hold])).then((results) => {
+        const result = results[0] as StateResult;
         if (result.is === 'kept' && hold.isValid(this.#timers.clock)) {
           hold.leaseMs = leaseMs;
           hold.hasStated(sentAt, leaseMs);
@@ -127,16 +134,19 @@ export class Renewal {
   }
 
   /** States how often a hold is entered. A lease that is renewed is made no shorter, a fixed one stays as it is. */
-  async recount(hold: Hold): Promise<KeepResult | null> {
+  async recount(hold: Hold): Promise<StateResult | null> {
     const result = await hold.keep(() => {
       const sentAt = instantNow(this.#timers.clock);
       // What was sent, not what the hold has by then: a hand-over may have changed it meanwhile.
       const { leaseMs, renews } = hold;
       hold.longestMs = Math.max(hold.longestMs, leaseMs);
-      const item = { protocol: hold.protocol, holder: hold.holder, leaseMs, isFixed: !renews, claim: hold };
+      const { reentry } = hold.protocol;
+      assert(reentry !== undefined, () => 'only kinds with re-entry are counted');
+      const facts = { holder: hold.holder, leaseMs, isFixed: !renews, claim: hold };
       return this.#topology
-        .recount(hold.protocol, item, hold.count, this.#timeoutMs([hold]))
-        .then((result) => {
+        .state([reentry.recount(facts, hold.count)], this.#timeoutMs([hold]))
+        .then((results) => {
+          const result = results[0] as StateResult;
           const isKept = result.is === 'kept' && hold.isValid(this.#timers.clock);
           if (isKept && renews) hold.hasStatedAtLeast(sentAt, leaseMs);
           return result;
@@ -171,7 +181,7 @@ export class Renewal {
       due.push(hold);
     }
     const lost: Hold[] = [];
-    const batches = new Map<RenewalBatch, Hold[]>();
+    const batches = new Map<StatementBatch, Hold[]>();
     for (const hold of due) {
       if (hold.remainingMs(clock) <= 0) lost.push(hold);
       else this.#sort(hold, nowMs, batches);
@@ -200,7 +210,7 @@ export class Renewal {
     return taken;
   }
 
-  #sort(hold: Hold, nowMs: number, batches: Map<RenewalBatch, Hold[]>): void {
+  #sort(hold: Hold, nowMs: number, batches: Map<StatementBatch, Hold[]>): void {
     if (hold.renews && hold.isAbandoned()) {
       hold.abandon();
       telemetry.abandoned(hold);
@@ -220,19 +230,14 @@ export class Renewal {
   #send(holds: readonly Hold[]): void {
     const sentAt = instantNow(this.#timers.clock);
     const intervalShare = this.#options.random.fraction();
-    const items = holds.map((hold) => ({
-      protocol: hold.protocol,
-      holder: hold.holder,
-      leaseMs: hold.leaseMs,
-      claim: hold,
-    }));
-    const sending = telemetry.renew(items, () => this.#topology.renew(items, this.#timeoutMs(holds)));
+    const items = holds.map((hold) => statementOf(hold, hold.leaseMs));
+    const sending = telemetry.renew(items, () => this.#topology.state(items, this.#timeoutMs(holds)));
     for (const hold of holds) {
       hold.willState(sentAt, hold.leaseMs);
       hold.keeping = sending;
       this.refresh(hold);
     }
-    const settle = (results: readonly KeepResult[]): void => {
+    const settle = (results: readonly StateResult[]): void => {
       const { clock } = this.#timers;
       if (holds.length > 1 && results.every(isForbidden)) {
         this.#split(holds);
@@ -262,7 +267,7 @@ export class Renewal {
   }
 
   /** `gone` and time declare a loss; anything unclear is tried again while time remains. */
-  #afterKeep(hold: Hold, result: KeepResult | null): void {
+  #afterKeep(hold: Hold, result: StateResult | null): void {
     if (result?.is === 'gone') {
       hold.session.holdLost(hold, 'gone');
     } else if (hold.remainingMs(this.#timers.clock) <= 0) {

@@ -4,7 +4,7 @@
  * body (a timer that it set, a promise that nobody awaited) keeps its async context, and finds the scope closed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Protocol } from '../topologies/topology.ts';
+import type { Protocol } from '../topologies/protocol.ts';
 import type { Owner } from './owner.ts';
 import type { Session } from './session.ts';
 

@@ -14,7 +14,8 @@ import {
 import type { Instant } from '../runtime/instant.ts';
 import { quote } from '../runtime/printable.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import type { Kind, Protocol, ReleaseResult, Topology } from '../topologies/topology.ts';
+import type { HolderIds, Protocol } from '../topologies/protocol.ts';
+import type { ReleaseResult, Topology } from '../topologies/topology.ts';
 import { releaseAtExit } from './exit.ts';
 import type { Hold } from './hold.ts';
 import type { Owner } from './owner.ts';
@@ -22,7 +23,7 @@ import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
 import { Turnstile } from './turnstile.ts';
 
-export class Session {
+export class Session implements HolderIds {
   readonly id: string;
   readonly options: ResolvedLocksOptions;
   readonly timers: TimerQueue;
@@ -32,7 +33,7 @@ export class Session {
   /** Null without an application to tell of. */
   readonly #record: SessionRecordWriter | null;
   /** By key: the entrance to a lock, or only its hold while nobody waits there. */
-  readonly #entrances: Record<Kind, Map<string, Turnstile | Hold>> = { lock: new Map(), mutex: new Map() };
+  readonly #byKind = new Map<string, Map<string, Turnstile | Hold>>();
   #holdNumber = 0;
   #holds = 0;
   /** Contenders that are out and releases without an answer yet: what `close` waits for. */
@@ -78,11 +79,26 @@ export class Session {
     throw new LockClosedError(`${what}this Locks has been closed`, { lock: name });
   }
 
-  /** A holder that has never been used: one for each global acquisition. */
-  newHolder(protocol: Protocol): string {
-    if (!protocol.isFenced) return this.options.random.token();
+  get session(): string {
+    return this.id;
+  }
+
+  nextNumber(): number {
     this.#holdNumber += 1;
-    return this.holderOf(this.#holdNumber);
+    return this.#holdNumber;
+  }
+
+  token(): string {
+    return this.options.random.token();
+  }
+
+  #entrancesOf(kind: string): Map<string, Turnstile | Hold> {
+    let entrances = this.#byKind.get(kind);
+    if (entrances === undefined) {
+      entrances = new Map();
+      this.#byKind.set(kind, entrances);
+    }
+    return entrances;
   }
 
   /** The holder of a lock with that number of ours. */
@@ -96,7 +112,7 @@ export class Session {
   }
 
   turnstile(protocol: Protocol): Turnstile {
-    const entrances = this.#entrances[protocol.kind];
+    const entrances = this.#entrancesOf(protocol.kind);
     const found = entrances.get(protocol.key);
     if (found instanceof Turnstile) return found;
     const turnstile = new Turnstile(this, protocol, found ?? null);
@@ -107,7 +123,7 @@ export class Session {
   /** Nobody waits for what is held: its turnstile can go. */
   leaveTo(hold: Hold): void {
     const { kind, key } = hold.protocol;
-    this.#entrances[kind].set(key, hold);
+    this.#entrancesOf(kind).set(key, hold);
   }
 
   /** Gives back one ownership. True: it was ours to the end. False: it was not any more. */
@@ -123,13 +139,13 @@ export class Session {
 
   /** What this process holds of that lock, if it does. */
   holdOf({ kind, key }: Protocol): Hold | null {
-    const entrance = this.#entrances[kind].get(key) ?? null;
+    const entrance = this.#entrancesOf(kind).get(key) ?? null;
     return entrance instanceof Turnstile ? entrance.hold : entrance;
   }
 
   /** The hold of this session on that key, if it is the one that inspections show as this owner. */
   findHold(key: string, owner: string): Hold | null {
-    for (const entrances of Object.values(this.#entrances)) {
+    for (const entrances of [...this.#byKind.values()]) {
       const entrance = entrances.get(key);
       const hold = entrance instanceof Turnstile ? entrance.hold : entrance;
       if (hold && shownOwner(hold.protocol.kind, hold.holder) === owner) return hold;
@@ -146,7 +162,8 @@ export class Session {
   #forget(turnstile: Turnstile): void {
     const { kind, key } = turnstile.protocol;
     // By now the name may have another turnstile, or this one another caller.
-    if (turnstile.isIdle && this.#entrances[kind].get(key) === turnstile) this.#entrances[kind].delete(key);
+    if (turnstile.isIdle && this.#entrancesOf(kind).get(key) === turnstile)
+      this.#entrancesOf(kind).delete(key);
   }
 
   watchHold(hold: Hold, now: Instant): void {
@@ -167,13 +184,8 @@ export class Session {
   /** Releases in Redis; what cannot be confirmed goes on in the background. */
   async releaseHold(hold: Hold): Promise<ReleaseResult> {
     this.begin();
-    // Asked before sending: whatever arrives behind this release is not undone by it.
-    const hasStrays = hold.hasStrays(this.timers.clock);
     const { callTimeoutMs } = this.options;
     const result = await this.topology.release(hold.protocol, hold.releaseTerms, callTimeoutMs);
-    if (result.is === 'failed' || hasStrays) {
-      this.topology.lateReleases.add(hold.protocol, hold.releaseTerms, hold.strays);
-    }
     this.finish();
     return result;
   }
@@ -211,7 +223,7 @@ export class Session {
     this.#closeEntrances();
     // A grant that crosses the closing must be released too.
     if (this.#inFlight > 0) await this.#untilFree(this.options.callTimeoutMs);
-    await Promise.all([this.topology.lateReleases.flush(), this.#record?.remove()]);
+    await Promise.all([this.topology.flush(), this.#record?.remove()]);
     await this.destroy();
   }
 
@@ -220,7 +232,7 @@ export class Session {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     // First: what is dropped now is left to its lease on the server.
-    this.topology.lateReleases.stop();
+    this.topology.stop();
     this.#closeEntrances();
     this.renewal.stop();
     this.#record?.stop();
@@ -233,11 +245,11 @@ export class Session {
   /** The event loop has run dry with leases held: nobody will release them any more, so we do. */
   async releaseAll(): Promise<void> {
     this.#closeEntrances();
-    await this.topology.lateReleases.flush();
+    await this.topology.flush();
   }
 
   #allEntrances(): (Turnstile | Hold)[] {
-    return Object.values(this.#entrances).flatMap((entrances) => [...entrances.values()]);
+    return [...this.#byKind.values()].flatMap((entrances) => [...entrances.values()]);
   }
 
   #closeEntrances(): void {

@@ -19,7 +19,8 @@ import { LockClosedError, LockLostError, type LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { detached } from '../runtime/detached.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import type { HoldTerms, Protocol, ReleaseResult, Strays } from '../topologies/topology.ts';
+import type { HoldTerms, Protocol } from '../topologies/protocol.ts';
+import type { ReleaseResult } from '../topologies/topology.ts';
 import { Contender, type ContenderHost, type Entrant, type Granted } from './contender.ts';
 import { acquireError, crowdError, quoted, releaseError } from './failures.ts';
 import { Hold } from './hold.ts';
@@ -115,12 +116,8 @@ export class Turnstile implements ContenderHost {
       if (told[0] !== undefined) telemetry.lost(hold, told[0].fence, reason);
     });
     // Not when it is certainly not ours. Otherwise a renewal whose answer was lost may have kept it on the server.
-    const isCertain = reason === 'gone' || reason === 'revoked';
-    // And what is gone from a majority of servers may still be on the others.
-    const { timers, topology } = this.#session;
-    if (!isCertain || topology.size > 1 || hold.hasStrays(timers.clock)) {
-      topology.lateReleases.add(this.protocol, hold.releaseTerms, hold.lateStrays(timers.clock, !isCertain));
-    }
+    const isGone = reason === 'gone' || reason === 'revoked';
+    this.#session.topology.abandon(this.protocol, hold.releaseTerms, isGone);
     if (mustContinue) this.#continue(0);
   }
 
@@ -190,7 +187,7 @@ export class Turnstile implements ContenderHost {
   }
 
   /** The contender's word that the lock is ours. */
-  granted(granted: Granted, terms: HoldTerms, waiter: Entrant, strays: Strays): void {
+  granted(granted: Granted, terms: HoldTerms, waiter: Entrant, longestMs: number): void {
     const { handovers } = this.#session.options;
     const hold = new Hold({
       protocol: this.protocol,
@@ -199,9 +196,9 @@ export class Turnstile implements ContenderHost {
       renews: waiter.options.renew,
       deadline: granted.deadline,
       firstFence: granted.firstFence,
-      handovers: this.protocol.isFenced ? granted.fences - 1 : handovers,
+      handovers: this.protocol.fencing === undefined ? handovers : granted.fences - 1,
       grantedMs: granted.heardAt.monotonicMs,
-      strays,
+      longestMs,
       session: this.#session,
     });
     this.#hold = hold;

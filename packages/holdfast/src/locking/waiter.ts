@@ -6,7 +6,7 @@ import type { LockError } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import type { Protocol } from '../topologies/topology.ts';
+import type { Protocol } from '../topologies/protocol.ts';
 import { abortError } from './failures.ts';
 import type { WaiterQueue } from './waiter-queue.ts';
 

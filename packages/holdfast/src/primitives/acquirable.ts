@@ -16,7 +16,7 @@ import {
 import { describe } from '../runtime/describe.ts';
 import { type Facts, inspectable } from '../runtime/inspectable.ts';
 import { telemetry } from '../telemetry/channels.ts';
-import type { Protocol } from '../topologies/topology.ts';
+import type { Protocol } from '../topologies/protocol.ts';
 
 export abstract class Exclusive<Proof extends Lease | FencedLease> {
   /** For `console.log`, which shows an instance of that class under that name. */

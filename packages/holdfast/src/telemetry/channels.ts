@@ -4,9 +4,16 @@
  */
 import { type Channel, channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import type { LossReason } from '../errors.ts';
-import type { Hold } from '../locking/hold.ts';
 import type { WakeReason } from '../locking/wakeup.ts';
-import type { KeepResult, Kind, Protocol, RenewItem } from '../topologies/topology.ts';
+
+/** The kinds of lock that users have. */
+export type Kind = 'lock' | 'mutex';
+
+/** What is told of a lock. */
+interface NamedLock {
+  readonly kind: string;
+  readonly name: string;
+}
 
 /** The names of the channels. The first four are tracing channels: `tracing:<name>:start` and so on. */
 export const CHANNELS = {
@@ -77,12 +84,17 @@ const wakings: Channel = channel(CHANNELS.woken);
 function trace<Result>(
   traced: TracingChannel<object>,
   work: (trace: LockTrace | null) => Promise<Result>,
-  protocol: Protocol,
+  protocol: NamedLock,
   session: string,
 ): Promise<Result> {
   if (!traced.hasSubscribers) return work(null);
-  const context: LockTrace = { lock: protocol.name, kind: protocol.kind, session };
+  const context: LockTrace = { lock: protocol.name, kind: kindOf(protocol), session };
   return traced.tracePromise(() => work(context), context);
+}
+
+/** Below the facade a kind is any string; users have these. */
+function kindOf({ kind }: NamedLock): Kind {
+  return kind as Kind;
 }
 
 export const telemetry = {
@@ -96,19 +108,19 @@ export const telemetry = {
   },
 
   acquire<Result>(
-    protocol: Protocol,
+    protocol: NamedLock,
     session: string,
     work: (trace: LockTrace | null) => Promise<Result>,
   ): Promise<Result> {
     return trace(acquires, work, protocol, session);
   },
 
-  release<Result>(protocol: Protocol, session: string, work: () => Promise<Result>): Promise<Result> {
+  release<Result>(protocol: NamedLock, session: string, work: () => Promise<Result>): Promise<Result> {
     return trace(releases, work, protocol, session);
   },
 
   /** What the body returns is the caller's own: it is not put into the trace. */
-  async using<Result>(protocol: Protocol, session: string, work: () => Promise<Result>): Promise<Result> {
+  async using<Result>(protocol: NamedLock, session: string, work: () => Promise<Result>): Promise<Result> {
     if (!usings.hasSubscribers) return work();
     const results: Result[] = [];
     const keep = async (): Promise<void> => {
@@ -118,40 +130,40 @@ export const telemetry = {
     return results[0] as Result;
   },
 
-  renew(
-    items: readonly RenewItem[],
-    work: () => Promise<readonly KeepResult[]>,
-  ): Promise<readonly KeepResult[]> {
+  renew<Result>(
+    items: readonly { readonly protocol: NamedLock }[],
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     const first = items[0];
     if (first === undefined || !renewals.hasSubscribers) return work();
     const context: RenewTrace = {
-      kind: first.protocol.kind,
+      kind: kindOf(first.protocol),
       locks: items.map(({ protocol }) => protocol.name),
     };
     return renewals.tracePromise(work, context);
   },
 
-  lost({ protocol }: Hold, fence: number | undefined, reason: LossReason): void {
+  lost({ protocol }: { readonly protocol: NamedLock }, fence: number | undefined, reason: LossReason): void {
     if (!losses.hasSubscribers) return;
-    const message: LostMessage = { lock: protocol.name, kind: protocol.kind, fence, reason };
+    const message: LostMessage = { lock: protocol.name, kind: kindOf(protocol), fence, reason };
     losses.publish(message);
   },
 
-  abandoned({ protocol }: Hold): void {
+  abandoned({ protocol }: { readonly protocol: NamedLock }): void {
     if (!abandonments.hasSubscribers) return;
-    const message: AbandonedMessage = { lock: protocol.name, kind: protocol.kind };
+    const message: AbandonedMessage = { lock: protocol.name, kind: kindOf(protocol) };
     abandonments.publish(message);
   },
 
-  lateRelease(protocol: Protocol, outcome: LateReleaseMessage['outcome']): void {
+  lateRelease(protocol: NamedLock, outcome: LateReleaseMessage['outcome']): void {
     if (!lateReleases.hasSubscribers) return;
-    const message: LateReleaseMessage = { lock: protocol.name, kind: protocol.kind, outcome };
+    const message: LateReleaseMessage = { lock: protocol.name, kind: kindOf(protocol), outcome };
     lateReleases.publish(message);
   },
 
-  woken(protocol: Protocol, reason: WakeReason): void {
+  woken(protocol: NamedLock, reason: WakeReason): void {
     if (!wakings.hasSubscribers) return;
-    const message: WokenMessage = { lock: protocol.name, kind: protocol.kind, reason };
+    const message: WokenMessage = { lock: protocol.name, kind: kindOf(protocol), reason };
     wakings.publish(message);
   },
 };

@@ -1,4 +1,4 @@
-/** Which servers decide: from what the caller hands in to a topology. */
+/** From the clients that the caller hands in to the topology that decides with them. */
 import { adaptClient, adaptCluster } from '../clients/adapt.ts';
 import type { RedisClient } from '../clients/redis-client.ts';
 import { LockConfigError } from '../errors.ts';
@@ -8,7 +8,6 @@ import type { TimerQueue } from '../runtime/timer-queue.ts';
 import { ClusterTopology } from './cluster/cluster.ts';
 import { ClusterNodes } from './cluster/nodes.ts';
 import { QuorumTopology } from './quorum/quorum.ts';
-import { AcknowledgedTopology } from './server/acknowledged.ts';
 import { SingleTopology } from './single.ts';
 import type { Topology } from './topology.ts';
 
@@ -25,10 +24,7 @@ export function topologyOf(
   checkPubSub(options);
   const terms = { timers, random, bundleMax };
   if (!isSeveral(clients)) {
-    const client = adaptClient(clients, terms);
-    const single = new SingleTopology(client, timers, options);
-    if (options.replicas === null) return single;
-    return new AcknowledgedTopology(single, client, options.replicas, timers.clock);
+    return new SingleTopology(adaptClient(clients, terms), timers, options);
   }
   checkSeveral(clients, options);
   const adapted = clients.map((client) => adaptClient(client, terms));

@@ -1,152 +1,67 @@
 /**
- * The seam between primitives and servers. A primitive says what a transition is on one node (`Protocol`); a
- * topology decides how many nodes must agree and turns their answers into one.
+ * The seam between locks and servers. A topology decides how many servers must agree and turns their answers into one:
+ *
+ * - `single.ts`: one server decides, or the primary that the client finds.
+ * - `cluster/`: the node that has the slot of a key decides about that key.
+ * - `quorum/`: a majority of independent servers decides.
+ * - `server/`: what all three are made of: one server, what it may have done without our knowing, its clock.
+ *
+ * `locking`, `primitives` and `admin` import this file, `protocol.ts` and `choose.ts`; the rest is for topologies alone.
+ * Here nothing knows of callers, waiters or leases.
  */
 import type { CallFailure, Reply, ScriptCall, StopListening, Wake } from '../clients/client.ts';
 import type { ServerFailure } from '../errors.ts';
 import type { Instant } from '../runtime/instant.ts';
+import type { HoldTerms, Protocol, PubSubMode, Statement } from './protocol.ts';
 
-export type Kind = 'lock' | 'mutex';
-
-/** Which channels carry wake-ups: plain ones, those of a cluster's shards, or both. */
-export type PubSub = 'plain' | 'sharded' | 'both';
-
-/** What an acquire states: this hold has it, for this long, with this many fences. */
-export interface HoldTerms {
-  readonly holder: string;
-  readonly leaseMs: number;
-  /** How many local owners it may serve; each gets a fence of its own. The server may grant fewer. */
+export interface Granted {
+  readonly is: 'granted';
+  readonly deadline: Instant;
+  readonly firstFence: number | undefined;
+  /** How many fences the hold has, from the first on. */
   readonly fences: number;
+  /** When we heard of the grant. */
+  readonly heardAt: Instant;
+}
+
+export interface Held {
+  readonly is: 'held';
+  readonly ttlMs: number;
+  readonly owner: string | undefined;
+  /** The votes were split and nobody has the lock: it helps to try again after a short, random while. */
+  readonly isSplit: boolean;
+}
+
+export interface Conflict {
+  readonly is: 'conflict';
+  /** What the key holds, in words. */
+  readonly found: string;
+  /** Not the lock's own key is in the way, but the counter of its fences. */
+  readonly isCounter?: boolean;
+}
+
+/** Not granted, as far as we know. */
+export interface AcquireFailed {
+  readonly is: 'failed';
+  readonly servers: readonly ServerFailure[];
+  /** Whether it may help to ask again. A call without an answer can always be repeated. */
+  readonly canRetry: boolean;
   /**
-   * The time, in µs, that fences begin from on all of several servers, so that all give the same; 0 or none: each by
-   * its own clock.
+   * This acquire, or an earlier one of the same holder, may have been granted or be granted yet: repeat it under the same
+   * holder with the same fences, or abandon that holder. `held` and `conflict` do not take this back. False: nothing of
+   * the holder is left, or the topology itself is giving it back, so the next attempt must have a fresh holder.
    */
-  readonly commonUs?: number;
+  readonly mayBeGranted: boolean;
 }
 
-/** One node's answer to an acquire. */
-export type AcquireAnswer =
-  | {
-      readonly is: 'GRANTED';
-      readonly nowMs?: number;
-      readonly firstFence?: number;
-      /** How many fences it has; untold: as many as were asked for. */
-      readonly fences?: number;
-    }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner?: string }
-  | { readonly is: 'LATE'; readonly nowMs: number }
-  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
-
-export type ReleaseAnswer = { readonly is: 'RELEASED'; readonly receivers: number } | { readonly is: 'GONE' };
-
-/** What is known here of the hold that is renewed. */
-export interface Claim {
-  /** Whether it is still wanted: what was released meanwhile must not be written again. */
-  readonly isLive: boolean;
-  /** The end of its block of fences, if it has one. */
-  readonly lastFence: number | undefined;
-}
-
-export interface RenewItem {
-  readonly protocol: Protocol;
-  readonly holder: string;
-  readonly leaseMs: number;
-  /** Of a recount: the lease ends on its time, and entering or leaving does not prolong it. */
-  readonly isFixed?: boolean;
-  readonly claim: Claim;
-  /**
-   * Leaves the counter of fences alone, so that the lock is the only key: while a slot moves, the two may be at
-   * different nodes, and a lease must not be lost for that.
-   */
-  readonly isWithoutCounter?: boolean;
-}
-
-export type RenewAnswer = 'RENEWED' | 'GONE' | 'FAILED';
-
-/** How a kind of lock renews many holds in one call. One object per kind: batches are grouped by it. */
-export interface RenewalBatch {
-  call(items: readonly RenewItem[]): ScriptCall;
-  decode(reply: Reply, count: number): RenewAnswer[];
-}
-
-/** A primitive's transitions on one name, as script calls for one node and the reading of their replies. */
-export interface Protocol {
-  readonly kind: Kind;
-  /** As the caller gave it. */
-  readonly name: string;
-  /** The Redis key. */
-  readonly key: string;
-  readonly channel: string;
-  readonly isFenced: boolean;
-  /** How long a counter of fences outlives the lease and its last fence; 0: for ever, or there are no fences. */
-  readonly fenceTtlMs: number;
-  readonly renewal: RenewalBatch;
-  /** `notAfterMs` is the server's time after which it must not be granted, 0 when we do not know its clock. */
-  acquire(terms: HoldTerms, notAfterMs: number, wantsTime: boolean): ScriptCall;
-  decodeAcquire(reply: Reply): AcquireAnswer;
-  release(holder: string, how: PubSub | 'nobody'): ScriptCall;
-  decodeRelease(reply: Reply): ReleaseAnswer;
-  /**
-   * Raises the counter of fences to the end of a block that other servers agreed on, where the hold is ours; once the
-   * block `isGiven` to its owner, also where nobody has the lock. Only for kinds with fences.
-   */
-  raise(holder: string, lastFence: number, isGiven: boolean): ScriptCall;
-  /** Whether it was still ours. */
-  decodeRaise(reply: Reply): boolean;
-  /** States how often the hold is entered; only for kinds that can be. */
-  recount(item: RenewItem, count: number): ScriptCall;
-  /** Whether it was still ours. */
-  decodeRecount(reply: Reply): boolean;
-}
-
-export type AcquireResult =
-  | {
-      readonly is: 'granted';
-      readonly deadline: Instant;
-      readonly firstFence: number | undefined;
-      /** How many fences it has, from the first on. */
-      readonly fences: number;
-      /** When we heard of it: read once, because a grant is on every caller's way. */
-      readonly heardAt: Instant;
-    }
-  | {
-      readonly is: 'held';
-      readonly ttlMs: number;
-      readonly owner: string | undefined;
-      /** The votes were split and nobody has it: it helps to try again after a short, random while. */
-      readonly isSplit: boolean;
-    }
-  | {
-      readonly is: 'conflict';
-      /** What stands there, in words. */
-      readonly found: string;
-      /** Not the lock's own key is in the way, but the counter of its fences. */
-      readonly isCounter?: boolean;
-    }
-  /** It was not granted; `isCertain` when no earlier copy of the request can have been either. */
-  | {
-      readonly is: 'refused';
-      readonly servers: readonly ServerFailure[];
-      /** Whether it may help to ask again. */
-      readonly isPassing: boolean;
-      readonly isCertain: boolean;
-      /** The server has granted it, and that does not count: it must be given back, and its holder never used again. */
-      readonly wasGranted?: boolean;
-    }
-  /** It may have happened: repeat it under the same holder, or release that holder. */
-  | {
-      readonly is: 'unknown';
-      readonly servers: readonly ServerFailure[];
-      /** It carried no time after which it must not be granted, as the first call to a server: it may be long on its way. */
-      readonly isUnbounded?: boolean;
-    };
+export type AcquireResult = Granted | Held | Conflict | AcquireFailed;
 
 /** What a release needs to know of the hold that it ends. */
 export interface ReleaseTerms {
   readonly holder: string;
-  /** The longest lease that was ever asked for it: a server that cannot be reached lets go of it by then. */
+  /** The longest lease that was ever asked for this holder: a server that cannot be reached lets go by then. */
   readonly leaseMs: number;
-  /** Wakes nobody: it was never held, so nobody waits for its end. */
+  /** Wakes nobody and is not told on the channel of late releases: a vote that was never a hold. */
   readonly isQuiet?: boolean;
 }
 
@@ -155,38 +70,14 @@ export type ReleaseResult =
   | { readonly is: 'gone' }
   | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
 
-/** Of a renewal or a recount: only `kept` moves a deadline, only `gone` and time declare a loss. */
-export type KeepResult =
+/** Only `kept` moves a deadline; only `gone` and time declare a loss. */
+export type StateResult =
   | { readonly is: 'kept' }
   | { readonly is: 'gone' }
   | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
 
-/**
- * Acquires of a holder that went unanswered. Each may still reach the server until then, behind a release that was
- * sent later on another connection; after that the server refuses it.
- */
-export interface Strays {
-  readonly count: number;
-  readonly untilMs: number;
-  /** The longest lease that one of them asked for. */
-  readonly leaseMs: number;
-}
-
-export const NO_STRAYS: Strays = { count: 0, untilMs: 0, leaseMs: 0 };
-
-export interface CleanUp {
-  /** How many are open. */
-  readonly size: number;
-  /** Takes over the release of a holder whose last request may still take effect. */
-  add(protocol: Protocol, terms: ReleaseTerms, strays?: Strays): void;
-  /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
-  flush(): Promise<void>;
-  /** Leaves everything to the leases on the server. */
-  stop(): void;
-}
-
-/** The call for the server of that number, or null when it is not to be asked. */
-export type QueryCall = (index: number, how: PubSub) => ScriptCall | null;
+/** The call for the server of that number, or null when that server is not to be asked. */
+export type QueryCall = (index: number, mode: PubSubMode) => ScriptCall | null;
 
 export interface QueryAnswer {
   readonly index: number;
@@ -194,9 +85,8 @@ export interface QueryAnswer {
   readonly reply: Reply | CallFailure;
 }
 
-/** The servers to be asked about everything that they hold. */
-export interface Walk {
-  /** How many servers there are, and how many of them must answer. */
+/** Servers that a question goes to, and how many of them must answer. */
+export interface QueriedServers {
   readonly size: number;
   readonly needed: number;
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
@@ -204,8 +94,8 @@ export interface Walk {
 
 /** Of servers that share the keys out among themselves, by slots. */
 export interface Shards {
-  /** All of them that hold keys now. */
-  walk(timeoutMs: number): Promise<Walk>;
+  /** All servers that have slots now. Each must answer: it has names that no other has. */
+  allServers(timeoutMs: number): Promise<QueriedServers>;
 }
 
 export interface Topology {
@@ -217,20 +107,31 @@ export interface Topology {
   readonly hasAnswered: boolean;
   /** Absent where every server that decides has every key. With it, all keys of one lock must share a slot. */
   readonly shards?: Shards;
-  /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
-  outageOf(key: string): readonly ServerFailure[];
-  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
-  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult>;
-  recount(protocol: Protocol, item: RenewItem, count: number, timeoutMs: number): Promise<KeepResult>;
-  /** One result per item, in order. All items are of one kind. */
-  renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]>;
-  listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
-  /** Releases that could not be confirmed, and go on in the background. */
-  readonly lateReleases: CleanUp;
   /** How many servers decide about a name, and how many of them must agree. */
   readonly size: number;
   readonly majority: number;
+  /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
+  outageOf(key: string): readonly ServerFailure[];
+  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
+  /**
+   * Resolves with the first answer, or its absence. Behind that the release is repeated in the background until it is
+   * proved, also behind unanswered acquires of this holder: the caller adds nothing.
+   */
+  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult>;
+  /**
+   * Releases in the background: nobody waits for the answer. Called when the holder's acquire has ended, and never
+   * acquired again after it. `isGone`: the server has said that the holder does not have the lock any more; then only
+   * what may still arrive is cleaned up.
+   */
+  abandon(protocol: Protocol, terms: ReleaseTerms, isGone?: boolean): void;
+  /** All statements are of one batch object. One result for each, in order. */
+  state(statements: readonly Statement[], timeoutMs: number): Promise<readonly StateResult[]>;
+  listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
   /** Runs an administrative script on every server that decides about its keys: one answer each, in their order. */
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
+  /** Sends the open releases once more and waits for that round, though not for longer than a call may take. */
+  flush(): Promise<void>;
+  /** Leaves everything that is open to the leases on the server. */
+  stop(): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** A session with more leases than it keeps clean-ups for: closing it is no outage, so none is dropped. */
 import { describe, expect } from 'vitest';
-import { LATE_RELEASES_MAX } from '../../src/topologies/server/late-releases.ts';
+import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';
 import { KINDS } from '../support/locks/kind.ts';
 import { ioredis6 } from './callers.ts';
 import { useRow } from './harness.ts';

@@ -7,7 +7,7 @@ import { BATCH_MAX } from '../../src/locking/renewal.ts';
 import { WAITERS_MAX } from '../../src/locking/waiter-queue.ts';
 import * as options from '../../src/options/options.ts';
 import * as generated from '../../src/scripts/generated.ts';
-import { LATE_RELEASES_MAX } from '../../src/topologies/server/late-releases.ts';
+import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';
 import { CLUSTER, LEAST, LOOKING } from '../support/servers/acl-rules.ts';
 import { listBrokenLinks } from './links.ts';
 import { ROOT, readPage } from './pages.ts';

@@ -10,10 +10,10 @@ function setup(): { stage: Stage; process: StageProcess } {
   return { stage, process: stage.process() };
 }
 
-function expectNothingLeft(stage: Stage, { timers, session }: StageProcess): void {
-  expect([timers.size, stage.clock.pendingTimers, session.holds, session.topology.lateReleases.size]).toEqual(
-    [0, 0, 0, 0],
-  );
+function expectNothingLeft(stage: Stage, { timers, session, topology }: StageProcess): void {
+  expect([timers.size, stage.clock.pendingTimers, session.holds, topology.holders.size]).toEqual([
+    0, 0, 0, 0,
+  ]);
   expect([stage.server.keys, stage.server.channels]).toEqual([[], []]);
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Waiter } from '../../src/locking/waiter.ts';
 import { WaiterQueue } from '../../src/locking/waiter-queue.ts';
 import { resolveAcquireOptions, resolveLocksOptions } from '../../src/options/options.ts';
-import { LockProtocol } from '../../src/primitives/lock/lock-protocol.ts';
+import { LockProtocol } from '../../src/primitives/lock/protocol.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { SEED } from './support/seed.ts';

@@ -8,7 +8,7 @@ import {
   resolveAcquireOptions,
   resolveLocksOptions,
 } from '../../src/options/options.ts';
-import { LockProtocol } from '../../src/primitives/lock/lock-protocol.ts';
+import { LockProtocol } from '../../src/primitives/lock/protocol.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failure } from './support/stage.ts';

@@ -1,6 +1,7 @@
 /** How the one server's answers, and its silence, become results that the core can act on. */
 import { describe, expect, test } from 'vitest';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
+import { Server } from '../../src/topologies/server/server.ts';
 import {
   answers,
   type Fate,
@@ -19,20 +20,20 @@ function setup(): { stage: Stage; process: StageProcess } {
   return { stage, process: stage.process() };
 }
 
-const unknown = { is: 'unknown' };
-const passing = { is: 'refused', isPassing: true };
-const hopeless = { is: 'refused', isPassing: false };
+const unknown = { is: 'failed', canRetry: true, mayBeGranted: true };
+const passing = { is: 'failed', canRetry: true, mayBeGranted: false };
+const hopeless = { is: 'failed', canRetry: false };
 const conflict = { is: 'conflict' };
 const failed = { is: 'failed' };
 const gone = { is: 'gone' };
 
-/** What becomes of a call, and what an acquire, a release and a renewal make of it. */
+/** What becomes of a call, and what an acquire, a release and a statement make of it. */
 const TABLE: readonly (readonly [
   name: string,
   fate: Fate,
   acquire: object,
   release: object,
-  renew: object,
+  state: object,
 ])[] = [
   ['no answer', hangs(), unknown, failed, failed],
   ['a lost answer', losesAnswer(5), unknown, failed, failed],
@@ -49,7 +50,7 @@ const TABLE: readonly (readonly [
 
 describe('one server', () => {
   test.each(TABLE)(
-    'that gives %s: acquire, release and renewal say so',
+    'that gives %s: acquire, release and both kinds of statement say so',
     async (_, fate, acquired, released, kept) => {
       const { stage, process } = setup();
       const { client, topology } = process;
@@ -57,23 +58,43 @@ describe('one server', () => {
       client.from('any', fate);
       expect(await stage.until(topology.acquire(protocol, TERMS, 500))).toMatchObject(acquired);
       expect(await stage.until(topology.release(protocol, TERMS, 500))).toMatchObject(released);
-      const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true, lastFence: undefined } };
-      expect(await stage.until(topology.renew([item, item], 500))).toMatchObject([kept, kept]);
-      expect(await stage.until(topology.recount(protocol, item, 2, 500))).toMatchObject(kept);
+      const claim = { isLive: true, lastFence: undefined };
+      const renewal = { protocol, holder: 's:1', leaseMs: 500, claim, batch: protocol.renewal };
+      expect(await stage.until(topology.state([renewal, renewal], 500))).toMatchObject([kept, kept]);
+      const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, claim }, 2);
+      expect(await stage.until(topology.state([recount], 500))).toMatchObject([kept]);
+      topology.stop();
     },
   );
 
   test.each([
     ['once more while it is wanted', true, 2, { is: 'granted' }],
-    ['not again once it was given up: its release has been sent', false, 1, passing],
-  ])('that refuses an acquire as late is asked %s', async (_, isWanted, asked, result) => {
+    [
+      'not again once it was given up: its release has been sent',
+      false,
+      1,
+      { is: 'unanswered', canRetry: true },
+    ],
+  ])('that refuses an acquire as late is asked %s', async (_, isWanted, asked, decision) => {
+    const { stage, process } = setup();
+    const { client } = process;
+    client.next('lock.acquire', says([OUTCOMES.LATE, Math.floor(stage.server.timeMs)]));
+    const server = new Server(client, stage.clock);
+    const acquiring = server.acquire(process.lockProtocol('a'), TERMS, 500, () => isWanted);
+    expect(await stage.until(acquiring)).toMatchObject(decision);
+    expect(client.sent('lock.acquire')).toHaveLength(asked);
+  });
+
+  test('whose grant comes after its lease has it given back, and the caller uses a fresh holder', async () => {
     const { stage, process } = setup();
     const { client, topology } = process;
-    client.next('lock.acquire', says([OUTCOMES.LATE, Math.floor(stage.server.timeMs)]));
-    const protocol = process.lockProtocol('a');
-    const acquiring = topology.acquire(protocol, TERMS, 500, () => isWanted);
-    expect(await stage.until(acquiring)).toMatchObject(result);
-    expect(client.sent('lock.acquire')).toHaveLength(asked);
+    client.next('lock.acquire', answers(300));
+    const late = { holder: 's:1', leaseMs: 100, fences: 1 };
+    const acquiring = topology.acquire(process.lockProtocol('a'), late, 500);
+    expect(await stage.until(acquiring)).toMatchObject({ ...passing, servers: [{ kind: 'late' }] });
+    await stage.clock.settle();
+    expect(client.sent('lock.release').map(({ args }) => args[0])).toEqual(['s:1']);
+    expect(topology.holders.size).toBe(0);
   });
 
   test('tells each lease of a batch its own answer', async () => {
@@ -81,16 +102,17 @@ describe('one server', () => {
     const { client, topology } = process;
     const protocol = process.lockProtocol('a');
     client.next('lock.renew', says([OUTCOMES.RENEWED, OUTCOMES.GONE, OUTCOMES.FAILED]));
-    const items = ['s:1', 's:2', 's:3'].map((holder) => ({
+    const renewals = ['s:1', 's:2', 's:3'].map((holder) => ({
       protocol,
       holder,
       leaseMs: 500,
       claim: { isLive: true, lastFence: undefined },
+      batch: protocol.renewal,
     }));
-    expect(await topology.renew(items, 500)).toMatchObject([{ is: 'kept' }, gone, failed]);
-    expect(await topology.renew([], 500)).toEqual([]);
+    expect(await topology.state(renewals, 500)).toMatchObject([{ is: 'kept' }, gone, failed]);
+    expect(await topology.state([], 500)).toEqual([]);
     client.next('lock.renew', says([OUTCOMES.RENEWED]));
-    expect(await topology.renew(items, 500)).toMatchObject([failed, failed, failed]);
+    expect(await topology.state(renewals, 500)).toMatchObject([failed, failed, failed]);
   });
 
   test('has answered once it has said anything, an error included', async () => {

@@ -1,58 +1,52 @@
-/** One node of a cluster that we talk to: like one server, with a clock of its own. */
-import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../../clients/client.ts';
+/** One node of a cluster that we talk to: one server, with a clock of its own. */
+import type { CallFailure, ReplicaTerms, StopListening, Wake } from '../../clients/client.ts';
 import type { NodeAddress } from '../../clients/cluster/address.ts';
 import type { NodeClient } from '../../clients/node-client.ts';
-import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import { AcknowledgedTopology } from '../server/acknowledged.ts';
-import type { LateReleasesOptions } from '../server/late-releases.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { PubSubMode } from '../protocol.ts';
+import { serverFor } from '../server/confirmed.ts';
+import type { Server } from '../server/server.ts';
 import { ServerClock } from '../server/server-clock.ts';
-import { SingleTopology } from '../single.ts';
-import type { PubSub, Topology } from '../topology.ts';
 
-export interface ClusterNodeOptions extends LateReleasesOptions {
-  /** How many of its replicas must have a lock before it counts; null: none. */
+export interface ClusterNodeOptions {
+  /** How many replicas of the node must have a lock before it counts; null: none. */
   readonly replicas: ReplicaTerms | null;
 }
 
 export class ClusterNode {
   readonly address: NodeAddress;
   readonly client: NodeClient;
-  readonly server: Topology;
+  readonly server: Server;
   /** For calls that another node has sent here. */
-  readonly askedServer: Topology;
+  readonly askingServer: Server;
 
   constructor(
     address: NodeAddress,
     client: NodeClient,
-    timers: TimerQueue,
-    options: ClusterNodeOptions,
-    how: () => PubSub,
+    clock: Clock,
+    { replicas }: ClusterNodeOptions,
+    pubSubMode: () => PubSubMode,
   ) {
     this.address = address;
     this.client = client;
     // Servers have clocks of their own: what one has told of its time means nothing to another.
-    const settings = { serverClock: new ServerClock(), how };
-    const serve = (way: Client): Topology => {
-      const single = new SingleTopology(way, timers, options, settings);
-      if (options.replicas === null) return single;
-      return new AcknowledgedTopology(single, way, options.replicas, timers.clock);
-    };
-    this.server = serve(client);
-    this.askedServer = serve(client.asking);
+    const settings = { serverClock: new ServerClock(), pubSubMode };
+    this.server = serverFor(client, clock, replicas, settings);
+    this.askingServer = serverFor(client.asking, clock, replicas, settings);
   }
 
-  /** Whether it was there and is not any more. One that nobody has needed yet is not lost. */
+  /** Whether the node was connected and is not any more. A node that nobody has needed yet is not lost. */
   get isLost(): boolean {
     return this.client.connections > 0 && !this.client.isConnected;
   }
 
   listen(
-    how: 'plain' | 'sharded',
+    mode: 'plain' | 'sharded',
     channel: string,
     wake: Wake,
     timeoutMs: number,
   ): Promise<StopListening | CallFailure> {
-    return how === 'plain'
+    return mode === 'plain'
       ? this.client.listen(channel, wake, timeoutMs)
       : this.client.listenToShard(channel, wake, timeoutMs);
   }

@@ -9,16 +9,16 @@ import { detached } from '../../runtime/detached.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import type { PubSub } from '../topology.ts';
+import type { PubSubMode } from '../protocol.ts';
 import { ClusterNode, type ClusterNodeOptions } from './node.ts';
-import { ChannelChoice } from './pubsub-mode.ts';
+import { PubSubModeChoice } from './pubsub-mode.ts';
 
 export interface ClusterOptions extends ClusterNodeOptions {
   readonly random: Random;
-  readonly pubsub: PubSub | 'auto';
+  readonly pubsub: PubSubMode | 'auto';
 }
 
-/** A node that has had no slot for so long is let go of: what was sent to it has long been answered or given up. */
+/** A node that has had no slot for this long is closed: what was sent to it has long been answered or given up. */
 const IDLE_MS_MAX = 60_000;
 
 export class ClusterNodes {
@@ -30,7 +30,7 @@ export class ClusterNodes {
   /** Since when a node is known to have no slots. */
   readonly #idleSinceMs = new Map<ClusterNode, number>();
   readonly #closing = new AbortController();
-  readonly #choice: ChannelChoice;
+  readonly #choice: PubSubModeChoice;
   #preparing: Promise<CallFailure | null> | null = null;
   #isClosed = false;
   onChange: () => void = () => {};
@@ -40,7 +40,7 @@ export class ClusterNodes {
     this.#driver = driver;
     this.#timers = timers;
     this.#options = options;
-    this.#choice = new ChannelChoice(options.pubsub, timers.clock, {
+    this.#choice = new PubSubModeChoice(options.pubsub, timers.clock, {
       nodes: () => this.#map.owners,
       ask: async (node, question) => inquire(driveNode(driver, node), question, timers, this.#closing.signal),
       changed: () => this.onChange(),
@@ -64,9 +64,9 @@ export class ClusterNodes {
     return this.#map.isKnown;
   }
 
-  /** Which channels carry wake-ups. Known once it is ready; it may change when that was for now. */
-  get how(): PubSub {
-    return this.#choice.how;
+  /** Which channels carry wake-ups. Known once `ready` has resolved; it may change while the choice is not final. */
+  get pubSubMode(): PubSubMode {
+    return this.#choice.mode;
   }
 
   get owners(): readonly ClusterNode[] {
@@ -147,8 +147,9 @@ export class ClusterNodes {
       down: () => this.refresh(node),
       refused: (_, failure) => this.onRefused(node, failure),
     });
-    const how = (): PubSub => this.how;
-    const node: ClusterNode = new ClusterNode(address, client, this.#timers, this.#options, how);
+    const pubSubMode = (): PubSubMode => this.pubSubMode;
+    const { clock } = this.#timers;
+    const node: ClusterNode = new ClusterNode(address, client, clock, this.#options, pubSubMode);
     return node;
   }
 

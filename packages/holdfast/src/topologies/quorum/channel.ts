@@ -1,6 +1,6 @@
 /**
- * One channel heard on several servers. An owner's release is published wherever it had a vote, so whoever hears a
- * majority hears every release. A server that comes up later is listened to from then on.
+ * One channel heard on several servers. An owner's release is published wherever the owner had a vote, so whoever hears
+ * a majority hears every release. A server that comes up later is listened to from then on.
  */
 import { CallFailure, type StopListening, type Wake } from '../../clients/client.ts';
 import { count, countPending, decide } from './majority.ts';
@@ -33,7 +33,7 @@ export class QuorumChannel {
     });
   }
 
-  /** A server is up again. What it published meanwhile may have been missed. */
+  /** A server is up again. Messages that it published meanwhile may have been missed. */
   async join(node: QuorumNode): Promise<void> {
     if (this.#isOver || this.#stops.has(node) || this.#asking.has(node)) return;
     const { is } = await this.#listen(node);
@@ -47,7 +47,7 @@ export class QuorumChannel {
   }
 
   async #listen(node: QuorumNode): Promise<Listened> {
-    const { absence } = node.standing;
+    const { absence } = node.health;
     if (absence !== null) {
       return { is: 'deaf', failure: new CallFailure('unreachable', absence.text) };
     }

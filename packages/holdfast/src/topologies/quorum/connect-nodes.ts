@@ -1,20 +1,20 @@
-/** The roll-call of several servers: who can be asked, and whom it is worth waiting for. */
+/** Connecting to several servers: which of them can be asked, and which are worth waiting for. */
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import type { Joining, NodeStanding } from './node-health.ts';
+import type { Joining, NodeHealth } from './node-health.ts';
 
-/** At a first use, once a majority is there, the others get this long to join: it costs one deadline, once. */
-const MUSTER_MS = 50;
+/** At a first use, once a majority is up, the other servers get this long to join: that costs one deadline, once. */
+const JOIN_MS = 50;
 
-export class Muster {
-  readonly #standings: readonly NodeStanding[];
+export class NodeConnector {
+  readonly #healths: readonly NodeHealth[];
   readonly #majority: number;
   readonly #timers: TimerQueue;
-  /** Those that have had their moment to join. */
+  /** Servers that have had their moment to join. */
   readonly #awaited = new WeakSet<Joining>();
   #hasAnswered = false;
 
-  constructor(standings: readonly NodeStanding[], majority: number, timers: TimerQueue) {
-    this.#standings = standings;
+  constructor(healths: readonly NodeHealth[], majority: number, timers: TimerQueue) {
+    this.#healths = healths;
     this.#majority = majority;
     this.#timers = timers;
   }
@@ -25,28 +25,28 @@ export class Muster {
   }
 
   /**
-   * Whether there is nobody to wait for, as nearly always, and whoever is down: nothing is built to find that out.
-   * Those that are down are asked again on the way.
+   * Whether there is no server to wait for, as nearly always, whichever are down: nothing is built to find that out.
+   * Servers that are down are asked again on the way.
    */
-  isOver(): boolean {
+  isDone(): boolean {
     let up = 0;
-    for (const standing of this.#standings) {
-      const joining = standing.muster(false);
-      if (standing.isUp) up += 1;
+    for (const health of this.#healths) {
+      const joining = health.join(false);
+      if (health.isUp) up += 1;
       else if (joining !== null && this.#isFresh(joining)) return false;
     }
     return this.#hasAnswered && up >= this.#majority;
   }
 
   /**
-   * Lets those come up that nobody has asked yet, or whose connection was lost. Those that are down are asked again
+   * Lets servers come up that nobody has asked yet, or whose connection was lost. Servers that are down are asked again
    * too, but are waited for only when there is no majority without them, and not for long.
    */
-  async call(timeoutMs: number): Promise<void> {
+  async connect(timeoutMs: number): Promise<void> {
     const isNeeded = !this.#isEnough;
-    const joining = this.#standings.flatMap((standing) => standing.muster(isNeeded) ?? []);
-    const fresh = joining.filter((one) => this.#isFresh(one));
-    const momentMs = Math.min(MUSTER_MS, timeoutMs);
+    const joining = this.#healths.flatMap((health) => health.join(isNeeded) ?? []);
+    const fresh = joining.filter((server) => this.#isFresh(server));
+    const momentMs = Math.min(JOIN_MS, timeoutMs);
     if (joining.length > 0 && isNeeded) {
       const isFirst = joining.some(({ failure }) => failure === null);
       await this.#within(this.#enough(joining), isFirst ? timeoutMs : momentMs);
@@ -54,19 +54,19 @@ export class Muster {
     if (this.#isEnough) this.#hasAnswered = true;
     if (fresh.length === 0 || !this.#isEnough) return;
     await this.#within(Promise.all(fresh.map(({ joined }) => joined)), momentMs);
-    for (const one of fresh) this.#awaited.add(one);
+    for (const server of fresh) this.#awaited.add(server);
   }
 
-  /** Nobody has asked it yet, or its connection was lost; and it has not had its moment. */
+  /** Whether nobody has asked the server yet, or its connection was lost; and it has not had its moment. */
   #isFresh(joining: Joining): boolean {
     return joining.failure === null && !this.#awaited.has(joining);
   }
 
   get #isEnough(): boolean {
-    return this.#standings.filter(({ isUp }) => isUp).length >= this.#majority;
+    return this.#healths.filter(({ isUp }) => isUp).length >= this.#majority;
   }
 
-  /** Resolves when a majority is up, or when nobody is left to hope for. */
+  /** Resolves when a majority is up, or when no server is left to hope for. */
   async #enough(joining: readonly Joining[]): Promise<void> {
     const all = Promise.all(joining.map(({ joined }) => joined));
     const enough = new Promise<void>((resolve) => {
@@ -75,15 +75,15 @@ export class Muster {
     await Promise.race([all, enough]);
   }
 
-  /** Waits for that, though not for longer than this. */
-  async #within(waiting: Promise<unknown>, limitMs: number): Promise<void> {
+  /** Waits for that work, though not for longer than the limit. */
+  async #within(work: Promise<unknown>, limitMs: number): Promise<void> {
     const deadline = new Deadline(() => end(), true);
     let end = (): void => {};
     const limit = new Promise<void>((resolve) => {
       end = resolve;
     });
     this.#timers.setIn(deadline, limitMs);
-    await Promise.race([waiting, limit]);
+    await Promise.race([work, limit]);
     this.#timers.cancel(deadline);
   }
 }

@@ -1,9 +1,9 @@
-/** Answers that come one by one, and a verdict as soon as it is certain. */
+/** Answers of several servers that come one by one, and a verdict as soon as a majority makes it certain. */
 
 /**
- * Asks the judge after each answer, with what is there so far (undefined: not yet). Resolves with the first verdict
- * that is not undefined; nobody looks at the answers that come after it. When all are there the judge must have one.
- * An answer that rejects rejects it all.
+ * Asks the judge after each answer, with the answers so far (undefined: not yet). Resolves with the first verdict that
+ * is not undefined; nobody looks at the answers that come after it. With all answers the judge must have a verdict. An
+ * answer that rejects rejects the whole.
  */
 export function decide<Answer, Verdict>(
   answers: readonly Promise<Answer>[],

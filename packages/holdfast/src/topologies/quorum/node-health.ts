@@ -6,7 +6,7 @@
  * - `up`: may vote, unless it has restarted too recently (the guard). Out: `joining` when its connection is another
  *   than the one it was asked on, because it may have restarted in between; `down` when a call gets no answer.
  * - `down`: skipped, so that it costs its callers nothing. Asked again, in the background, by whoever uses the lock
- *   next, at a growing pace. Out: `joining`.
+ *   next, after pauses that grow. Out: `joining`.
  */
 import type { Client } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
@@ -15,13 +15,13 @@ import { driftMs } from '../../runtime/instant.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import type { SingleTopology } from '../single.ts';
-import type { NodePace } from './node-timeout.ts';
+import type { Server } from '../server/server.ts';
+import type { NodeTimeout } from './node-timeout.ts';
 
-/** Uptime is told in whole seconds, of the clock and not of the run: it may be this much more than the truth. */
+/** Servers tell their uptime in whole seconds of the clock, not of the run: it may be this much more than the truth. */
 const UPTIME_ERROR_MS = 1_000;
 
-/** `failure` is why it was down; without one, its callers wait for it. */
+/** `failure` is why the server was down; null: it was not, and its callers wait for it. */
 export interface Joining {
   readonly is: 'joining';
   readonly joined: Promise<void>;
@@ -34,34 +34,34 @@ type State =
   | { readonly is: 'up'; readonly connections: number; readonly startedMs: number; readonly runId: string }
   | { readonly is: 'down'; readonly failure: ServerFailure; readonly askAtMs: number };
 
-export interface StandingOptions {
+export interface NodeHealthOptions {
   readonly callTimeoutMs: number;
   readonly random: Random;
 }
 
 /** There is no timer here: a session that is not used asks nobody anything. */
-export class NodeStanding {
+export class NodeHealth {
   readonly #client: Client;
-  readonly #single: SingleTopology;
+  readonly #server: Server;
   readonly #timers: TimerQueue;
-  readonly #pace: NodePace;
+  readonly #timeout: NodeTimeout;
   readonly #callTimeoutMs: number;
   readonly #backoff: Backoff;
   #state: State = { is: 'new' };
-  /** Called when it is up again. */
+  /** Called when the server is up again. */
   onUp: (() => void) | null = null;
 
   constructor(
     client: Client,
-    single: SingleTopology,
+    server: Server,
     timers: TimerQueue,
-    pace: NodePace,
-    { callTimeoutMs, random }: StandingOptions,
+    timeout: NodeTimeout,
+    { callTimeoutMs, random }: NodeHealthOptions,
   ) {
     this.#client = client;
-    this.#single = single;
+    this.#server = server;
     this.#timers = timers;
-    this.#pace = pace;
+    this.#timeout = timeout;
     this.#callTimeoutMs = callTimeoutMs;
     this.#backoff = new Backoff(random);
   }
@@ -75,14 +75,14 @@ export class NodeStanding {
     return state.is === 'up' && this.#client.isConnected && state.connections === this.#client.connections;
   }
 
-  /** Why it cannot be asked now, or null. */
+  /** Why the server cannot be asked now, or null. */
   get absence(): ServerFailure | null {
     const state = this.#state;
     if ((state.is === 'down' || state.is === 'joining') && state.failure !== null) return state.failure;
     return this.isUp ? null : this.#failure('unreachable', 'not connected yet');
   }
 
-  /** Why it cannot vote on a lease of that length, or null. */
+  /** Why the server cannot vote now, or null. `guardMs` is how long it must have run. */
   obstacle(guardMs: number, nowMs: number): ServerFailure | null {
     const { absence } = this;
     if (absence !== null || this.#state.is !== 'up' || guardMs === 0) return absence;
@@ -94,19 +94,19 @@ export class NodeStanding {
   }
 
   /**
-   * Null when it is known whether it can be asked; otherwise that is being found out, from now on at the latest. One
-   * that is down is asked again at its pace, or now when it is needed.
+   * Null when it is known whether the server can be asked; otherwise that is being found out, from now on at the latest.
+   * A server that is down is asked again when its pause is over, or now when it is needed.
    */
-  muster(isNeeded: boolean): Joining | null {
+  join(isNeeded: boolean): Joining | null {
     if (this.isUp) return null;
     const state = this.#state;
     if (state.is === 'joining') return state;
-    if (state.is !== 'down') return this.#join(null);
+    if (state.is !== 'down') return this.#begin(null);
     const isDue = isNeeded || this.#timers.clock.monotonicMs() >= state.askAtMs;
-    return isDue ? this.#join(state.failure) : null;
+    return isDue ? this.#begin(state.failure) : null;
   }
 
-  /** A call on that connection got no answer; unless the server has come back meanwhile, it is down. */
+  /** A call on that connection got no answer: the server is down, unless it has a new connection meanwhile. */
   missed(failure: ServerFailure, connections: number): void {
     if (this.#state.is === 'up' && this.#client.connections === connections) this.#fall(failure);
   }
@@ -116,7 +116,7 @@ export class NodeStanding {
     this.#state = { is: 'down', failure, askAtMs };
   }
 
-  #join(failure: ServerFailure | null): Joining {
+  #begin(failure: ServerFailure | null): Joining {
     const joining: Joining = { is: 'joining', joined: this.#ask(), failure };
     this.#state = joining;
     return joining;
@@ -125,12 +125,12 @@ export class NodeStanding {
   async #ask(): Promise<void> {
     const { clock } = this.#timers;
     const sentMs = clock.monotonicMs();
-    const health = await this.#single.health(this.#callTimeoutMs);
+    const health = await this.#server.health(this.#callTimeoutMs);
     if ('kind' in health) return this.#fall(health);
     this.#backoff.reset();
     const heardMs = clock.monotonicMs();
-    this.#pace.guess(heardMs - sentMs);
-    // The latest that it can have been.
+    this.#timeout.guess(heardMs - sentMs);
+    // The latest that the server can have started.
     const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
     this.#state = { is: 'up', connections: this.#client.connections, startedMs, runId: health.runId };
     this.onUp?.();

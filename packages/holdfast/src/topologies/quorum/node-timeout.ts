@@ -14,7 +14,7 @@ const LATENCY_SHARE = 0.2;
 /** But never more than this share of the lease: past it an attempt is not worth having. */
 const TIMEOUT_SHARE_MAX = 1 / 4;
 
-export class NodePace {
+export class NodeTimeout {
   /** What the caller has chosen, or null. */
   readonly #chosenMs: number | null;
   #latencyMs = 0;
@@ -23,7 +23,8 @@ export class NodePace {
     this.#chosenMs = chosenMs;
   }
 
-  timeoutMs(leaseMs: number, limitMs: number): number {
+  /** For a call about a lease of that length, which may take `limitMs` at most. */
+  forLease(leaseMs: number, limitMs: number): number {
     const byLeaseMs = Math.min(Math.max(leaseMs * TIMEOUT_SHARE, TIMEOUT_MS_MIN), TIMEOUT_MS_MAX);
     const bySpeedMs = Math.min(this.#latencyMs * TIMEOUT_LATENCIES, leaseMs * TIMEOUT_SHARE_MAX);
     return Math.min(this.#chosenMs ?? Math.max(byLeaseMs, bySpeedMs), limitMs);
@@ -34,6 +35,7 @@ export class NodePace {
     this.#latencyMs = tookMs;
   }
 
+  /** An answer took this long. */
   note(tookMs: number): void {
     this.#latencyMs += (tookMs - this.#latencyMs) * LATENCY_SHARE;
   }

@@ -1,28 +1,26 @@
 /**
  * Several independent servers decide, by majority: Redlock, with fences, and with servers that have just restarted
  * kept from voting. `docs/concepts/quorum.md` tells the algorithm and what it assumes.
+ *
+ * In this folder: the election of one attempt, the majority that judges answers, and for each server its health, its time
+ * limit and what it may still hold for us. Only `choose.ts` imports from here.
  */
 import type { CallFailure, Client, StopListening, Wake } from '../../clients/client.ts';
 import { LockConfigError, type ServerFailure } from '../../errors.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { instantNow } from '../../runtime/instant.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
 import type {
   AcquireResult,
-  CleanUp,
-  HoldTerms,
-  KeepResult,
-  Protocol,
   QueryAnswer,
   QueryCall,
   ReleaseResult,
   ReleaseTerms,
-  RenewItem,
+  StateResult,
   Topology,
 } from '../topology.ts';
 import { QuorumChannel } from './channel.ts';
-import { QuorumCleanUp } from './clean-up.ts';
-import { Muster } from './connect-nodes.ts';
+import { NodeConnector } from './connect-nodes.ts';
 import { Election } from './election.ts';
 import { count, countPending, decide } from './majority.ts';
 import { QuorumNode, type QuorumOptions } from './node.ts';
@@ -31,14 +29,13 @@ export class QuorumTopology implements Topology {
   readonly keyPrefix: string;
   readonly size: number;
   readonly majority: number;
-  readonly lateReleases: CleanUp;
   readonly #nodes: readonly QuorumNode[];
   readonly #timers: TimerQueue;
   readonly #options: QuorumOptions;
   readonly #channels = new Set<QuorumChannel>();
-  readonly #muster: Muster;
+  readonly #connector: NodeConnector;
   #longestLeaseMs: number;
-  /** Whether the servers that are up are known to be different ones. */
+  /** Whether the servers that are up are known to be different servers. */
   #areDistinct = false;
 
   constructor(clients: readonly Client[], timers: TimerQueue, options: QuorumOptions) {
@@ -49,11 +46,10 @@ export class QuorumTopology implements Topology {
     this.keyPrefix = clients[0]?.keyPrefix ?? '';
     this.size = clients.length;
     this.majority = Math.floor(clients.length / 2) + 1;
-    this.lateReleases = new QuorumCleanUp(this.#nodes);
-    const standings = this.#nodes.map(({ standing }) => standing);
-    this.#muster = new Muster(standings, this.majority, timers);
+    const healths = this.#nodes.map(({ health }) => health);
+    this.#connector = new NodeConnector(healths, this.majority, timers);
     for (const node of this.#nodes) {
-      node.standing.onUp = () => {
+      node.health.onUp = () => {
         this.#areDistinct = false;
         for (const channel of this.#channels) void channel.join(node);
       };
@@ -65,7 +61,7 @@ export class QuorumTopology implements Topology {
   }
 
   get hasAnswered(): boolean {
-    return this.#muster.hasAnswered;
+    return this.#connector.hasAnswered;
   }
 
   outageOf(): readonly ServerFailure[] {
@@ -78,11 +74,10 @@ export class QuorumTopology implements Topology {
     }));
   }
 
-  /** Not async, as little as a release: a promise of a promise would be one more for every caller. */
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     this.#noteLease(terms.leaseMs);
-    if (this.#muster.isOver() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
-    return this.#muster.call(timeoutMs).then(() => {
+    if (this.#connector.isDone() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);
+    return this.#connector.connect(timeoutMs).then(() => {
       if (!this.#areDistinct) this.#assertDistinct();
       return this.#elect(protocol, terms, timeoutMs);
     });
@@ -94,12 +89,12 @@ export class QuorumTopology implements Topology {
   }
 
   release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    if (this.#muster.isOver()) return this.#releaseOnAll(protocol, terms, timeoutMs);
-    return this.#muster.call(timeoutMs).then(() => this.#releaseOnAll(protocol, terms, timeoutMs));
+    if (this.#connector.isDone()) return this.#releaseOnAll(protocol, terms, timeoutMs);
+    return this.#connector.connect(timeoutMs).then(() => this.#releaseOnAll(protocol, terms, timeoutMs));
   }
 
   #releaseOnAll(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    const releases = this.#nodes.map((node) => node.release(protocol, terms, timeoutMs));
+    const releases = this.#nodes.map((node) => node.votes.release(protocol, terms, timeoutMs));
     return decide<ReleaseResult, ReleaseResult>(releases, (answers) => {
       const released = count(answers, 'released');
       if (released >= this.majority) return { is: 'released', receivers: mostReceivers(answers) };
@@ -110,29 +105,23 @@ export class QuorumTopology implements Topology {
     });
   }
 
-  async recount(protocol: Protocol, item: RenewItem, times: number, timeoutMs: number): Promise<KeepResult> {
-    await this.#muster.call(timeoutMs);
-    return this.#majorityOf(
-      this.#nodes.map(async (node): Promise<KeepResult> => {
-        const { absence } = node.standing;
-        if (absence !== null) return { is: 'failed', servers: [absence] };
-        return node.recount(protocol, item, times, timeoutMs);
-      }),
-    );
+  /** What is gone from a majority may still be on the others: each server knows whether it was asked. */
+  abandon(protocol: Protocol, terms: ReleaseTerms): void {
+    for (const node of this.#nodes) node.votes.abandon(protocol, terms);
   }
 
-  async renew(items: readonly RenewItem[], timeoutMs: number): Promise<readonly KeepResult[]> {
-    for (const { leaseMs } of items) this.#noteLease(leaseMs);
-    await this.#muster.call(timeoutMs);
-    const byNode = this.#nodes.map((node) => this.#renewOn(node, items, timeoutMs));
+  async state(statements: readonly Statement[], timeoutMs: number): Promise<readonly StateResult[]> {
+    for (const { leaseMs } of statements) this.#noteLease(leaseMs);
+    await this.#connector.connect(timeoutMs);
+    const byNode = this.#nodes.map((node) => stateOn(node, statements, timeoutMs));
     const results = await Promise.all(
-      items.map((_, i) =>
-        this.#majorityOf(byNode.map((all) => all.then((answers) => answers[i] as KeepResult))),
+      statements.map((_, i) =>
+        this.#majorityOf(byNode.map((all) => all.then((answers) => answers[i] as StateResult))),
       ),
     );
     for (const [n, answers] of byNode.entries()) {
       void answers.then((gone) =>
-        this.#restore(this.#nodes[n] as QuorumNode, items, gone, results, timeoutMs),
+        this.#restore(this.#nodes[n] as QuorumNode, statements, gone, results, timeoutMs),
       );
     }
     return results;
@@ -152,12 +141,20 @@ export class QuorumTopology implements Topology {
   }
 
   async query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    await this.#muster.call(timeoutMs);
+    await this.#connector.connect(timeoutMs);
     const asking = this.#nodes.map(async (node, index) => {
-      const answers = await node.query((_, how) => callFor(index, how), timeoutMs);
+      const answers = await node.server.query((_, mode) => callFor(index, mode), timeoutMs);
       return answers.map((answer) => ({ ...answer, index }));
     });
     return (await Promise.all(asking)).flat();
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#nodes.map(({ votes }) => votes.flush()));
+  }
+
+  stop(): void {
+    for (const { votes } of this.#nodes) votes.stop();
   }
 
   async close(): Promise<void> {
@@ -168,16 +165,16 @@ export class QuorumTopology implements Topology {
     return this.#options.restartGuardMs ?? this.#longestLeaseMs;
   }
 
-  /** Of an extension too: whoever guards against a restart must know the longest lease that may be forgotten. */
+  /** The restart guard must know the longest lease that a server may have forgotten, that of an extension included. */
   #noteLease(leaseMs: number): void {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
   }
 
-  /** Two names of one server would be two votes of one. */
+  /** Two names of one server would be two votes of one server. */
   #assertDistinct(): void {
     const known = new Map<string, QuorumNode>();
     for (const node of this.#nodes) {
-      const { runId } = node.standing;
+      const { runId } = node.health;
       if (runId === null || runId === '') continue;
       const other = known.get(runId);
       if (other !== undefined) {
@@ -189,19 +186,9 @@ export class QuorumTopology implements Topology {
     this.#areDistinct = true;
   }
 
-  async #renewOn(
-    node: QuorumNode,
-    items: readonly RenewItem[],
-    timeoutMs: number,
-  ): Promise<readonly KeepResult[]> {
-    const { absence } = node.standing;
-    if (absence === null) return node.renew(items, timeoutMs);
-    return items.map(() => ({ is: 'failed', servers: [absence] }));
-  }
-
-  /** Kept by a majority; gone when no majority can have it any more; otherwise nobody knows, and time decides. */
-  #majorityOf(answers: readonly Promise<KeepResult>[]): Promise<KeepResult> {
-    return decide<KeepResult, KeepResult>(answers, (heard) => {
+  /** Kept by a majority; gone when no majority can have the hold any more; otherwise nobody knows, and time decides. */
+  #majorityOf(answers: readonly Promise<StateResult>[]): Promise<StateResult> {
+    return decide<StateResult, StateResult>(answers, (heard) => {
       if (count(heard, 'kept') >= this.majority) return { is: 'kept' };
       if (count(heard, 'gone') > this.size - this.majority) return { is: 'gone' };
       return countPending(heard) > 0 ? undefined : { is: 'failed', servers: failuresOf(heard) };
@@ -209,33 +196,48 @@ export class QuorumTopology implements Topology {
   }
 
   /**
-   * One of a minority that has lost the key gets it again, so that the next fault finds a majority: only while a
-   * majority has it, and only while it is wanted.
+   * A server of a minority that has lost the vote gets it again, so that the next fault finds a majority: only while a
+   * majority has the hold, and only while it is wanted. By renewals alone: they come again and again.
    */
   #restore(
     node: QuorumNode,
-    items: readonly RenewItem[],
-    answers: readonly KeepResult[],
-    results: readonly KeepResult[],
+    statements: readonly Statement[],
+    answers: readonly StateResult[],
+    results: readonly StateResult[],
     timeoutMs: number,
   ): void {
-    for (const [i, item] of items.entries()) {
+    for (const [i, statement] of statements.entries()) {
+      const isRenewal = statement.batch === statement.protocol.renewal;
       const isMissing = answers[i]?.is === 'gone' && results[i]?.is === 'kept';
-      if (isMissing && item.claim.isLive && node.standing.absence === null) {
-        void restoreOn(node, item, timeoutMs, this.#timers.clock);
+      if (isRenewal && isMissing && statement.claim.isLive && node.health.absence === null) {
+        void this.#restoreOn(node, statement, timeoutMs);
       }
     }
   }
+
+  /** The vote, and the fence: whoever counts on this server's vote later must find there what a majority was raised to. */
+  async #restoreOn(node: QuorumNode, statement: Statement, timeoutMs: number): Promise<void> {
+    const { protocol, holder, leaseMs, claim } = statement;
+    const terms = { holder, leaseMs, fences: 1 };
+    const vote = await node.votes.acquire(protocol, terms, timeoutMs, instantNow(this.#timers.clock));
+    if (vote.is !== 'granted' || protocol.fencing === undefined || claim.lastFence === undefined) return;
+    await node.server.state([protocol.fencing.raise(terms, claim.lastFence, true)], timeoutMs);
+  }
 }
 
-/** Its vote, and the fence: whoever counts on this server's vote later must find there what a majority was raised to. */
-async function restoreOn(node: QuorumNode, item: RenewItem, timeoutMs: number, clock: Clock): Promise<void> {
-  const terms = { holder: item.holder, leaseMs: item.leaseMs, fences: 1 };
-  const vote = await node.acquire(item.protocol, terms, timeoutMs, instantNow(clock));
-  const { lastFence } = item.claim;
-  if (vote.is === 'granted' && lastFence !== undefined) {
-    await node.raise(item.protocol, terms, lastFence, true, timeoutMs);
+/** A server that is down is not asked. One that says that the hold is gone need not release it. */
+async function stateOn(
+  node: QuorumNode,
+  statements: readonly Statement[],
+  timeoutMs: number,
+): Promise<readonly StateResult[]> {
+  const { absence } = node.health;
+  if (absence !== null) return statements.map(() => ({ is: 'failed', servers: [absence] }));
+  const results = await node.server.state(statements, timeoutMs);
+  for (const [i, { holder }] of statements.entries()) {
+    if (results[i]?.is === 'gone') node.votes.noteGone(holder);
   }
+  return results;
 }
 
 function mostReceivers(answers: readonly (ReleaseResult | undefined)[]): number {
@@ -245,6 +247,6 @@ function mostReceivers(answers: readonly (ReleaseResult | undefined)[]): number 
   );
 }
 
-function failuresOf(answers: readonly (KeepResult | ReleaseResult | undefined)[]): ServerFailure[] {
+function failuresOf(answers: readonly (StateResult | ReleaseResult | undefined)[]): ServerFailure[] {
   return answers.flatMap((answer) => (answer?.is === 'failed' ? answer.servers : []));
 }

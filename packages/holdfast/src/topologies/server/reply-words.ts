@@ -3,7 +3,7 @@
  * versions; the words do not.
  */
 
-/** The server cannot now, and may in a moment: a restart, a failover, memory, a long script, a moving slot. */
+/** The server cannot serve the call now, and may in a moment: restart, failover, memory, a long script, a moving slot. */
 const PASSING_WORDS: ReadonlySet<string> = new Set([
   'LOADING',
   'READONLY',
@@ -23,7 +23,7 @@ export function isPassingWord(word: string): boolean {
   return PASSING_WORDS.has(word);
 }
 
-/** It will not help to ask again, and nothing was done: the server did not let us try. */
+/** Asking again will not help, and nothing was done: the server did not let us try. */
 const REFUSING_WORDS: ReadonlySet<string> = new Set([
   'NOAUTH',
   'WRONGPASS',

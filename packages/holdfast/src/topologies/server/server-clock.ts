@@ -16,7 +16,7 @@ export class ServerClock {
   #heardAtMs = 0;
   #isDoubted = false;
 
-  /** With how old a sample may get before it is asked for again. */
+  /** `sampleMsMax` is how old a sample may get before the server is asked for its time again. */
   constructor(sampleMsMax: number = SAMPLE_MS_MAX) {
     this.#sampleMsMax = sampleMsMax;
   }
@@ -28,12 +28,12 @@ export class ServerClock {
     this.#isDoubted = false;
   }
 
-  /** It may be otherwise than we have it: to be asked for with the next call. */
+  /** The server's clock may not be as we have it: the next call asks for its time. */
   doubt(): void {
     this.#isDoubted = true;
   }
 
-  /** Whether it is time to ask again. */
+  /** Whether the next call should ask for the server's time. */
   isStale(monotonicMs: number): boolean {
     return this.#serverMs === 0 || this.#isDoubted || monotonicMs - this.#heardAtMs > this.#sampleMsMax;
   }
@@ -48,8 +48,8 @@ export class ServerClock {
   }
 
   /**
-   * The same in microseconds, and less by what our clock may have gained on the server's since it was told; 0 also when
-   * that is long ago.
+   * The same in microseconds, less what our clock may have gained on the server's since the last sample; 0 also when that
+   * sample is too old.
    */
   microsAt(monotonicMs: number): number {
     const ageMs = monotonicMs - this.#heardAtMs;
@@ -59,8 +59,8 @@ export class ServerClock {
 }
 
 /**
- * The middle one of what several servers' clocks show, in microseconds; 0 when none is known. Those of a minority may be
- * far off.
+ * The median of what several servers' clocks show, in microseconds; 0 when no clock is known. The clocks of a minority
+ * may be far off.
  */
 export function middleMicros(clocks: readonly ServerClock[], monotonicMs: number): number {
   const known = clocks.map((clock) => clock.microsAt(monotonicMs)).filter((micros) => micros > 0);

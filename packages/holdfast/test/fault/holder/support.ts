@@ -12,7 +12,7 @@ import {
   type LossReason,
   type RenewTrace,
 } from '../../../src/index.ts';
-import type { KeepResult } from '../../../src/topologies/topology.ts';
+import type { StateResult } from '../../../src/topologies/topology.ts';
 import type { ClientKind, ServerBench } from '../../support/bench.ts';
 import type { AnyLock, Kind } from '../../support/locks/kind.ts';
 import type { FaultProxy } from '../../support/proxies/fault-proxy.ts';
@@ -214,7 +214,7 @@ export async function acquireWatched(
   };
   const end = (message: unknown): void => {
     const { locks, result } = message as RenewTrace;
-    const outcome = (result as readonly KeepResult[] | undefined)?.[locks.indexOf(lock.name)];
+    const outcome = (result as readonly StateResult[] | undefined)?.[locks.indexOf(lock.name)];
     const renewal = renewals.get(message as RenewTrace);
     if (outcome?.is === 'kept' && renewal !== undefined) watched.stated(renewal);
   };

@@ -3,7 +3,7 @@
  * "not yours" ends a lease; and a renewal that comes late brings nothing back.
  */
 import { expect, test } from 'vitest';
-import type { KeepResult } from '../../../src/topologies/topology.ts';
+import type { StateResult } from '../../../src/topologies/topology.ts';
 import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { held } from '../../support/locks/held.ts';
@@ -73,7 +73,7 @@ test('renewals that were cut off on the way are repeated while time remains', as
 test('renewals that the server refuses for a while are repeated while time remains', async () => {
   interface Ended {
     readonly locks: readonly string[];
-    readonly result?: readonly KeepResult[];
+    readonly result?: readonly StateResult[];
   }
   const renewals = bench.diagnostics<Ended>('tracing:holdfast:renew:asyncEnd');
   const hasFailed = ({ lock }: Scene) =>

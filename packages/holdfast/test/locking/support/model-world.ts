@@ -250,7 +250,7 @@ export class ModelWorld {
       deadlines: sum(this.#processes, ({ timers }) => timers.size),
       holds: sum(this.#processes, ({ session }) => session.holds),
       renewals: sum(this.#processes, ({ session }) => session.renewal.size),
-      lateReleases: sum(this.#processes, ({ session }) => session.topology.lateReleases.size),
+      lateReleases: sum(this.#processes, ({ topology }) => topology.holders.size),
     };
     expectTrue(
       Object.values(left).every((count) => count === 0),

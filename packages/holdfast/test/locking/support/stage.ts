@@ -3,9 +3,9 @@
 import { Session } from '../../../src/locking/session.ts';
 import { type LocksOptions, resolveLocksOptions } from '../../../src/options/options.ts';
 import { Lock } from '../../../src/primitives/lock/lock.ts';
-import { LockProtocol } from '../../../src/primitives/lock/lock-protocol.ts';
+import { LockProtocol } from '../../../src/primitives/lock/protocol.ts';
 import { Mutex } from '../../../src/primitives/mutex/mutex.ts';
-import { MutexProtocol } from '../../../src/primitives/mutex/mutex-protocol.ts';
+import { MutexProtocol } from '../../../src/primitives/mutex/protocol.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import { SingleTopology } from '../../../src/topologies/single.ts';

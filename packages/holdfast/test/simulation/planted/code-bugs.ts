@@ -3,8 +3,8 @@
 import type { Clock } from '../../../src/index.ts';
 import { Hold } from '../../../src/locking/hold.ts';
 import { Wakeup } from '../../../src/locking/wakeup.ts';
-import { LateReleases } from '../../../src/topologies/server/late-releases.ts';
-import { SingleTopology } from '../../../src/topologies/single.ts';
+import { Holders } from '../../../src/topologies/server/holders.ts';
+import { Server } from '../../../src/topologies/server/server.ts';
 import type { Machine } from '../world/machine.ts';
 import type { PlantedBug } from './bug.ts';
 
@@ -39,10 +39,10 @@ export const CODE_BUGS: readonly PlantedBug[] = [
     breaks: ['exclusion', 'counter'],
     patch: () =>
       replace(
-        SingleTopology.prototype,
+        Server.prototype,
         'acquire',
         (right) =>
-          async function acquire(this: SingleTopology, ...args) {
+          async function acquire(this: Server, ...args) {
             const result = await right.apply(this, args);
             if (result.is !== 'granted') return result;
             // The whole lease, from a moment that is as late as the reply may have been.
@@ -76,7 +76,7 @@ export const CODE_BUGS: readonly PlantedBug[] = [
     breaks: ['left'],
     faults: ['cut', 'stall'],
     terms: { kind: 'lock', leasesMs: [30_000] },
-    patch: () => replace(LateReleases.prototype, 'add', () => () => {}),
+    patch: () => replace(Holders.prototype, 'abandon', () => () => {}),
   },
   {
     name: 'message during an attempt forgotten',

@@ -1,6 +1,6 @@
 /** Mistakes that only several nodes have room for. */
 import { CallFailure } from '../../../src/index.ts';
-import { QuorumNode } from '../../../src/topologies/quorum/node.ts';
+import { Holders } from '../../../src/topologies/server/holders.ts';
 import type { PlantedBug } from './bug.ts';
 import { replacing } from './client-bugs.ts';
 import { replace } from './code-bugs.ts';
@@ -21,7 +21,7 @@ export const QUORUM_BUGS: readonly PlantedBug[] = [
     name: 'partial votes kept',
     breaks: ['served', 'left'],
     nodes: NODES,
-    patch: () => replace(QuorumNode.prototype, 'abandon', () => () => {}),
+    patch: () => replace(Holders.prototype, 'abandon', () => () => {}),
   },
   {
     name: 'silence counted as a vote',

@@ -3,9 +3,15 @@
 import { EmbeddedNode } from 'holdfast-testing';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { type Acknowledged, CallFailure, LockConfigError, Locks, type ScriptCall } from '../../src/index.ts';
-import { AcknowledgedTopology } from '../../src/topologies/server/acknowledged.ts';
-import { Stage } from '../locking/support/stage.ts';
+import {
+  type Acknowledged,
+  CallFailure,
+  LockConfigError,
+  Locks,
+  type ScriptCall,
+} from '../../../src/index.ts';
+import { SingleTopology } from '../../../src/topologies/single.ts';
+import { Stage } from '../../locking/support/stage.ts';
 
 const TERMS = { min: 1, timeoutMs: 500, aof: false };
 const HOLD = { holder: 's:1', leaseMs: 1_000, fences: 1 };
@@ -39,8 +45,9 @@ function setUp(outcome: Outcome) {
   const acknowledge = (call: ScriptCall): Promise<Acknowledged | CallFailure> =>
     outcome(() => client.run(call, 500));
   const counting = Object.assign(client, { acknowledge });
-  const acknowledged = new AcknowledgedTopology(process.topology, counting, TERMS, stage.clock);
-  return { stage, client, acknowledged, protocol: process.lockProtocol('a') };
+  const options = { ...process.session.options, replicas: TERMS };
+  const topology = new SingleTopology(counting, process.timers, options);
+  return { stage, client, topology, protocol: process.lockProtocol('a') };
 }
 
 function copies(count: { replicas: number; local: number } | CallFailure): Outcome {
@@ -56,40 +63,45 @@ const NONE = copies({ replicas: 0, local: 0 });
 
 describe('a grant', () => {
   test('that enough replicas have is granted', async () => {
-    const { stage, acknowledged, protocol } = setUp(ENOUGH);
-    expect(await stage.until(acknowledged.acquire(protocol, HOLD, 500))).toMatchObject({ is: 'granted' });
+    const { stage, topology, protocol } = setUp(ENOUGH);
+    expect(await stage.until(topology.acquire(protocol, HOLD, 500))).toMatchObject({ is: 'granted' });
   });
 
   test.each<[string, Outcome, object]>([
-    ['too few have', NONE, { isPassing: true }],
-    ['nobody counted', copies(new CallFailure('unknown', 'lost')), { isPassing: true }],
-    ['could not be stated again', async () => new CallFailure('unreachable', 'no'), { isPassing: true }],
-    ['our user may not count', copies(new CallFailure('reply', 'NOPERM', 'NOPERM')), { isPassing: false }],
-  ])('that %s is refused as one to be given back', async (_, outcome, result) => {
-    const { stage, acknowledged, protocol } = setUp(outcome);
-    const refused = { is: 'refused', isCertain: true, wasGranted: true, ...result };
-    expect(await stage.until(acknowledged.acquire(protocol, HOLD, 500))).toMatchObject(refused);
+    ['too few have', NONE, { canRetry: true }],
+    ['nobody counted', copies(new CallFailure('unknown', 'lost')), { canRetry: true }],
+    ['could not be stated again', async () => new CallFailure('unreachable', 'no'), { canRetry: true }],
+    ['our user may not count', copies(new CallFailure('reply', 'NOPERM', 'NOPERM')), { canRetry: false }],
+  ])('that %s fails and is given back', async (_, outcome, result) => {
+    const { stage, topology, protocol } = setUp(outcome);
+    const failed = { is: 'failed', mayBeGranted: false, ...result };
+    expect(await stage.until(topology.acquire(protocol, HOLD, 500))).toMatchObject(failed);
+    await stage.clock.settle();
+    expect([stage.server.keys, topology.holders.size]).toEqual([[], 0]);
   });
 
-  test('that replicas have only after its lease is refused as one to be given back', async () => {
-    const { stage, acknowledged, protocol } = setUp(async (run) => {
+  test('that replicas have only after its lease fails and is given back', async () => {
+    const { stage, client, topology, protocol } = setUp(async (run) => {
       const reply = (await run()) as Acknowledged['reply'];
       await stage.clock.advance(2_000);
       return { reply, copies: Promise.resolve({ replicas: 1, local: 0 }) };
     });
-    const result = await acknowledged.acquire(protocol, HOLD, 5_000);
-    expect(result).toMatchObject({ is: 'refused', wasGranted: true });
+    const result = await topology.acquire(protocol, HOLD, 5_000);
+    expect(result).toMatchObject({ is: 'failed', mayBeGranted: false });
+    expect(client.sent('lock.release').map(({ args }) => args[0])).toEqual([HOLD.holder]);
   });
 });
 
 describe('a renewal and a re-entry', () => {
   test('that too few replicas have has failed, and one that is gone is gone whoever has it', async () => {
-    const { stage, acknowledged, protocol, client } = setUp(NONE);
-    const item = { protocol, holder: 's:1', leaseMs: 500, claim: { isLive: true, lastFence: undefined } };
-    expect(await stage.until(acknowledged.renew([item], 500))).toEqual([{ is: 'gone' }]);
-    await stage.until(client.run(protocol.acquire(HOLD, 0, false), 500));
+    const { stage, topology, protocol, client } = setUp(NONE);
+    const claim = { isLive: true, lastFence: undefined };
+    const renewal = { protocol, holder: 's:1', leaseMs: 500, claim, batch: protocol.renewal };
+    const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, claim }, 2);
+    expect(await stage.until(topology.state([renewal], 500))).toEqual([{ is: 'gone' }]);
+    await stage.until(client.run(protocol.acquire(HOLD, { notAfterMs: 0, wantsTime: false }), 500));
     const failed = { is: 'failed', servers: [{ kind: 'replicas' }] };
-    expect(await stage.until(acknowledged.renew([item], 500))).toMatchObject([failed]);
-    expect(await stage.until(acknowledged.recount(protocol, item, 2, 500))).toMatchObject(failed);
+    expect(await stage.until(topology.state([renewal], 500))).toMatchObject([failed]);
+    expect(await stage.until(topology.state([recount], 500))).toMatchObject([failed]);
   });
 });

@@ -1,13 +1,13 @@
 /** Which channels are spoken on and listened to when the servers have to be asked, and what is not an answer. */
 import { describe, expect, test } from 'vitest';
-import { LockProtocol } from '../../src/primitives/lock/lock-protocol.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { ClusterTopology } from '../../src/topologies/cluster/cluster.ts';
-import { ClusterNodes } from '../../src/topologies/cluster/nodes.ts';
-import { AGAIN_MS_MAX, AGAIN_MS_MIN } from '../../src/topologies/cluster/pubsub-mode.ts';
-import { A, ScriptedCluster } from '../locking/support/scripted-cluster.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { LockProtocol } from '../../../src/primitives/lock/protocol.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { ClusterTopology } from '../../../src/topologies/cluster/cluster.ts';
+import { ClusterNodes } from '../../../src/topologies/cluster/nodes.ts';
+import { AGAIN_MS_MAX, AGAIN_MS_MIN } from '../../../src/topologies/cluster/pubsub-mode.ts';
+import { A, ScriptedCluster } from '../../locking/support/scripted-cluster.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const protocol = new LockProtocol('order', 'order', 0);
 const RELEASE = { holder: 's:1', leaseMs: 1_000 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { middleMicros, ServerClock } from '../../src/topologies/server/server-clock.ts';
-import { SEED } from '../locking/support/seed.ts';
+import { middleMicros, ServerClock } from '../../../src/topologies/server/server-clock.ts';
+import { SEED } from '../../locking/support/seed.ts';
 
 describe('what we know of the server clock', () => {
   test('is nothing before the first reply', () => {

@@ -5,8 +5,8 @@
 
 import { EmbeddedNode } from 'holdfast-testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Locks } from '../../src/index.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { Locks } from '../../../src/index.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const TTL_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isConflictWord, isPassingWord } from '../../src/topologies/server/reply-words.ts';
+import { isConflictWord, isPassingWord } from '../../../src/topologies/server/reply-words.ts';
 
 type Meaning = 'passes' | 'is a conflict' | 'stays';
 

@@ -2,10 +2,10 @@
 
 import { EmbeddedNode } from 'holdfast-testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Client, ScriptCall } from '../../src/clients/client.ts';
-import { type FencedLease, Locks } from '../../src/index.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { waitFor } from '../support/wait-for.ts';
+import type { Client, ScriptCall } from '../../../src/clients/client.ts';
+import { type FencedLease, Locks } from '../../../src/index.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,9 +1,15 @@
 /** What the servers of a quorum are asked, and when again, where a real server cannot be made to say so. */
 import { describe, expect, test } from 'vitest';
-import { CallFailure, CLIENT, type Client, type Reply, type ScriptCall } from '../../src/clients/client.ts';
-import { Locks } from '../../src/index.ts';
-import { OUTCOMES } from '../../src/scripts/outcome.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import {
+  CallFailure,
+  CLIENT,
+  type Client,
+  type Reply,
+  type ScriptCall,
+} from '../../../src/clients/client.ts';
+import { Locks } from '../../../src/index.ts';
+import { OUTCOMES } from '../../../src/scripts/outcome.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const LEASE_MS = 1_000;
 /** Of a server's answer, by that lease. */

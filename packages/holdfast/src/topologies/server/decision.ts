@@ -1,0 +1,53 @@
+/** What a server, or the router of a cluster, made of one acquire. `Holders` turns it into what the caller is told. */
+import type { ServerFailure } from '../../errors.ts';
+import type { Instant } from '../../runtime/instant.ts';
+import type { HoldTerms, Protocol } from '../protocol.ts';
+import type { Conflict, Granted, Held, ReleaseResult, ReleaseTerms } from '../topology.ts';
+
+/** Not granted, and nothing of this call can be granted later. */
+export interface Refused {
+  readonly is: 'refused';
+  readonly servers: readonly ServerFailure[];
+  /** Whether it may help to ask again. */
+  readonly canRetry: boolean;
+}
+
+/** The call, or an earlier copy that a client sent of it, may have been granted or may be granted yet. */
+export interface Unanswered {
+  readonly is: 'unanswered';
+  readonly servers: readonly ServerFailure[];
+  readonly canRetry: boolean;
+  /** The call carried a server time after which it is not granted. The first call to a server cannot. */
+  readonly isBounded: boolean;
+}
+
+/** Granted, and the grant must not count (too late, too few replicas): it has to be given back. */
+export interface Void {
+  readonly is: 'void';
+  readonly servers: readonly ServerFailure[];
+  readonly canRetry: boolean;
+}
+
+export type Decision = Granted | Held | Conflict | Refused | Unanswered | Void;
+
+/** Whatever decides about one holder at a time: a server, the router of a cluster, a node of a quorum. */
+export interface Decider {
+  /**
+   * `isWanted` is asked before a request goes out that did not go out at once: a release may have overtaken it.
+   * `sentAt` is no later than now.
+   */
+  acquire(
+    protocol: Protocol,
+    terms: HoldTerms,
+    timeoutMs: number,
+    isWanted?: () => boolean,
+    sentAt?: Instant,
+  ): Promise<Decision>;
+  /** `isRepeat`: nobody waits for the answer, so a server that is thought to be down is asked all the same. */
+  release(
+    protocol: Protocol,
+    terms: ReleaseTerms,
+    timeoutMs: number,
+    isRepeat: boolean,
+  ): Promise<ReleaseResult>;
+}
