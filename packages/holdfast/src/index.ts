@@ -40,7 +40,6 @@ export {
   LockUnknownError,
 } from './errors.ts';
 export type { FencedLease, Lease } from './locking/lease.ts';
-export type { WakeReason } from './locking/wakeup.ts';
 export type { CloseOptions, ForceReleaseOptions, ListOptions } from './locks.ts';
 export { Locks } from './locks.ts';
 export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './options/options.ts';
@@ -51,11 +50,12 @@ export type { Clock, Timer } from './runtime/clock.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,
+  Kind,
   LateReleaseMessage,
   LockTrace,
   LostMessage,
   RenewTrace,
+  WakeReason,
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';
-export type { Kind } from './topologies/topology.ts';

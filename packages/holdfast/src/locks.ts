@@ -1,6 +1,7 @@
 /** The facade: one per Redis, for the life of the process. */
 
 import { type Finding, type Inspection, Inspector } from './admin/inspection.ts';
+import { SessionRecord } from './admin/session-record.ts';
 import type { RedisClient } from './clients/redis-client.ts';
 import { LockConfigError } from './errors.ts';
 import { checkName, checkSlots } from './keys/name.ts';
@@ -55,7 +56,13 @@ export class Locks {
     const resolved = resolveLocksOptions(options);
     const timers = new TimerQueue(resolved.clock);
     const topology = topologyOf(clients, timers, resolved);
-    this.#session = new Session(topology, timers, resolved);
+    const id = resolved.random.uuid();
+    const { application, callTimeoutMs } = resolved;
+    const record =
+      application === undefined
+        ? null
+        : new SessionRecord(timers, topology, { session: id, application, callTimeoutMs });
+    this.#session = new Session({ id, topology, timers, options: resolved, record });
     this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#inspector = new Inspector(this.#session, this.#keyPrefix);

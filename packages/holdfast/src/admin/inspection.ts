@@ -22,6 +22,7 @@ import {
 import { read } from '../topologies/server/reading.ts';
 import type { QueryCall, Walk } from '../topologies/topology.ts';
 import { agree, mostCommon } from './agreement.ts';
+import { shownOwner } from './shown-owner.ts';
 
 export type Inspection =
   | {
@@ -195,8 +196,9 @@ export class Inspector {
     this.#refuseOtherOwner(name, owner, answers);
     const lost = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
     if (lost !== undefined) {
-      const hold = this.#session.findHold(key, lost);
-      hold?.session.holdLost(hold, 'revoked');
+      for (const hold of this.#session.holdsOf(key)) {
+        if (shownOwner(hold.protocol.kind, hold.holder) === lost) hold.onLost(hold, 'revoked');
+      }
       return lost;
     }
     for (const { value } of answers) {

@@ -1,13 +1,11 @@
 /** What callers may choose, checked once at the border; behind it the types are trusted. */
-import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
 import { checkName } from '../keys/name.ts';
-import type { Lease } from '../locking/lease.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { describe } from '../runtime/describe.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.ts';
-import { type ReplicaOptions, resolveReplicas } from './replicas.ts';
+import { type ReplicaOptions, type ResolvedReplicas, resolveReplicas } from './replicas.ts';
 
 /**
  * Redisson's default, so that mixed fleets behave alike. A crashed owner blocks the others for at most this long;
@@ -123,8 +121,15 @@ export type ResolvedLocksOptions = Required<
   /** Null: the longest lease used. */
   readonly restartGuardMs: number | null;
   /** Null: nobody waits for them. */
-  readonly replicas: ReplicaTerms | null;
+  readonly replicas: ResolvedReplicas | null;
 };
+
+/** A lease to enter again under, as far as the options go: every `Lease` fits. Whose it is, is checked later. */
+export interface EnteredLease {
+  readonly name: string;
+  readonly isHeld: boolean;
+  release(): Promise<boolean>;
+}
 
 export interface AcquireOptions {
   /** How long to wait while somebody else holds it; 0 tries once. @default Infinity */
@@ -139,7 +144,7 @@ export interface AcquireOptions {
    * Enter again under this lease of the same lock, outside `using`. A re-entry shares the lease of the hold it
    * enters: `leaseMs` and `renew` mean nothing for it.
    */
-  readonly within?: Lease;
+  readonly within?: EnteredLease;
 }
 
 export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs'>;
@@ -149,7 +154,7 @@ export interface ResolvedAcquireOptions {
   readonly leaseMs: number;
   readonly renew: boolean;
   readonly signal: AbortSignal | undefined;
-  readonly within: Lease | undefined;
+  readonly within: EnteredLease | undefined;
   /** One attempt, `null` when held. */
   readonly isTry: boolean;
 }

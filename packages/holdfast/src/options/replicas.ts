@@ -1,5 +1,4 @@
 /** How many replicas must have a lock before it counts: what callers may choose of it. */
-import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
 import { checkKnown, checkObject, integerWithin, ofType } from './checks.ts';
 
@@ -15,6 +14,13 @@ export interface ReplicaOptions {
   readonly aof?: boolean;
 }
 
+/** Who must have a write before it counts. */
+export interface ResolvedReplicas {
+  readonly min: number;
+  readonly timeoutMs: number;
+  readonly aof: boolean;
+}
+
 const REPLICA_OPTIONS: ReadonlySet<string> = new Set(['min', 'timeoutMs', 'aof']);
 
 /** No primary has more; a larger number is a mistake. */
@@ -24,7 +30,7 @@ const REPLICAS_MAX = 1_000;
 const TIMEOUT_MS_MAX = 4_000;
 
 /** Null when they ask for nothing. */
-export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number): ReplicaTerms | null {
+export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number): ResolvedReplicas | null {
   checkObject(options, 'replicas');
   checkKnown(options, REPLICA_OPTIONS, 'an option of replicas');
   const min = integerWithin(options.min, 'replicas.min', 0, REPLICAS_MAX);

@@ -7,16 +7,26 @@ import { quote } from '../runtime/printable.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
 import { ClusterTopology } from './cluster/cluster.ts';
 import { ClusterNodes } from './cluster/nodes.ts';
+import type { Topology as OldTopology } from './old-topology.ts';
 import { QuorumTopology } from './quorum/quorum.ts';
 import { AcknowledgedTopology } from './server/acknowledged.ts';
 import { SingleTopology } from './single.ts';
 import type { Topology } from './topology.ts';
+import { Transition } from './transition.ts';
 
 export function topologyOf(
   clients: RedisClient | readonly RedisClient[],
   timers: TimerQueue,
   options: ResolvedLocksOptions,
 ): Topology {
+  return new Transition(oldTopologyOf(clients, timers, options), timers, options.callTimeoutMs);
+}
+
+function oldTopologyOf(
+  clients: RedisClient | readonly RedisClient[],
+  timers: TimerQueue,
+  options: ResolvedLocksOptions,
+): OldTopology {
   const { random, bundleMax } = options;
   const cluster = adaptCluster(clients);
   if (cluster !== null) {

@@ -13,10 +13,6 @@ import { type Instant, instantNow, leaseDeadline, remainingAt } from '../runtime
 import { inMs } from '../runtime/printable.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
 import { adminHealth } from '../scripts/generated.ts';
-import { LateReleases, type LateReleasesOptions } from './server/late-releases.ts';
-import { decodeAcquire, decodeRelease, read } from './server/reading.ts';
-import { isCertainWord, isConflictWord, isPassingWord } from './server/reply-words.ts';
-import { ServerClock } from './server/server-clock.ts';
 import type {
   AcquireResult,
   HoldTerms,
@@ -30,7 +26,11 @@ import type {
   RenewAnswer,
   RenewItem,
   Topology,
-} from './topology.ts';
+} from './old-topology.ts';
+import { LateReleases, type LateReleasesOptions } from './server/late-releases.ts';
+import { decodeAcquire, decodeRelease, read } from './server/reading.ts';
+import { isCertainWord, isConflictWord, isPassingWord } from './server/reply-words.ts';
+import { ServerClock } from './server/server-clock.ts';
 
 const KEPT: KeepResult = { is: 'kept' };
 const GONE: KeepResult = { is: 'gone' };

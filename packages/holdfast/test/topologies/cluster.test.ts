@@ -7,7 +7,7 @@ import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
 import { ClusterTopology } from '../../src/topologies/cluster/cluster.ts';
 import { ClusterNodes } from '../../src/topologies/cluster/nodes.ts';
-import type { RenewItem } from '../../src/topologies/topology.ts';
+import type { RenewItem } from '../../src/topologies/old-topology.ts';
 import { A, B, ScriptedCluster } from '../locking/support/scripted-cluster.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

@@ -38,7 +38,7 @@ function setUp(outcome: Outcome) {
   const acknowledge = (call: ScriptCall): Promise<Acknowledged | CallFailure> =>
     outcome(() => client.run(call, 500));
   const counting = Object.assign(client, { acknowledge });
-  const acknowledged = new AcknowledgedTopology(process.topology, counting, TERMS, stage.clock);
+  const acknowledged = new AcknowledgedTopology(process.single, counting, TERMS, stage.clock);
   return { stage, client, acknowledged, protocol: process.lockProtocol('a') };
 }
 

@@ -52,7 +52,7 @@ describe('one server', () => {
     'that gives %s: acquire, release and renewal say so',
     async (_, fate, acquired, released, kept) => {
       const { stage, process } = setup();
-      const { client, topology } = process;
+      const { client, single: topology } = process;
       const protocol = process.lockProtocol('a');
       client.from('any', fate);
       expect(await stage.until(topology.acquire(protocol, TERMS, 500))).toMatchObject(acquired);
@@ -68,7 +68,7 @@ describe('one server', () => {
     ['not again once it was given up: its release has been sent', false, 1, passing],
   ])('that refuses an acquire as late is asked %s', async (_, isWanted, asked, result) => {
     const { stage, process } = setup();
-    const { client, topology } = process;
+    const { client, single: topology } = process;
     client.next('lock.acquire', says([OUTCOMES.LATE, Math.floor(stage.server.timeMs)]));
     const protocol = process.lockProtocol('a');
     const acquiring = topology.acquire(protocol, TERMS, 500, () => isWanted);
@@ -78,7 +78,7 @@ describe('one server', () => {
 
   test('tells each lease of a batch its own answer', async () => {
     const { process } = setup();
-    const { client, topology } = process;
+    const { client, single: topology } = process;
     const protocol = process.lockProtocol('a');
     client.next('lock.renew', says([OUTCOMES.RENEWED, OUTCOMES.GONE, OUTCOMES.FAILED]));
     const items = ['s:1', 's:2', 's:3'].map((holder) => ({

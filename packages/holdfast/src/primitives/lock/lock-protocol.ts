@@ -11,9 +11,17 @@ import type {
   RenewAnswer,
   RenewalBatch,
   RenewItem,
-} from '../../topologies/topology.ts';
+} from '../../topologies/old-topology.ts';
+import type {
+  Fencing,
+  HolderIds,
+  Policy,
+  Reentry,
+  Statement,
+  StatementBatch,
+} from '../../topologies/protocol.ts';
 
-const renewal: RenewalBatch = {
+const renewal = {
   call: (items: readonly RenewItem[]): ScriptCall =>
     lockRenew.call(
       items.map((item) => ({
@@ -26,6 +34,15 @@ const renewal: RenewalBatch = {
       })),
     ),
   decode: (reply: Reply, count: number): RenewAnswer[] => lockRenew.decode(reply, count),
+} as unknown as RenewalBatch & StatementBatch;
+
+const policy: Policy = {
+  holdsMax: 1,
+  ownersMax: 1,
+  holderPer: 'attempt',
+  handoversMax: Number.POSITIVE_INFINITY,
+  isHolderSecret: false,
+  expected: 'a hash with one holder',
 };
 
 /** In place of a counter that must not be named goes the lock's own key, which is no counter and so is left alone. */
@@ -53,8 +70,32 @@ export class LockProtocol implements Protocol {
     return true;
   }
 
-  get renewal(): RenewalBatch {
+  get renewal(): RenewalBatch & StatementBatch {
     return renewal;
+  }
+
+  get policy(): Policy {
+    return policy;
+  }
+
+  get fencing(): Fencing {
+    return this;
+  }
+
+  get reentry(): Reentry {
+    const protocol = this;
+    return {
+      recount: (terms, count): Statement & { readonly count: number } => ({
+        protocol,
+        ...terms,
+        count,
+        batch: renewal,
+      }),
+    };
+  }
+
+  newHolder(ids: HolderIds): string {
+    return `${ids.session}:${ids.nextNumber()}`;
   }
 
   get channel(): string {

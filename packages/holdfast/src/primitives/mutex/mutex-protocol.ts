@@ -12,14 +12,24 @@ import type {
   RenewAnswer,
   RenewalBatch,
   RenewItem,
-} from '../../topologies/topology.ts';
+} from '../../topologies/old-topology.ts';
+import type { HolderIds, Policy, StatementBatch } from '../../topologies/protocol.ts';
 
-const renewal: RenewalBatch = {
+const renewal = {
   call: (items: readonly RenewItem[]): ScriptCall =>
     mutexRenew.call(
       items.map(({ protocol, holder, leaseMs }) => ({ mutex: protocol.key, token: holder, leaseMs })),
     ),
   decode: (reply: Reply, count: number): RenewAnswer[] => mutexRenew.decode(reply, count),
+} as unknown as RenewalBatch & StatementBatch;
+
+const policy: Policy = {
+  holdsMax: 1,
+  ownersMax: 1,
+  holderPer: 'attempt',
+  handoversMax: Number.POSITIVE_INFINITY,
+  isHolderSecret: true,
+  expected: 'a string',
 };
 
 export class MutexProtocol implements Protocol {
@@ -44,8 +54,16 @@ export class MutexProtocol implements Protocol {
     return 0;
   }
 
-  get renewal(): RenewalBatch {
+  get renewal(): RenewalBatch & StatementBatch {
     return renewal;
+  }
+
+  get policy(): Policy {
+    return policy;
+  }
+
+  newHolder(ids: HolderIds): string {
+    return ids.token();
   }
 
   get channel(): string {

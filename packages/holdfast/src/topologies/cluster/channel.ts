@@ -4,7 +4,7 @@
  */
 import { CallFailure, type StopListening, type Wake } from '../../clients/client.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import type { PubSub } from '../topology.ts';
+import type { PubSub } from '../old-topology.ts';
 import type { ClusterNode } from './node.ts';
 import { redirectionOf } from './redirection.ts';
 

@@ -10,8 +10,6 @@ import { CallFailure, type StopListening, type Wake } from '../../clients/client
 import type { ServerFailure } from '../../errors.ts';
 import { slotOf } from '../../keys/slot.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import { LateReleases, type LateReleasesOptions } from '../server/late-releases.ts';
-import { isPassingWord } from '../server/reply-words.ts';
 import type {
   AcquireResult,
   HoldTerms,
@@ -25,7 +23,9 @@ import type {
   Shards,
   Topology,
   Walk,
-} from '../topology.ts';
+} from '../old-topology.ts';
+import { LateReleases, type LateReleasesOptions } from '../server/late-releases.ts';
+import { isPassingWord } from '../server/reply-words.ts';
 import { ClusterChannel } from './channel.ts';
 import type { ClusterNode } from './node.ts';
 import type { ClusterNodes } from './nodes.ts';

@@ -3,11 +3,11 @@ import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../
 import type { NodeAddress } from '../../clients/cluster/address.ts';
 import type { NodeClient } from '../../clients/node-client.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import type { PubSub, Topology } from '../old-topology.ts';
 import { AcknowledgedTopology } from '../server/acknowledged.ts';
 import type { LateReleasesOptions } from '../server/late-releases.ts';
 import { ServerClock } from '../server/server-clock.ts';
 import { SingleTopology } from '../single.ts';
-import type { PubSub, Topology } from '../topology.ts';
 
 export interface ClusterNodeOptions extends LateReleasesOptions {
   /** How many of its replicas must have a lock before it counts; null: none. */

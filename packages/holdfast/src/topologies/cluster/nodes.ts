@@ -9,7 +9,7 @@ import { detached } from '../../runtime/detached.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import type { PubSub } from '../topology.ts';
+import type { PubSub } from '../old-topology.ts';
 import { ClusterNode, type ClusterNodeOptions } from './node.ts';
 import { ChannelChoice } from './pubsub-mode.ts';
 

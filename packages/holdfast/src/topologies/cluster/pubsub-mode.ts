@@ -9,7 +9,7 @@ import { CallFailure } from '../../clients/client.ts';
 import type { NodeAddress } from '../../clients/cluster/address.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { detached } from '../../runtime/detached.ts';
-import type { PubSub } from '../topology.ts';
+import type { PubSub } from '../old-topology.ts';
 
 /** What is too much for a server now may be over in a second. */
 export const AGAIN_MS_MIN = 1_000;

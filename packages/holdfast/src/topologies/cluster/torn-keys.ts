@@ -3,7 +3,7 @@
  * that names both kinds is refused with TRYAGAIN. A lease must not be lost for that, so it is kept by calls with one key.
  */
 import type { ServerFailure } from '../../errors.ts';
-import type { KeepResult, RenewItem } from '../topology.ts';
+import type { KeepResult, RenewItem } from '../old-topology.ts';
 
 /** Whether some of the keys have moved and some have not. Each alone is on one side. */
 export function isTorn(answers: readonly KeepResult[]): boolean {

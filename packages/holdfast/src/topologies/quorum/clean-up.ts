@@ -1,6 +1,6 @@
 /** Releases that go on in the background, on each of several servers for itself. */
 
-import type { CleanUp, Protocol, ReleaseTerms } from '../topology.ts';
+import type { CleanUp, Protocol, ReleaseTerms } from '../old-topology.ts';
 import type { QuorumNode } from './node.ts';
 
 export class QuorumCleanUp implements CleanUp {

@@ -7,8 +7,8 @@ import type { ServerFailure } from '../../errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Instant, instantNow, leaseDeadline, remainingAt } from '../../runtime/instant.ts';
 import { inMs } from '../../runtime/printable.ts';
+import type { AcquireResult, HoldTerms, KeepResult, Protocol } from '../old-topology.ts';
 import { middleMicros } from '../server/server-clock.ts';
-import type { AcquireResult, HoldTerms, KeepResult, Protocol } from '../topology.ts';
 import { count, countPending, decide } from './majority.ts';
 import type { QuorumNode } from './node.ts';
 

@@ -9,8 +9,6 @@ import {
 import type { ServerFailure } from '../../errors.ts';
 import type { Instant } from '../../runtime/instant.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import { ServerClock } from '../server/server-clock.ts';
-import { SingleTopology } from '../single.ts';
 import {
   type AcquireResult,
   type HoldTerms,
@@ -23,7 +21,9 @@ import {
   type ReleaseTerms,
   type RenewItem,
   type Strays,
-} from '../topology.ts';
+} from '../old-topology.ts';
+import { ServerClock } from '../server/server-clock.ts';
+import { SingleTopology } from '../single.ts';
 import { NodeStanding, type StandingOptions } from './node-health.ts';
 import { NodePace } from './node-timeout.ts';
 

@@ -19,7 +19,7 @@ import type {
   ReleaseTerms,
   RenewItem,
   Topology,
-} from '../topology.ts';
+} from '../old-topology.ts';
 import { QuorumChannel } from './channel.ts';
 import { QuorumCleanUp } from './clean-up.ts';
 import { Muster } from './connect-nodes.ts';

@@ -32,7 +32,7 @@ import type {
   RenewAnswer,
   RenewItem,
   Topology,
-} from '../topology.ts';
+} from '../old-topology.ts';
 import { read } from './reading.ts';
 import { isConflictWord, isPassingWord } from './reply-words.ts';
 

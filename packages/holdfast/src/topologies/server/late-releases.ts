@@ -18,7 +18,7 @@ import {
   type ReleaseResult,
   type ReleaseTerms,
   type Strays,
-} from '../topology.ts';
+} from '../old-topology.ts';
 
 /** An outage with more open releases than this leaves the oldest to their leases. */
 export const LATE_RELEASES_MAX = 4_096;

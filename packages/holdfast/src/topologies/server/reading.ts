@@ -1,7 +1,7 @@
 /** The reading of replies. One that makes no sense (a proxy, a client that maps replies) is no answer. */
 import { CallFailure, type Reply } from '../../clients/client.ts';
 import { describeReply } from '../../runtime/describe.ts';
-import type { AcquireAnswer, Protocol, ReleaseAnswer } from '../topology.ts';
+import type { AcquireAnswer, Protocol, ReleaseAnswer } from '../old-topology.ts';
 
 /** What the reply says, or `unknown`: it may have happened. */
 export function read<Answer>(reply: Reply, decode: () => Answer): Answer | CallFailure {

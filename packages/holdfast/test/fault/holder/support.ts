@@ -14,7 +14,7 @@ import {
   type Mutex,
   type RenewTrace,
 } from '../../../src/index.ts';
-import type { KeepResult } from '../../../src/topologies/topology.ts';
+import type { StateResult } from '../../../src/topologies/topology.ts';
 import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -214,7 +214,7 @@ export async function acquireWatched(
   };
   const end = (message: unknown): void => {
     const { locks, result } = message as RenewTrace;
-    const outcome = (result as readonly KeepResult[] | undefined)?.[locks.indexOf(lock.name)];
+    const outcome = (result as readonly StateResult[] | undefined)?.[locks.indexOf(lock.name)];
     const renewal = renewals.get(message as RenewTrace);
     if (outcome?.is === 'kept' && renewal !== undefined) watched.stated(renewal);
   };

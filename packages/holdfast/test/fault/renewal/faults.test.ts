@@ -3,7 +3,7 @@
  * "not yours" ends a lease; and a renewal that comes late brings nothing back.
  */
 import { expect, test } from 'vitest';
-import type { KeepResult } from '../../../src/topologies/topology.ts';
+import type { StateResult } from '../../../src/topologies/topology.ts';
 import { commandCounts, monitor, type SeenCommand } from '../../support/commands.ts';
 import type { Match } from '../../support/fault-proxy.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
@@ -72,7 +72,7 @@ test('renewals that were cut off on the way are repeated while time remains', as
 test('renewals that the server refuses for a while are repeated while time remains', async () => {
   interface Ended {
     readonly locks: readonly string[];
-    readonly result?: readonly KeepResult[];
+    readonly result?: readonly StateResult[];
   }
   const renewals = bench.hear<Ended>('tracing:holdfast:renew:asyncEnd');
   const hasFailed = ({ lock }: Scene) =>
