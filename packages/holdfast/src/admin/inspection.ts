@@ -197,7 +197,7 @@ export class Inspector {
     const lost = mostCommon(answers.flatMap(({ value }) => (value.is === 'RELEASED' ? [value.owner] : [])));
     if (lost !== undefined) {
       for (const hold of this.#session.holdsOf(key)) {
-        if (shownOwner(hold.protocol.kind, hold.holder) === lost) hold.onLost(hold, 'revoked');
+        if (shownOwner(hold.protocol.kind, hold.holder) === lost) hold.lose('revoked');
       }
       return lost;
     }

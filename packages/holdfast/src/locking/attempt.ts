@@ -6,7 +6,7 @@
 import type { ResolvedLocksOptions } from '../options/options.ts';
 import type { HolderIds, Protocol } from '../topologies/protocol.ts';
 import type { AcquireResult, HoldTerms, Topology } from '../topologies/topology.ts';
-import type { Refusal } from './failures.ts';
+import type { Broken, Refusal } from './failures.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
 const ATTEMPT_MS_MIN = 250;
@@ -46,14 +46,16 @@ export class Attempts {
   }
 
   /** One attempt, for a caller who waits that long, with that many callers of this process behind. */
-  async make(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal> {
+  async make(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
     const { topology, options } = this.#services;
     const terms = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };
     const wasOpen = this.#isOpen;
     this.#terms = terms;
     this.#isOpen = true;
     const timeoutMs = Math.min(options.callTimeoutMs, Math.max(waitMs, ATTEMPT_MS_MIN));
-    const answer = await topology.acquire(this.#protocol, terms, timeoutMs);
+    const answer = await topology
+      .acquire(this.#protocol, terms, timeoutMs)
+      .catch((error: unknown): Broken => ({ is: 'broken', error }));
     if (answer.is === 'granted') {
       this.#forget();
       return { is: 'granted', terms, answer };
@@ -62,7 +64,7 @@ export class Attempts {
       // What was granted and does not count is being given back: its holder id is never used again.
       if (!answer.mayBeGranted && wasOpen) this.abandon();
       else if (!answer.mayBeGranted) this.#forget();
-    } else if (!wasOpen && this.#protocol.policy.holderPer === 'attempt') {
+    } else if (answer.is !== 'broken' && !wasOpen && this.#protocol.policy.holderPer === 'attempt') {
       this.#forget();
     }
     return answer;

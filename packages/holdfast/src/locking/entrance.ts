@@ -7,56 +7,52 @@
  * a hold with room serves the first; without such a hold one loop seeks another for all of them, unless the process has
  * as many as it may have (`holdsMax`).
  *
- * A hold has room when fewer than `ownersMax` own it. It serves the next caller by hand-over, which is unfair to other
+ * A hold has room when fewer than `ownersMax` own it. Its next owner gets it by hand-over, which is unfair to other
  * processes for a moment: so at most `handovers` times, and not once the hold is `handoverMs` old. Then it is released,
  * and when other processes were listening this one stands back for `YIELD_MS` before it contends again.
  *
  * While an answer or a callback is awaited that decides what comes next (`#turning`), nobody moves: a lease is being
  * restated for a caller with a fixed one, a hold is being released with callers waiting, or owners hear of a loss.
- *
- * An entrance that nobody uses is forgotten by its session. Work is counted there from an attempt to the end of the hold
- * that it brought, so that `close` waits for a grant that crosses it.
  */
-import { LockConfigError, type LossReason } from '../errors.ts';
+import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
 import { type AttemptServices, Attempts, type Grant } from './attempt.ts';
-import { closedError, configErrorAgain, crowdError, type Refusal, releaseError } from './failures.ts';
-import type { Hold } from './hold.ts';
-import { Holds, type HoldsServices } from './holds.ts';
+import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
+import type { Hold, HoldKeeper } from './hold.ts';
+import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './holding.ts';
 import { LeaseHandle } from './lease.ts';
-import { Owner, type OwnersEntrance } from './owner.ts';
+import { Owner } from './owner.ts';
 import type { Reentry } from './reentry.ts';
-import { WaitLoop } from './wait-loop.ts';
 import { type LeaseWaiter, Waiters } from './waiters.ts';
 
-/** How long this process stands back after a release that others heard: a wake-up and a round trip for them. */
+/** After a release that other processes heard, this one stands back: a wake-up and a round trip for them. */
 const YIELD_MS = 2;
 
 /** What an entrance needs of its session. */
-export interface EntranceSession extends AttemptServices, HoldsServices {
+export interface EntranceSession extends AttemptServices, HoldingServices {
   readonly id: string;
   readonly reentry: Reentry;
   readonly state: 'open' | 'closing' | 'closed';
-  /** Something is under way that may leave a lock behind if the connection is closed now. */
+  /** Work begins with an attempt, and is finished with the hold that the attempt brought, or without one. */
   begin(): void;
   finish(): void;
   /** Nobody uses the entrance any more. */
   forget(entrance: Entrance): void;
 }
 
-export class Entrance implements OwnersEntrance {
+export class Entrance implements HoldKeeper {
   readonly session: EntranceSession;
   readonly protocol: Protocol;
-  readonly #holds: Holds;
-  readonly #waiters: Waiters;
-  readonly #attempts: Attempts;
-  /** Made when the first caller has to wait. */
-  #loop: WaitLoop<Grant> | null = null;
+  holds: readonly Hold[] = [];
   /** Who asks the servers now. */
   #seeker: 'nobody' | 'a lone caller' | 'the loop' = 'nobody';
+  /** From a first attempt until the lock is granted or given up. */
+  #attempts: Attempts | null = null;
+  /** Made when the first caller has to wait. */
+  #waiters: Waiters | null = null;
   #turning = 0;
   /** Releases under way that nobody waits behind. */
   #releasing = 0;
@@ -65,35 +61,29 @@ export class Entrance implements OwnersEntrance {
   constructor(session: EntranceSession, protocol: Protocol) {
     this.session = session;
     this.protocol = protocol;
-    this.#holds = new Holds(session, protocol, (hold, reason) => this.lost(hold, reason));
-    this.#waiters = new Waiters(session, protocol);
-    this.#attempts = new Attempts(session, protocol);
-  }
-
-  get holds(): readonly Hold[] {
-    return this.#holds.all;
   }
 
   /** Resolves to the caller's lease; to null for a try that found the lock taken. */
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     const { signal, isTry } = options;
-    const isFirst = this.#waiters.head === null;
-    const hasRoom = isFirst && this.#roomFor(options) !== null;
-    const canAsk = isFirst && !hasRoom && this.#canSeek;
+    const isFirst = this.#head === null;
+    const canShare = isFirst && this.#roomFor(options) !== null;
+    const canAsk = isFirst && !canShare && this.#canSeek;
     // A caller with a signal may leave before the answer comes, so it queues from the start.
     if (canAsk && signal === undefined && (isTry || this.#yieldMs <= 0)) {
       return this.#enterAlone(options, startedMs);
     }
-    if (isTry && !hasRoom && !canAsk && !this.#isAnswerComing) {
-      return this.#waiters.answerTry(this.#seeker === 'the loop');
-    }
-    if (this.#waiters.isFull) return Promise.reject(crowdError(this.protocol, this.#waiters.size));
-    const waiter = this.#waiters.newWaiter(options, startedMs);
-    this.#waiters.push(waiter);
+    const waiters = this.#queue();
+    const isLoopAsking = this.#seeker === 'the loop' && (isFirst || waiters.isAttempting);
+    const isAnswerComing = canShare || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
+    if (isTry && !isAnswerComing) return waiters.answerTry();
+    if (waiters.isFull) return Promise.reject(crowdError(this.protocol, waiters.size));
+    const waiter = waiters.newWaiter(options, startedMs);
+    waiters.push(waiter);
     this.#pump();
     // Whoever the loop asks for first has its wait begin with the answer.
-    const isAskedFor = this.#seeker === 'the loop' && waiter === this.#waiters.head;
-    if (waiter.isWaiting && !isTry && !isAskedFor) this.#waiters.armTimeout(waiter);
+    const isAskedFor = this.#seeker === 'the loop' && waiter === waiters.head;
+    if (waiter.isWaiting && !isTry && !isAskedFor) waiters.armTimeout(waiter);
     return waiter.promise;
   }
 
@@ -109,7 +99,7 @@ export class Entrance implements OwnersEntrance {
     if (hold.owners.length > 0 && this.protocol.reentry !== undefined) {
       return this.session.reentry.leave(owner);
     }
-    const next = this.#waiters.head;
+    const next = this.#head;
     if (hold.owners.length > 0 || (next !== null && this.#roomFor(next.options) === hold)) {
       this.#pump();
       return true;
@@ -122,56 +112,37 @@ export class Entrance implements OwnersEntrance {
   /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
   lost(hold: Hold, reason: LossReason): void {
     this.#turning += 1;
-    this.#holds.lose(hold, reason);
+    this.#drop(hold);
+    loseHold(this.session, hold, reason);
     this.#turning -= 1;
     this.#pump();
     this.session.finish();
   }
 
-  /** Nobody waits here any more. */
   turnAway(): void {
-    this.#waiters.turnAway();
+    this.#waiters?.turnAway();
   }
 
   /** Turns everybody away; what is held is lost to its owners, then released. */
   close(): void {
     this.turnAway();
-    for (const hold of [...this.holds]) if (hold.isLive) this.lost(hold, 'closed');
-  }
-
-  /** Whether one more hold may be sought now. */
-  get #canSeek(): boolean {
-    const { holdsMax } = this.protocol.policy;
-    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.length < holdsMax;
-  }
-
-  /** Whether an attempt is under way, or about to be made, that can answer a try. */
-  get #isAnswerComing(): boolean {
-    if (this.#seeker !== 'the loop') return this.#seeker === 'a lone caller';
-    return this.#loop?.isAttempting === true || this.#waiters.head === null;
-  }
-
-  #nowMs(): number {
-    return this.session.timers.clock.monotonicMs();
-  }
-
-  /** How long this process still stands back. */
-  get #yieldMs(): number {
-    return this.#yieldUntilMs === 0 ? 0 : this.#yieldUntilMs - this.#nowMs();
+    for (const hold of this.holds) if (hold.isLive) this.lost(hold, 'closed');
   }
 
   /** The one place where those who wait move on: into a hold with room, or behind a loop that seeks another. */
-  #pump(last: Refusal | null = null): void {
-    for (let next = this.#waiters.head; next !== null && this.#turning === 0; next = this.#waiters.head) {
+  #pump(last: Refusal | Broken | null = null): void {
+    for (let next = this.#head; next !== null && this.#turning === 0; next = this.#head) {
       const hold = this.#roomFor(next.options);
       if (hold === null) break;
       this.#handOver(hold, next);
     }
     if (this.#turning > 0) return;
-    const { unowned } = this.#holds;
+    const unowned = this.holds.find(({ owners }) => owners.length === 0);
     if (unowned !== undefined) void this.#release(unowned);
-    else if (this.#waiters.head === null) this.#forgetIfIdle();
+    else if (this.#head === null) this.#forgetIfIdle();
     else if (this.#canSeek) void this.#seek(last);
+    // With as many holds as there may be, no attempt will answer those who only tried.
+    else if (this.#seeker === 'nobody') this.#waiters?.answerTries();
   }
 
   #forgetIfIdle(): void {
@@ -180,8 +151,29 @@ export class Entrance implements OwnersEntrance {
     else this.session.timers.setAt(new Deadline(() => this.#pump(), false), this.#yieldUntilMs);
   }
 
+  /** Whether one more hold may be sought now. */
+  get #canSeek(): boolean {
+    const { holdsMax } = this.protocol.policy;
+    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.length < holdsMax;
+  }
+
+  /** How long this process still stands back. */
+  get #yieldMs(): number {
+    return this.#yieldUntilMs === 0 ? 0 : this.#yieldUntilMs - this.session.timers.clock.monotonicMs();
+  }
+
+  get #head(): LeaseWaiter | null {
+    return this.#waiters?.head ?? null;
+  }
+
+  #queue(): Waiters {
+    this.#waiters ??= new Waiters(this.session, this.protocol, this.#attempt.bind(this));
+    return this.#waiters;
+  }
+
   #roomFor(options: ResolvedAcquireOptions): Hold | null {
-    return this.session.state === 'open' ? this.#holds.roomFor(options) : null;
+    if (this.session.state !== 'open') return null;
+    return this.holds.find((hold) => hasRoom(this.session, hold, options)) ?? null;
   }
 
   #handOver(hold: Hold, next: LeaseWaiter): void {
@@ -206,7 +198,7 @@ export class Entrance implements OwnersEntrance {
   }
 
   #serve(hold: Hold): LeaseHandle {
-    return new LeaseHandle(new Owner(this, hold, hold.nextFence(), null));
+    return new LeaseHandle(new Owner(hold, hold.nextFence(), null));
   }
 
   /** A caller that nobody waits before: one attempt, in its own async context, and as a rule its lease. */
@@ -214,102 +206,92 @@ export class Entrance implements OwnersEntrance {
     const { session, protocol } = this;
     this.#seeker = 'a lone caller';
     session.begin();
-    let result: Grant | Refusal;
-    try {
-      result = await this.#attempts.make(options.leaseMs, options.waitMs, this.#waiters.size);
-    } catch (error) {
-      this.#endSeeking(null);
-      throw error instanceof LockConfigError ? configErrorAgain(protocol, error) : error;
-    }
-    if (session.state !== 'open') {
-      if (result.is === 'granted') session.topology.abandon(protocol, result.terms);
-      this.#endSeeking(null);
-      throw closedError(protocol, this.#nowMs() - startedMs);
-    }
-    if (result.is === 'granted') {
-      this.#seeker = 'nobody';
-      const lease = this.#serve(this.#holds.add(result, options.renew));
-      this.#waiters.answerTries();
+    const result = await this.#attempt(options.leaseMs, options.waitMs, 0);
+    const isOpen = session.state === 'open';
+    if (result.is === 'granted' && isOpen) {
+      const lease = this.#serve(this.#hold(result, options.renew));
       this.#pump();
       return lease;
     }
-    if (result.is === 'held' && options.isTry) {
-      this.#endSeeking(result);
-      return null;
+    if (result.is === 'granted') session.topology.abandon(protocol, result.terms);
+    if (result.is === 'granted' || !isOpen) {
+      this.#endSeeking(null);
+      throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
     }
-    const waiter = this.#waiters.newWaiter(options, startedMs);
-    this.#waiters.pushFirst(waiter);
+    const isAnswered = options.isTry && result.is === 'held';
+    const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
+    if (waiter !== null) this.#queue().pushFirst(waiter);
     this.#endSeeking(result);
-    return await waiter.promise;
+    return waiter === null ? null : await waiter.promise;
   }
 
   /** The loop asks for all who wait, until one of them is served or all have left. */
-  async #seek(last: Refusal | null): Promise<void> {
-    const { session, protocol } = this;
+  async #seek(last: Refusal | Broken | null): Promise<void> {
+    const { session } = this;
     this.#seeker = 'the loop';
-    this.#waiters.last = last;
     session.begin();
-    this.#loop ??= this.#newLoop();
-    const pauseMs = this.#waiters.head?.options.isTry === true ? 0 : this.#yieldMs;
-    const grant = await this.#loop.run(last, pauseMs).catch((error: unknown) => {
-      this.#waiters.failAll(error);
-      return null;
-    });
-    const next = this.#waiters.head;
+    const grant = await this.#queue().seek(last, this.#yieldMs);
+    const next = this.#head;
     if (grant === null || next === null) {
       // The grant crossed the departure of the last caller.
-      if (grant !== null) session.topology.abandon(protocol, grant.terms);
+      if (grant !== null) session.topology.abandon(this.protocol, grant.terms);
       this.#endSeeking(null);
       return;
     }
-    this.#seeker = 'nobody';
-    this.#waiters.last = null;
     const { leaseMs, renew } = next.options;
-    const hold = this.#holds.add(grant, renew);
+    const hold = this.#hold(grant, renew);
     if (!renew && leaseMs !== grant.terms.leaseMs) {
       // The lease was asked for by whoever was first then.
       void this.#restate(hold, next);
     } else {
-      this.session.renewal.adopt(hold, leaseMs, renew);
+      session.renewal.adopt(hold, leaseMs, renew);
       next.resolve(this.#serve(hold));
     }
-    this.#waiters.answerTries();
     this.#pump();
   }
 
-  #newLoop(): WaitLoop<Grant> {
-    const loop = new WaitLoop<Grant>(this.session, this.#waiters, {
-      subject: this.protocol,
-      attempt: () => {
-        const { options, remainingMs } = this.#waiters.head as LeaseWaiter;
-        return this.#attempts.make(options.leaseMs, remainingMs, this.#waiters.size - 1);
-      },
-    });
-    this.#waiters.loop = loop;
-    return loop;
+  #attempt(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
+    this.#attempts ??= new Attempts(this.session, this.protocol);
+    return this.#attempts.make(leaseMs, waitMs, behind);
   }
 
   /** Nothing was granted to anybody. What may have been granted all the same is repeated by the next, or abandoned. */
-  #endSeeking(last: Refusal | null): void {
+  #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
-    if (last === null || this.#waiters.head === null) this.#attempts.abandon();
+    if (last === null || this.#head === null) {
+      this.#attempts?.abandon();
+      this.#attempts = null;
+    }
     this.#pump(last);
     this.session.finish();
   }
 
+  #hold(grant: Grant, renews: boolean): Hold {
+    this.#seeker = 'nobody';
+    this.#attempts = null;
+    const hold = beginHold(this.session, this.protocol, grant, renews, this);
+    this.holds = this.holds.concat(hold);
+    return hold;
+  }
+
+  #drop(hold: Hold): void {
+    this.holds = this.holds.filter((other) => other !== hold);
+  }
+
   /** Releases in Redis. With callers waiting, what the server says of other listeners decides when they contend. */
   async #release(hold: Hold): Promise<ReleaseResult> {
-    const releasing = this.#holds.release(hold);
-    const ownListeners = this.#loop?.isListening === true ? 1 : 0;
+    const releasing = releaseHold(this.session, hold);
+    this.#drop(hold);
+    const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
     // A caller that comes when nobody waits may contend at once: its request travels behind this one.
-    const isAwaited = this.#waiters.head !== null;
+    const isAwaited = this.#head !== null;
     if (isAwaited) this.#turning += 1;
     else this.#releasing += 1;
     const result = await releasing;
     if (isAwaited) this.#turning -= 1;
     else this.#releasing -= 1;
     if (result.is === 'released' && result.receivers > ownListeners) {
-      this.#yieldUntilMs = this.#nowMs() + YIELD_MS;
+      this.#yieldUntilMs = this.session.timers.clock.monotonicMs() + YIELD_MS;
     }
     this.#pump();
     this.session.finish();

@@ -20,6 +20,13 @@ import type { AcquireResult } from '../topologies/topology.ts';
 
 /** Why an attempt did not bring the lock. */
 export type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
+
+/** An attempt that threw: the set-up is wrong, or we are. */
+export interface Broken {
+  readonly is: 'broken';
+  readonly error: unknown;
+}
+
 export type Held = Extract<Refusal, { is: 'held' }>;
 export type Failed = Extract<Refusal, { is: 'failed' }>;
 

@@ -21,7 +21,7 @@ import type { HeapItem } from '../runtime/heap.ts';
 import { type Instant, instantNow, leaseDeadline, remainingAt } from '../runtime/instant.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { Protocol } from '../topologies/protocol.ts';
-import type { ReleaseTerms } from '../topologies/topology.ts';
+import type { ReleaseTerms, StateResult } from '../topologies/topology.ts';
 import { lossError } from './failures.ts';
 
 /** A local owner, as its hold sees it. */
@@ -35,6 +35,19 @@ export interface HoldOwner {
   tellLoss(): void;
 }
 
+/** Who looks after a hold, and what its owners need of that one. */
+export interface HoldKeeper {
+  readonly session: {
+    readonly id: string;
+    readonly timers: { readonly clock: Clock };
+    readonly renewal: { extend(hold: Hold, leaseMs: number): Promise<StateResult | null> };
+  };
+  /** The hold has come to its end without being released: the only call from here upward. */
+  lost(hold: Hold, reason: LossReason): void;
+  /** Takes one ownership back. True: the lock was ours to the end. False: it was not any more. */
+  leave(owner: HoldOwner): Promise<boolean>;
+}
+
 export interface HoldGrant {
   readonly protocol: Protocol;
   readonly holder: string;
@@ -44,19 +57,18 @@ export interface HoldGrant {
   readonly firstFence: number | undefined;
   readonly handovers: number;
   readonly grantedMs: number;
-  /** Told when the hold is to end by itself: the only call from here upward. */
-  readonly onLost: (hold: Hold, reason: LossReason) => void;
+  readonly keeper: HoldKeeper;
 }
 
 export class Hold implements HeapItem {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly grantedMs: number;
-  readonly onLost: (hold: Hold, reason: LossReason) => void;
+  readonly keeper: HoldKeeper;
   /** The end of the block of fences. */
   readonly lastFence: number | undefined;
   /** Those who own the hold now, re-entries included: their number is the hold count in Redis. */
-  readonly owners: HoldOwner[] = [];
+  owners: readonly HoldOwner[] = [];
   /** The place in the heap of the renewal. */
   heapIndex = -1;
   leaseMs: number;
@@ -68,15 +80,14 @@ export class Hold implements HeapItem {
   /** The longest lease ever stated: what the server may have at worst. */
   #longestMs: number;
   #state: 'live' | 'abandoned' | 'released' | 'lost' = 'live';
-  #isStating = false;
-  /** Wakes those who wait for the present statement to end. */
-  #onStated: (() => void)[] = [];
+  /** Those who wait for the present statement to end; null when no statement is under way. */
+  #afterStatement: (() => void)[] | null = null;
 
   constructor(grant: HoldGrant) {
     this.protocol = grant.protocol;
     this.holder = grant.holder;
     this.grantedMs = grant.grantedMs;
-    this.onLost = grant.onLost;
+    this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
     this.renews = grant.renews;
@@ -128,10 +139,13 @@ export class Hold implements HeapItem {
     return this.lastFence === undefined ? undefined : this.lastFence - this.handoversLeft;
   }
 
+  addOwner(owner: HoldOwner): void {
+    this.owners = this.owners.concat(owner);
+  }
+
   removeOwner(owner: HoldOwner): void {
-    const index = this.owners.indexOf(owner);
-    assert(index >= 0, () => 'an owner leaves the hold that it owns');
-    this.owners.splice(index, 1);
+    assert(this.owners.includes(owner), () => 'an owner leaves the hold that it owns');
+    this.owners = this.owners.filter((other) => other !== owner);
   }
 
   /** Live to abandoned, when every lease handed out under the hold was thrown away unreleased. */
@@ -144,6 +158,11 @@ export class Hold implements HeapItem {
     this.#state = 'abandoned';
     this.renews = false;
     return true;
+  }
+
+  /** The hold has come to its end, by time or by the word of the servers: its keeper ends it. */
+  lose(reason: LossReason): void {
+    this.keeper.lost(this, reason);
   }
 
   /** Live to released. */
@@ -178,12 +197,12 @@ export class Hold implements HeapItem {
 
   /** Whether a request that states the lease is under way. */
   get isStating(): boolean {
-    return this.#isStating;
+    return this.#afterStatement !== null;
   }
 
   /** Resolves when the present statement has ended. Somebody else may have begun another by then: look again. */
   statementEnd(): Promise<void> {
-    return new Promise((resolve) => this.#onStated.push(resolve));
+    return new Promise((resolve) => this.#afterStatement?.push(resolve));
   }
 
   /**
@@ -191,8 +210,8 @@ export class Hold implements HeapItem {
    * so the deadline moves down now, and only an answer moves it up.
    */
   beginStatement(sentAt: Instant, leaseMs: number, canShorten: boolean): void {
-    assert(this.isLive && !this.#isStating, () => 'a live hold states its lease one request at a time');
-    this.#isStating = true;
+    assert(this.isLive && !this.isStating, () => 'a live hold states its lease one request at a time');
+    this.#afterStatement = [];
     this.#longestMs = Math.max(this.#longestMs, leaseMs);
     if (canShorten) this.#deadline = earlier(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
@@ -209,10 +228,9 @@ export class Hold implements HeapItem {
 
   /** The statement was answered, or never will be. */
   endStatement(): void {
-    assert(this.#isStating, () => 'a statement ends that has begun');
-    this.#isStating = false;
-    const waiting = this.#onStated;
-    this.#onStated = [];
+    const waiting = this.#afterStatement;
+    assert(waiting !== null, () => 'a statement ends that has begun');
+    this.#afterStatement = null;
     for (const wake of waiting) wake();
   }
 }

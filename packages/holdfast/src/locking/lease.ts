@@ -74,7 +74,7 @@ export class LeaseHandle implements Lease {
   /** The owner behind a lease that a caller hands back to us, if the lease is of this session. */
   static ownerOf(lease: unknown, session: object): Owner | undefined {
     if (typeof lease !== 'object' || lease === null || !(#owner in lease)) return undefined;
-    return lease.#owner.entrance.session === session ? lease.#owner : undefined;
+    return lease.#owner.hold.keeper.session === session ? lease.#owner : undefined;
   }
 
   get name(): string {
@@ -94,15 +94,15 @@ export class LeaseHandle implements Lease {
   }
 
   get remainingMs(): number {
-    const { hold, entrance, isHeld } = this.#owner;
-    return isHeld ? Math.max(0, hold.remainingMs(entrance.session.timers.clock)) : 0;
+    const { hold, isHeld } = this.#owner;
+    return isHeld ? Math.max(0, hold.remainingMs(hold.keeper.session.timers.clock)) : 0;
   }
 
   async extend(leaseMs: number): Promise<void> {
     checkLeaseMs(leaseMs);
-    const { hold, entrance } = this.#owner;
+    const { hold } = this.#owner;
     assertHeld(this.#owner);
-    const result = await entrance.session.renewal.extend(hold, leaseMs);
+    const result = await hold.keeper.session.renewal.extend(hold, leaseMs);
     if (result?.is === 'kept' && this.isHeld) return;
     assertHeld(this.#owner);
     const servers = result?.is === 'failed' ? result.servers : [];
@@ -114,9 +114,9 @@ export class LeaseHandle implements Lease {
 
   release(): Promise<boolean> {
     const owner = this.#owner;
-    const { entrance, hold } = owner;
-    if (!telemetry.tracesReleases) return entrance.leave(owner);
-    return telemetry.release(hold.protocol, entrance.session.id, () => entrance.leave(owner));
+    const { keeper, protocol } = owner.hold;
+    if (!telemetry.tracesReleases) return keeper.leave(owner);
+    return telemetry.release(protocol, keeper.session.id, () => keeper.leave(owner));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

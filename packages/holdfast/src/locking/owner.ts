@@ -10,32 +10,18 @@
  */
 import type { LockLostError } from '../errors.ts';
 import { assert } from '../runtime/assert.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { LinkedQueue } from '../runtime/linked-queue.ts';
 import { WeakLater } from '../runtime/weak-later.ts';
-import type { StateResult } from '../topologies/topology.ts';
 import type { Hold, HoldOwner } from './hold.ts';
 import type { Waiter } from './waiter.ts';
 
 /** The owner above has released meanwhile: whoever wanted to enter below it must come in by the entrance. */
 export const ENDED = 'ended';
 
-/** What an owner's lease asks of the entrance that the owner came in by. */
-export interface OwnersEntrance {
-  readonly session: {
-    readonly id: string;
-    readonly timers: { readonly clock: Clock };
-    readonly renewal: { extend(hold: Hold, leaseMs: number): Promise<StateResult | null> };
-  };
-  /** Takes one ownership back. True: the lock was ours to the end. False: it was not any more. */
-  leave(owner: Owner): Promise<boolean>;
-}
-
 /** Re-entries of one owner that wait for each other: two parallel branches under one owner must exclude each other. */
 export type Siblings = LinkedQueue<Waiter<Owner | typeof ENDED>>;
 
 export class Owner implements HoldOwner {
-  readonly entrance: OwnersEntrance;
   readonly hold: Hold;
   readonly fence: number | undefined;
   readonly parent: Owner | null;
@@ -50,12 +36,11 @@ export class Owner implements HoldOwner {
   #controller: AbortController | null = null;
 
   /** Enters the hold. A re-entry has the fence of the owner above. */
-  constructor(entrance: OwnersEntrance, hold: Hold, fence: number | undefined, parent: Owner | null) {
-    this.entrance = entrance;
+  constructor(hold: Hold, fence: number | undefined, parent: Owner | null) {
     this.hold = hold;
     this.fence = fence;
     this.parent = parent;
-    hold.owners.push(this);
+    hold.addOwner(this);
   }
 
   get state(): 'held' | 'released' | 'lost' {
@@ -68,7 +53,7 @@ export class Owner implements HoldOwner {
   }
 
   get isHeld(): boolean {
-    return this.#end === null && this.hold.isValid(this.entrance.session.timers.clock);
+    return this.#end === null && this.hold.isValid(this.hold.keeper.session.timers.clock);
   }
 
   get siblings(): Siblings {

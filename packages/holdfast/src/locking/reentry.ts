@@ -14,7 +14,7 @@ import type { Renewal } from './renewal.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
 
 function addChild(parent: Owner): Owner {
-  const child = new Owner(parent.entrance, parent.hold, parent.fence, parent);
+  const child = new Owner(parent.hold, parent.fence, parent);
   parent.child = child;
   return child;
 }
@@ -92,7 +92,7 @@ export class Reentry {
       const error = this.#reasonToStop(child, result, options, elapsedMs);
       if (error !== null) {
         // By the entrance: those above may have released meanwhile, and then the hold ends with this owner.
-        child.entrance.leave(child).catch(() => {});
+        child.hold.keeper.leave(child).catch(() => {});
         throw error;
       }
       await new Promise<void>((resolve) => this.#timers.setIn(new Deadline(resolve, true), backoff.nextMs()));

@@ -190,7 +190,7 @@ export class Renewal {
     }
     this.#arm();
     // Last: this runs callers' callbacks.
-    for (const hold of lost) if (hold.isLive) hold.onLost(hold, hold.endsAs);
+    for (const hold of lost) if (hold.isLive) hold.lose(hold.endsAs);
   }
 
   /** After a jump of the wall clock (the machine slept) every hold is looked at, due or not. */
@@ -269,9 +269,9 @@ export class Renewal {
     if (!hold.isLive) return;
     const leftMs = hold.remainingMs(this.#timers.clock);
     if (result?.is === 'gone') {
-      hold.onLost(hold, 'gone');
+      hold.lose('gone');
     } else if (leftMs <= 0) {
-      hold.onLost(hold, hold.endsAs);
+      hold.lose(hold.endsAs);
     } else {
       if (result?.is !== 'kept') {
         hold.renewAtMs = this.#timers.clock.monotonicMs() + retryMs(hold.leaseMs, leftMs);

@@ -34,9 +34,9 @@ function nearestOpen(innermost: Scope | undefined): Scope | undefined {
 }
 
 /** Whether the owner got that lock in that session. */
-export function isOwnerOf({ entrance, hold }: Owner, session: object, protocol: Protocol): boolean {
+export function isOwnerOf({ hold }: Owner, session: object, protocol: Protocol): boolean {
   const { kind, key } = hold.protocol;
-  return entrance.session === session && kind === protocol.kind && key === protocol.key;
+  return hold.keeper.session === session && kind === protocol.kind && key === protocol.key;
 }
 
 /**

@@ -22,7 +22,7 @@ import { detached } from '../runtime/detached.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import { type Subject, telemetry, type WakeReason } from '../telemetry/channels.ts';
 import type { Topology } from '../topologies/topology.ts';
-import type { Failed, Held, Refusal } from './failures.ts';
+import type { Broken, Failed, Held, Refusal } from './failures.ts';
 
 /** Messages are hints and may be lost; nobody sleeps longer. Up to a quarter less, so that processes do not march in step. */
 const SLEEP_MS_MAX = 5_000;
@@ -39,7 +39,7 @@ export interface WaitParty {
   /** No attempt can be made now: whoever does not wait for that leaves. Returns how long the next attempt may wait. */
   failed(refusal: Failed): number;
   /** Waiting makes no sense: everybody leaves. */
-  giveUp(refusal: Refusal): void;
+  giveUp(refusal: Refusal | Broken): void;
 }
 
 export interface WaitLoopServices {
@@ -51,7 +51,7 @@ export interface WaitLoopServices {
 /** What is waited for. */
 export interface Awaited<Grant> {
   readonly subject: Subject & { readonly channel: string };
-  attempt(): Promise<Grant | Refusal>;
+  attempt(): Promise<Grant | Refusal | Broken>;
 }
 
 export class WaitLoop<Grant extends { readonly is: 'granted' }> {
@@ -88,7 +88,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
    * Runs until something is granted, or until nobody waits any more (null). Goes on from the refusal of an attempt that
    * was made before, if there was one; otherwise the first attempt is sent after `pauseMs`.
    */
-  async run(last: Refusal | null, pauseMs: number): Promise<Grant | null> {
+  async run(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
     this.#outageSinceMs = null;
     this.#splitVotes = 0;
     this.#backoff = null;
@@ -98,7 +98,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     return result.is === 'granted' ? result : detached(() => this.#rounds(result, 0));
   }
 
-  async #rounds(last: Refusal | null, pauseMs: number): Promise<Grant | null> {
+  async #rounds(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
     if (pauseMs > 0) await this.#pause(pauseMs);
     for (let refusal = last; ; ) {
       if (refusal !== null) await this.#bear(refusal);
@@ -125,19 +125,17 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#endSleep?.(null);
   }
 
-  async #attempt(): Promise<Grant | Refusal> {
+  async #attempt(): Promise<Grant | Refusal | Broken> {
     // The attempt that is about to be sent will see for itself what was heard so far.
     this.#heard = null;
     this.#isAttempting = true;
-    try {
-      return await this.#awaited.attempt();
-    } finally {
-      this.#isAttempting = false;
-    }
+    const result = await this.#awaited.attempt();
+    this.#isAttempting = false;
+    return result;
   }
 
-  #bear(refusal: Refusal): Promise<void> | void {
-    if (refusal.is === 'conflict') return this.#party.giveUp(refusal);
+  #bear(refusal: Refusal | Broken): Promise<void> | void {
+    if (refusal.is === 'conflict' || refusal.is === 'broken') return this.#party.giveUp(refusal);
     if (refusal.is === 'failed') return this.#bearFailure(refusal);
     this.#outageSinceMs = null;
     this.#party.held(refusal);

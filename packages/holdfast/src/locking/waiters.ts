@@ -1,6 +1,7 @@
 /**
- * The callers of this process that wait for one name, first come, first served, and how those leave who do not get the
- * lock. A caller of `tryAcquire` stands here only while an attempt is under way that can answer it.
+ * The callers of this process that wait for one name, first come, first served, the loop that seeks the lock for them,
+ * and how those leave who do not get it. A caller of `tryAcquire` stands here only while an attempt is under way that
+ * can answer it.
  */
 import { LockConfigError, type LockError } from '../errors.ts';
 import type { ResolvedAcquireOptions, ResolvedLocksOptions } from '../options/options.ts';
@@ -8,8 +9,10 @@ import { LinkedQueue } from '../runtime/linked-queue.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { Topology } from '../topologies/topology.ts';
+import type { Grant } from './attempt.ts';
 import {
   acquireError,
+  type Broken,
   closedError,
   configErrorAgain,
   type Failed,
@@ -18,7 +21,7 @@ import {
   type Refusal,
 } from './failures.ts';
 import type { LeaseHandle } from './lease.ts';
-import type { WaitParty } from './wait-loop.ts';
+import { WaitLoop, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
 
 /** A caller that wants a lease. */
@@ -30,19 +33,43 @@ export interface WaitersServices {
   readonly options: ResolvedLocksOptions;
 }
 
+/** One attempt, for a caller who waits that long, with that many callers of this process behind. */
+export type Attempt = (leaseMs: number, waitMs: number, behind: number) => Promise<Grant | Refusal | Broken>;
+
 export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
   readonly #services: WaitersServices;
   readonly #protocol: Protocol;
+  readonly #loop: WaitLoop<Grant>;
   #tries = 0;
-  /** The loop that works for these callers, once there is one. */
-  loop: { readonly isAttempting: boolean; stop(): void } | null = null;
   /** What the last attempt said, if it did not bring the lock. */
-  last: Refusal | null = null;
+  #last: Refusal | null = null;
 
-  constructor(services: WaitersServices, protocol: Protocol) {
+  constructor(services: WaitersServices, protocol: Protocol, attempt: Attempt) {
     super();
     this.#services = services;
     this.#protocol = protocol;
+    this.#loop = new WaitLoop<Grant>(services, this, {
+      subject: protocol,
+      attempt: () => {
+        const { options, remainingMs } = this.head as LeaseWaiter;
+        return attempt(options.leaseMs, remainingMs, this.size - 1);
+      },
+    });
+  }
+
+  get isAttempting(): boolean {
+    return this.#loop.isAttempting;
+  }
+
+  get isListening(): boolean {
+    return this.#loop.isListening;
+  }
+
+  /** Seeks the lock for all who wait. Null once all of them have left. */
+  async seek(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
+    const grant = await this.#loop.run(last, this.head?.options.isTry ? 0 : pauseMs);
+    this.#last = null;
+    return grant;
   }
 
   get isOver(): boolean {
@@ -71,19 +98,19 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
   override remove(waiter: LeaseWaiter): boolean {
     if (!super.remove(waiter)) return false;
     if (waiter.options.isTry) this.#tries -= 1;
-    if (this.size === 0) this.loop?.stop();
+    if (this.size === 0) this.#loop.stop();
     return true;
   }
 
   held(refusal: Held): void {
-    this.last = refusal;
+    this.#last = refusal;
     this.answerTries();
     this.#settleWaits();
   }
 
   /** A try is one attempt, but an answer that was lost is asked for again while the time of its call lasts. */
   failed(refusal: Failed): number {
-    this.last = refusal;
+    this.#last = refusal;
     const { callTimeoutMs } = this.#services.options;
     const leftMs = ({ elapsedMs }: LeaseWaiter): number =>
       isUnanswered(refusal) ? Math.max(0, callTimeoutMs - elapsedMs) : 0;
@@ -92,8 +119,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     return this.head?.options.isTry ? leftMs(this.head) : Number.POSITIVE_INFINITY;
   }
 
-  giveUp(refusal: Refusal): void {
-    this.last = refusal;
+  giveUp(refusal: Refusal | Broken): void {
     for (const waiter of this) this.#reject(waiter, refusal);
   }
 
@@ -103,9 +129,9 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
   }
 
   /** A try that no attempt can answer is answered by what is known. */
-  async answerTry(isSeeking: boolean): Promise<null> {
-    const { last } = this;
-    if (isSeeking && last !== null && last.is !== 'held') throw acquireError(this.#protocol, last, 0);
+  async answerTry(): Promise<null> {
+    const last = this.#last;
+    if (last !== null && last.is !== 'held') throw acquireError(this.#protocol, last, 0);
     return null;
   }
 
@@ -114,18 +140,10 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     for (const waiter of this) waiter.reject(closedError(this.#protocol, waiter.elapsedMs));
   }
 
-  /** Something that cannot happen did: every caller hears of it rather than waiting for ever. */
-  failAll(error: unknown): void {
-    for (const waiter of this) {
-      if (error instanceof LockConfigError) waiter.reject(configErrorAgain(this.#protocol, error));
-      else waiter.fail(error);
-    }
-  }
-
   /** A wait that runs out ends at once, except the first one's while an attempt is under way: that answer still counts. */
   armTimeout(waiter: LeaseWaiter): void {
     waiter.armTimeout(() => {
-      if (this.loop?.isAttempting && waiter === this.head) waiter.isOverdue = true;
+      if (this.#loop.isAttempting && waiter === this.head) waiter.isOverdue = true;
       else waiter.reject(this.#endOfWait(waiter));
     });
   }
@@ -151,15 +169,17 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     }
   }
 
-  #reject(waiter: LeaseWaiter, refusal: Refusal): void {
-    waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
+  #reject(waiter: LeaseWaiter, refusal: Refusal | Broken): void {
+    if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
+    else if (!(refusal.error instanceof LockConfigError)) waiter.fail(refusal.error);
+    else waiter.reject(configErrorAgain(this.#protocol, refusal.error));
   }
 
   /** What the last attempt said; unless the connection was lost since then, which makes that old news. */
   #endOfWait(waiter: LeaseWaiter): LockError {
-    const servers = this.last?.is === 'held' ? this.#services.topology.outageOf(this.#protocol.key) : [];
+    const servers = this.#last?.is === 'held' ? this.#services.topology.outageOf(this.#protocol.key) : [];
     const refusal: Refusal | null =
-      servers.length > 0 ? { is: 'failed', servers, canRetry: true, mayBeGranted: false } : this.last;
+      servers.length > 0 ? { is: 'failed', servers, canRetry: true, mayBeGranted: false } : this.#last;
     return acquireError(this.#protocol, refusal, waiter.elapsedMs);
   }
 }
