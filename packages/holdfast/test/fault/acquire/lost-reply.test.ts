@@ -33,7 +33,8 @@ async function expectOneGrant(
   const state = await held(redis.port, subject, name);
   expect(state).toMatchObject({ owner: holderIn(args), count: 1 });
   expect(state?.ttlMs).toBeGreaterThan(LEASE_MS / 2);
-  if (subject.kind === 'lock') expect(fence).toBe(state?.fence);
+  // The first of the block of 65, or the last when the request was repeated.
+  if (subject.kind === 'lock') expect([0, 64]).toContain(Number(state?.fence) - Number(fence));
 }
 
 describe.each(MATRIX)('$client, $subject.kind: the reply of an acquire is lost', ({ client, subject }) => {
