@@ -3,16 +3,14 @@
 import { type Finding, type Inspection, Inspector } from './admin/inspection.ts';
 import { SessionRecord } from './admin/session-record.ts';
 import type { RedisClient } from './clients/redis-client.ts';
-import { LockConfigError } from './errors.ts';
 import { checkName, checkSlots } from './keys/name.ts';
 import { Session } from './locking/session.ts';
-import { checkKnown, checkObject, ofType } from './options/checks.ts';
+import { checkKnown, checkObject, finiteFromZero, nonEmptyString, ofType } from './options/checks.ts';
 import { type LocksOptions, resolveLocksOptions } from './options/options.ts';
 import { Lock } from './primitives/lock/lock.ts';
 import { LockProtocol } from './primitives/lock/lock-protocol.ts';
 import { Mutex } from './primitives/mutex/mutex.ts';
 import { MutexProtocol } from './primitives/mutex/mutex-protocol.ts';
-import { describe } from './runtime/describe.ts';
 import { type Facts, inspectable } from './runtime/inspectable.ts';
 import { TimerQueue } from './runtime/timer-queue.ts';
 import { topologyOf } from './topologies/choose.ts';
@@ -112,10 +110,7 @@ export class Locks {
     checkObject(options, 'the options of forceRelease');
     checkKnown(options, FORCE_RELEASE_OPTIONS, 'an option of forceRelease');
     const { owner } = options;
-    if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
-      throw new LockConfigError(`expected owner to be a non-empty string, got ${describe(owner)}`);
-    }
-    return this.#inspector.forceRelease(name, owner ?? '');
+    return this.#inspector.forceRelease(name, owner === undefined ? '' : nonEmptyString(owner, 'owner'));
   }
 
   /** Looks for settings of the server that can break a promise of ours. For start-up; an empty list is good. */
@@ -132,12 +127,7 @@ export class Locks {
     checkObject(options, 'the options of close');
     checkKnown(options, CLOSE_OPTIONS, 'an option of close');
     const { graceMs = 0 } = options;
-    if (typeof graceMs !== 'number' || !(graceMs >= 0) || !Number.isFinite(graceMs)) {
-      throw new LockConfigError(
-        `expected graceMs to be a finite number of at least 0, got ${describe(graceMs)}`,
-      );
-    }
-    return this.#session.close(graceMs);
+    return this.#session.close(finiteFromZero(graceMs, 'graceMs'));
   }
 
   /** Drops everything now and lets leases on the server run out. The caller's client stays open. */

@@ -80,7 +80,7 @@ export class Entrance implements HoldKeeper {
     if (waiters.isFull) return Promise.reject(crowdError(this.protocol, waiters.size));
     const waiter = waiters.newWaiter(options, startedMs);
     waiters.push(waiter);
-    this.#pump();
+    if (isFirst) this.#pump();
     // Whoever the loop asks for first has its wait begin with the answer.
     const isAskedFor = this.#seeker === 'the loop' && waiter === waiters.head;
     if (waiter.isWaiting && !isTry && !isAskedFor) waiters.armTimeout(waiter);

@@ -1,20 +1,17 @@
 /** How a hold begins and ends with the servers, and whether it has room for one more owner. */
 import type { LossReason } from '../errors.ts';
-import type { ResolvedAcquireOptions, ResolvedLocksOptions } from '../options/options.ts';
-import type { TimerQueue } from '../runtime/timer-queue.ts';
+import type { ResolvedAcquireOptions } from '../options/options.ts';
 import type { Protocol } from '../topologies/protocol.ts';
-import type { ReleaseResult, Topology } from '../topologies/topology.ts';
+import type { ReleaseResult } from '../topologies/topology.ts';
 import type { Grant } from './attempt.ts';
 import { Hold, type HoldKeeper } from './hold.ts';
 import type { Renewal } from './renewal.ts';
+import type { WaitLoopServices } from './wait-loop.ts';
 
 /** A hold is handed over only with at least this share of its lease left. */
 const HANDOVER_LEASE_SHARE = 1 / 3;
 
-export interface HoldingServices {
-  readonly timers: TimerQueue;
-  readonly topology: Topology;
-  readonly options: ResolvedLocksOptions;
+export interface HoldingServices extends WaitLoopServices {
   readonly renewal: Renewal;
   /** Tells the world who this session is, from its first hold on. */
   readonly record: { begin(): void } | null;

@@ -4,11 +4,9 @@
  * can answer it.
  */
 import { LockConfigError, type LockError } from '../errors.ts';
-import type { ResolvedAcquireOptions, ResolvedLocksOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { LinkedQueue } from '../runtime/linked-queue.ts';
-import type { TimerQueue } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
-import type { Topology } from '../topologies/topology.ts';
 import type { Grant } from './attempt.ts';
 import {
   acquireError,
@@ -21,30 +19,24 @@ import {
   type Refusal,
 } from './failures.ts';
 import type { LeaseHandle } from './lease.ts';
-import { WaitLoop, type WaitParty } from './wait-loop.ts';
+import { WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
 
 /** A caller that wants a lease. */
 export type LeaseWaiter = Waiter<LeaseHandle | null>;
 
-export interface WaitersServices {
-  readonly timers: TimerQueue;
-  readonly topology: Topology;
-  readonly options: ResolvedLocksOptions;
-}
-
 /** One attempt, for a caller who waits that long, with that many callers of this process behind. */
 export type Attempt = (leaseMs: number, waitMs: number, behind: number) => Promise<Grant | Refusal | Broken>;
 
 export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
-  readonly #services: WaitersServices;
+  readonly #services: WaitLoopServices;
   readonly #protocol: Protocol;
   readonly #loop: WaitLoop<Grant>;
   #tries = 0;
   /** What the last attempt said, if it did not bring the lock. */
   #last: Refusal | null = null;
 
-  constructor(services: WaitersServices, protocol: Protocol, attempt: Attempt) {
+  constructor(services: WaitLoopServices, protocol: Protocol, attempt: Attempt) {
     super();
     this.#services = services;
     this.#protocol = protocol;

@@ -28,30 +28,30 @@ export const LEASE_MS_MAX: number = 366 * 24 * 60 * 60 * 1000;
  */
 export const CALL_TIMEOUT_MS_DEFAULT = 2_000;
 
-/** Prototypes lost nothing past 64, and with it another process waits for 65 short sections at most. */
+/** With more than 64 prototypes gained nothing, and with 64 another process waits for 65 short sections at most. */
 export const HANDOVERS_DEFAULT = 64;
 
-/** A `mutex` may use them all. Of a `lock` the server grants no more than its block of fences has: 1,000 at most. */
+/** A `mutex` may be handed over this often, a `lock` as often as the server has granted fences: 1,000 at most. */
 export const HANDOVERS_MAX = 10_000;
 
-/** A server needs about half a millisecond for so many. Past this it is busy for long enough to be felt by others. */
+/** A server needs about half a millisecond for 128 calls. With more, other callers feel that it is busy. */
 const BUNDLE_MAX_DEFAULT = 128;
 
-/** The other bound on a cohort: long sections are passed on once or twice, short ones up to `handovers` times. */
+/** Long sections are handed over once or twice within this time, short ones up to `handovers` times. */
 export const HANDOVER_MS_DEFAULT = 50;
 
 /**
  * An hour, counted from the end of the lease or from the time of the last fence. Until then fences grow whatever the
- * server's clock does; after it the clock may still be set back by as much. Longer would cost memory: each name that
- * is used once leaves about 150 bytes for this long, 55 MB for 100 names a second.
+ * server's clock does; after that the clock may still be set back by up to an hour. Longer would cost memory: each name
+ * that is used once leaves about 150 bytes for this long, 55 MB for 100 names a second.
  */
 export const FENCE_TTL_MS_DEFAULT: number = 60 * 60 * 1000;
 
-/** A failover takes a few seconds, a restart too; waiters sit that out. A longer outage is the caller's to know. */
+/** A failover or a restart takes a few seconds, which waiters sit out. Of a longer outage the caller is told. */
 export const OUTAGE_MS_DEFAULT = 10_000;
 
 /**
- * Random delays settle a split vote in two or three attempts. So many in a row are no chance any more: a clock, a
+ * Random delays settle a split vote in two or three attempts. A hundred split votes in a row are not chance: a clock, a
  * network or a foreign client keeps them split, and the caller should know.
  */
 const SPLIT_VOTES_MAX_DEFAULT = 100;
@@ -59,7 +59,7 @@ const SPLIT_VOTES_MAX_DEFAULT = 100;
 export interface LocksOptions {
   /** Put before every name to make its key. @default '' */
   readonly prefix?: string;
-  /** Lease of acquisitions that do not say. @default 30_000 */
+  /** Default lease. @default 30_000 */
   readonly leaseMs?: number;
   /** How long one call to Redis may take before its outcome counts as unknown. @default 2_000 */
   readonly callTimeoutMs?: number;
@@ -83,8 +83,8 @@ export interface LocksOptions {
   /** How long `acquire` sits out a server that cannot be reached, once it has been reached. @default 10_000 */
   readonly outageMs?: number;
   /**
-   * What this program calls itself. With it, a record of application, host and process stands in Redis while the
-   * session lives, for `holdfast ls` and its like. Without it there is no record, and not one command more.
+   * The name of this program. With a name, a record of application, host and process stands in Redis while the session
+   * lives, for `holdfast ls` and other tools. Without a name there is no record, and not one command more.
    */
   readonly application?: string;
   /**

@@ -96,11 +96,11 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
       bench,
     }) => {
       const locks = await bench.locks({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
-      const lock = kind.of(locks, bench.name());
+      const name = bench.name();
       const owners: (string | null)[] = [];
       const visit = (): Promise<void> =>
-        lock.using(async () => {
-          owners.push(await kind.owner(bench.redis, bench.key(bench.name())));
+        kind.of(locks, name).using(async () => {
+          owners.push(await kind.owner(bench.redis, bench.key(name)));
         });
       await Promise.all([visit(), visit()]);
       expect(owners).toHaveLength(2);
