@@ -47,7 +47,6 @@ export {
   LockUnknownError,
 } from './errors.ts';
 export type { FencedLease, Lease } from './locking/lease.ts';
-export type { WakeReason } from './locking/wakeup.ts';
 export type { CloseOptions } from './locks.ts';
 export { Locks } from './locks.ts';
 export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './options/options.ts';
@@ -64,6 +63,7 @@ export type {
   LockTrace,
   LostMessage,
   RenewTrace,
+  WakeReason,
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';

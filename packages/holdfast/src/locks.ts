@@ -12,17 +12,17 @@ import {
   type ListOptions,
   list,
 } from './admin/index.ts';
+import { SessionRecordWriter } from './admin/session-record.ts';
+import { shownOwner } from './admin/shown-owner.ts';
 import type { RedisClient } from './clients/redis-client.ts';
-import { LockConfigError } from './errors.ts';
 import { checkName, checkSlots } from './keys/name.ts';
 import { Session } from './locking/session.ts';
-import { checkKnown, checkObject, ofType } from './options/checks.ts';
+import { checkKnown, checkObject, finiteFromZero, nonEmptyString, ofType } from './options/checks.ts';
 import { type LocksOptions, resolveLocksOptions } from './options/options.ts';
 import { Lock } from './primitives/lock/lock.ts';
 import { LockProtocol } from './primitives/lock/protocol.ts';
 import { Mutex } from './primitives/mutex/mutex.ts';
 import { MutexProtocol } from './primitives/mutex/protocol.ts';
-import { describe } from './runtime/describe.ts';
 import { type Facts, inspectable } from './runtime/inspectable.ts';
 import { TimerQueue } from './runtime/timer-queue.ts';
 import { topologyOf } from './topologies/choose.ts';
@@ -58,7 +58,13 @@ export class Locks {
     const resolved = resolveLocksOptions(options);
     const timers = new TimerQueue(resolved.clock);
     const topology = topologyOf(clients, timers, resolved);
-    this.#session = new Session(topology, timers, resolved);
+    const id = resolved.random.uuid();
+    const { application, callTimeoutMs } = resolved;
+    const record =
+      application === undefined
+        ? null
+        : new SessionRecordWriter(timers, topology, { session: id, application, callTimeoutMs });
+    this.#session = new Session({ id, topology, timers, options: resolved, record });
     this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#servers = new AdminServers(topology, resolved.callTimeoutMs, this.#keyPrefix);
@@ -118,12 +124,15 @@ export class Locks {
     checkObject(options, 'the options of forceRelease');
     checkKnown(options, FORCE_RELEASE_OPTIONS, 'an option of forceRelease');
     const { owner } = options;
-    if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
-      throw new LockConfigError(`expected owner to be a non-empty string, got ${describe(owner)}`);
+    const lost = await forceRelease(
+      this.#servers,
+      name,
+      owner === undefined ? '' : nonEmptyString(owner, 'owner'),
+    );
+    // An owner in this process is notified now, not at its next renewal.
+    for (const hold of this.#session.holdsOf(key)) {
+      if (shownOwner(hold.protocol.kind, hold.holder) === lost) hold.lose('revoked');
     }
-    const lost = await forceRelease(this.#servers, name, owner ?? '');
-    const hold = lost === null ? null : this.#session.findHold(key, lost);
-    hold?.session.holdLost(hold, 'revoked');
     return lost;
   }
 
@@ -141,12 +150,7 @@ export class Locks {
     checkObject(options, 'the options of close');
     checkKnown(options, CLOSE_OPTIONS, 'an option of close');
     const { graceMs = 0 } = options;
-    if (typeof graceMs !== 'number' || !(graceMs >= 0) || !Number.isFinite(graceMs)) {
-      throw new LockConfigError(
-        `expected graceMs to be a finite number of at least 0, got ${describe(graceMs)}`,
-      );
-    }
-    return this.#session.close(graceMs);
+    return this.#session.close(finiteFromZero(graceMs, 'graceMs'));
   }
 
   /** Drops everything now, without releasing: locks expire on the server. The caller's client stays open. */

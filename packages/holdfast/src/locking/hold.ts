@@ -1,22 +1,52 @@
 /**
- * One global acquisition, from grant to release, possibly serving several local owners in turn.
+ * One global acquisition, from grant to release. It may serve several local owners: one after the other by hand-over,
+ * the same one again by re-entry, or several at once where the kind of lock allows that.
  *
- * It is valid until its deadline by our own clocks and not a moment longer, whatever the server may still say.
- * Requests that state its lease (renewals, re-entries, extensions) go one at a time (`keeping`): two of them in
- * flight would leave open which lease the server has, and the deadline must never be later than that one's end.
+ * - `live`: ours until the deadline, by our own clocks and not a moment longer, whatever the server may still say.
+ *   Out: `abandoned`, `released`, `lost`.
+ * - `abandoned`: every lease handed out under the hold was garbage-collected unreleased, so nobody can release it. The
+ *   work may still be running: the hold stays ours until its deadline and is not renewed. Out: `lost`, `released`.
+ * - `released`: given back. Final: no request, timer or callback touches the hold any more.
+ * - `lost`: ours no longer, by time or by the word of the server. Final: every owner has been told, or is about to be.
  *
- * A session may have thousands of them, so it has as few fields as will do, and keeps times in whole milliseconds where
- * that is enough: a fraction is an object of its own.
+ * Requests that state the lease (renewals, extensions, recounts) go one at a time, between `beginStatement` and
+ * `endStatement`: with two in flight nobody would know which lease the server has, and the deadline must never be
+ * later than the end of that one.
  */
-import type { LossReason } from '../errors.ts';
+import type { LockLostError, LossReason } from '../errors.ts';
 import { assert } from '../runtime/assert.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { detached } from '../runtime/detached.ts';
 import type { HeapItem } from '../runtime/heap.ts';
-import { type Instant, leaseDeadline } from '../runtime/instant.ts';
+import { type Instant, instantNow, leaseDeadline, remainingAt } from '../runtime/instant.ts';
+import { telemetry } from '../telemetry/channels.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseTerms, StateResult } from '../topologies/topology.ts';
-import type { Owner } from './owner.ts';
-import type { Session } from './session.ts';
+import { lossError } from './failures.ts';
+
+/** A local owner, as its hold sees it. */
+export interface HoldOwner {
+  readonly fence: number | undefined;
+  /** Whether the owner's lease was garbage-collected unreleased. */
+  isAbandoned(): boolean;
+  /** Settles the owner's state. No callback runs. */
+  markLost(loss: LockLostError): void;
+  /** Runs the callbacks of the owner's caller. */
+  tellLoss(): void;
+}
+
+/** Who looks after a hold, and what its owners need of that one. */
+export interface HoldKeeper {
+  readonly session: {
+    readonly id: string;
+    readonly timers: { readonly clock: Clock };
+    readonly renewal: { extend(hold: Hold, leaseMs: number): Promise<StateResult | null> };
+  };
+  /** The hold has come to its end without being released: the only call from here upward. */
+  lost(hold: Hold, reason: LossReason): void;
+  /** Takes one ownership back. True: the lock was ours to the end. False: it was not any more. */
+  leave(owner: HoldOwner): Promise<boolean>;
+}
 
 export interface HoldGrant {
   readonly protocol: Protocol;
@@ -27,163 +57,188 @@ export interface HoldGrant {
   readonly firstFence: number | undefined;
   readonly handovers: number;
   readonly grantedMs: number;
-  /** The longest lease that was asked for under this holder. */
-  readonly longestMs: number;
-  /** Looks after it: takes it back from an owner, and is told when it ends by itself. */
-  readonly session: Session;
+  readonly keeper: HoldKeeper;
 }
 
 export class Hold implements HeapItem {
   readonly protocol: Protocol;
+  readonly holder: string;
   readonly grantedMs: number;
-  readonly session: Session;
-  /** The end of its block of fences. */
+  readonly keeper: HoldKeeper;
+  /** The end of the block of fences. */
   readonly lastFence: number | undefined;
-  /** Its place in the renewal's heap. */
+  /** Those who own the hold now, re-entries included: their number is the hold count in Redis. */
+  owners: readonly HoldOwner[] = [];
+  /** The place in the heap of the renewal. */
   heapIndex = -1;
   leaseMs: number;
-  /** The longest lease ever stated: what the server may have at worst. */
-  longestMs: number;
   renews: boolean;
   handoversLeft: number;
-  /** The root of the chain of owners. */
-  owner: Owner | null = null;
-  /** How many owners in the chain are held: the hold count in Redis. */
-  count = 0;
-  /** The request in flight that states the lease, if any. */
-  keeping: Promise<unknown> | null = null;
-  /** A mutex's token, or a lock's number within its session: the whole holder would be a string of its own. */
-  readonly #holder: string | number;
-  #renewAtMs = 0;
-  #endMonotonicMs: number;
-  #endWallMs: number;
+  /** When the next renewal should go out; only meaningful while `renews`. */
+  renewAtMs = 0;
+  #deadline: Instant;
+  /** The longest lease ever stated: what the server may have at worst. */
+  #longestMs: number;
   #state: 'live' | 'abandoned' | 'released' | 'lost' = 'live';
+  /** Those who wait for the present statement to end; null when no statement is under way. */
+  #afterStatement: (() => void)[] | null = null;
 
   constructor(grant: HoldGrant) {
     this.protocol = grant.protocol;
-    this.grantedMs = Math.floor(grant.grantedMs);
-    this.session = grant.session;
-    this.#holder = grant.protocol.fencing === undefined ? grant.holder : grant.session.numberOf(grant.holder);
+    this.holder = grant.holder;
+    this.grantedMs = grant.grantedMs;
+    this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
-    this.longestMs = grant.longestMs;
+    this.#longestMs = grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
-    this.#endMonotonicMs = grant.deadline.monotonicMs;
-    this.#endWallMs = grant.deadline.wallMs;
+    this.#deadline = grant.deadline;
     const { firstFence, handovers } = grant;
+    assert(
+      (firstFence === undefined) === (grant.protocol.fencing === undefined),
+      () => 'a hold has fences exactly when its kind has',
+    );
     this.lastFence = firstFence === undefined ? undefined : firstFence + handovers;
   }
 
-  get holder(): string {
-    return typeof this.#holder === 'number' ? this.session.holderOf(this.#holder) : this.#holder;
-  }
-
-  /** Neither released nor lost. It may have run out all the same: see `remainingMs`. */
+  /** Neither released nor lost. The time may be over all the same: see `remainingMs`. */
   get isLive(): boolean {
     return this.#state === 'live' || this.#state === 'abandoned';
   }
 
-  /** When the next renewal should go out; only meaningful while `renews`. */
-  get renewAtMs(): number {
-    return this.#renewAtMs;
+  /** Whether the hold ended by loss rather than by release. */
+  get wasLost(): boolean {
+    return this.#state === 'lost';
   }
 
-  set renewAtMs(renewAtMs: number) {
-    this.#renewAtMs = Math.floor(renewAtMs);
+  /** Why the hold is lost when its time runs out. */
+  get endsAs(): LossReason {
+    return this.#state === 'abandoned' ? 'abandoned' : 'expired';
+  }
+
+  /** What a release states. */
+  get releaseTerms(): ReleaseTerms {
+    return { holder: this.holder, leaseMs: this.#longestMs };
   }
 
   /** How long until the deadline, by whichever clock says sooner; zero or less when it has passed. */
   remainingMs(clock: Clock): number {
-    return Math.min(this.#endMonotonicMs - clock.monotonicMs(), this.#endWallMs - clock.wallMs());
+    return this.remainingAt(instantNow(clock));
   }
 
   remainingAt(now: Instant): number {
-    return Math.min(this.#endMonotonicMs - now.monotonicMs, this.#endWallMs - now.wallMs);
+    return remainingAt(this.#deadline, now);
   }
 
   isValid(clock: Clock): boolean {
     return this.isLive && this.remainingMs(clock) > 0;
   }
 
-  /** What its release states. */
-  get releaseTerms(): ReleaseTerms {
-    return { holder: this.holder, leaseMs: this.longestMs };
-  }
-
-  /** Whether it ended by loss rather than by release. */
-  get wasLost(): boolean {
-    return this.#state === 'lost';
-  }
-
-  end(wasLost: boolean): void {
-    this.#state = wasLost ? 'lost' : 'released';
-  }
-
-  /** The fence of the owner that it now gets: one for each hand-over of the block that came with the grant. */
+  /** The fence of the owner that is served next: one of the block for each hand-over. */
   nextFence(): number | undefined {
-    const { lastFence, handoversLeft } = this;
-    assert(
-      lastFence !== undefined || this.protocol.fencing === undefined,
-      () => 'a hold has a fence for each of its owners',
-    );
-    return lastFence === undefined ? undefined : lastFence - handoversLeft;
+    return this.lastFence === undefined ? undefined : this.lastFence - this.handoversLeft;
+  }
+
+  addOwner(owner: HoldOwner): void {
+    this.owners = this.owners.concat(owner);
+  }
+
+  removeOwner(owner: HoldOwner): void {
+    assert(this.owners.includes(owner), () => 'an owner leaves the hold that it owns');
+    this.owners = this.owners.filter((other) => other !== owner);
+  }
+
+  /** Live to abandoned, when every lease handed out under the hold was thrown away unreleased. */
+  abandonIfUnreachable(): boolean {
+    if (this.#state !== 'live' || this.owners.length === 0) return false;
+    // Every owner is asked: the first look at a lease is what makes the reference to it weak.
+    let isUnreachable = true;
+    for (const owner of this.owners) if (!owner.isAbandoned()) isUnreachable = false;
+    if (!isUnreachable) return false;
+    this.#state = 'abandoned';
+    this.renews = false;
+    return true;
+  }
+
+  /** The hold has come to its end, by time or by the word of the servers: its keeper ends it. */
+  lose(reason: LossReason): void {
+    this.keeper.lost(this, reason);
+  }
+
+  /** Live to released. */
+  markReleased(): void {
+    this.#end('released');
+  }
+
+  /** Live to lost: every owner knows at once, before any callback runs. */
+  markLost(reason: LossReason, nowMs: number): void {
+    this.#end('lost');
+    const heldMs = nowMs - this.grantedMs;
+    for (const owner of this.owners) owner.markLost(lossError(this, owner.fence, reason, heldMs));
+  }
+
+  #end(state: 'released' | 'lost'): void {
+    assert(this.isLive, () => `a hold ends once, and this one is ${this.#state}`);
+    this.#state = state;
   }
 
   /**
-   * Before a lease is stated: if the request shortens it and its answer is lost, the server may already have the
-   * shorter one. So the deadline moves down before sending, and only an answer moves it up.
+   * Runs the callbacks of all owners of a lost hold. In nobody's async context: a listener must not find itself inside
+   * the `using` that happens to run us.
    */
-  willState(sentAt: Instant, leaseMs: number): void {
-    this.longestMs = Math.max(this.longestMs, leaseMs);
-    const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
-    this.#endMonotonicMs = Math.min(this.#endMonotonicMs, monotonicMs);
-    this.#endWallMs = Math.min(this.#endWallMs, wallMs);
+  tellLoss(reason: LossReason): void {
+    assert(this.wasLost, () => 'only a lost hold is told of');
+    detached(() => {
+      for (const owner of this.owners) owner.tellLoss();
+      const [first] = this.owners;
+      if (first !== undefined) telemetry.lost(this.protocol, first.fence, reason);
+    });
+  }
+
+  /** Whether a request that states the lease is under way. */
+  get isStating(): boolean {
+    return this.#afterStatement !== null;
+  }
+
+  /** Resolves when the present statement has ended. Somebody else may have begun another by then: look again. */
+  statementEnd(): Promise<void> {
+    return new Promise((resolve) => this.#afterStatement?.push(resolve));
+  }
+
+  /**
+   * Before a statement is sent. If it shortens the lease and its answer is lost, the server may have the shorter one:
+   * so the deadline moves down now, and only an answer moves it up.
+   */
+  beginStatement(sentAt: Instant, leaseMs: number, canShorten: boolean): void {
+    assert(this.isLive && !this.isStating, () => 'a live hold states its lease one request at a time');
+    this.#afterStatement = [];
+    this.#longestMs = Math.max(this.#longestMs, leaseMs);
+    if (canShorten) this.#deadline = earlier(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
 
   /** The server has stated exactly this lease. */
-  hasStated(sentAt: Instant, leaseMs: number): void {
-    const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
-    this.#endMonotonicMs = monotonicMs;
-    this.#endWallMs = wallMs;
+  stated(sentAt: Instant, leaseMs: number): void {
+    this.#deadline = leaseDeadline(sentAt, leaseMs);
   }
 
   /** The server has made sure of at least this lease. */
-  hasStatedAtLeast(sentAt: Instant, leaseMs: number): void {
-    const { monotonicMs, wallMs } = leaseDeadline(sentAt, leaseMs);
-    this.#endMonotonicMs = Math.max(this.#endMonotonicMs, monotonicMs);
-    this.#endWallMs = Math.max(this.#endWallMs, wallMs);
+  statedAtLeast(sentAt: Instant, leaseMs: number): void {
+    this.#deadline = later(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
 
-  /** Waits for its turn to state the lease, then does. Resolves to null when the hold ended before its turn. */
-  async keep(state: () => Promise<StateResult>): Promise<StateResult | null> {
-    while (this.keeping !== null) await this.keeping;
-    if (!this.isLive) return null;
-    const keeping = state();
-    this.keeping = keeping;
-    try {
-      return await keeping;
-    } finally {
-      this.keeping = null;
-    }
+  /** The statement was answered, or never will be. */
+  endStatement(): void {
+    const waiting = this.#afterStatement;
+    assert(waiting !== null, () => 'a statement ends that has begun');
+    this.#afterStatement = null;
+    for (const wake of waiting) wake();
   }
+}
 
-  /** Nobody can release it any more. It ends when its lease does; the work may still be running until then. */
-  abandon(): void {
-    this.#state = 'abandoned';
-    this.renews = false;
-  }
+function earlier(a: Instant, b: Instant): Instant {
+  return { monotonicMs: Math.min(a.monotonicMs, b.monotonicMs), wallMs: Math.min(a.wallMs, b.wallMs) };
+}
 
-  /** Why it is lost when its time runs out. */
-  get endsAs(): LossReason {
-    return this.#state === 'abandoned' ? 'abandoned' : 'expired';
-  }
-
-  /** Whether every lease handed out under it has been thrown away unreleased. */
-  isAbandoned(): boolean {
-    let isAbandoned = true;
-    for (let owner = this.owner; owner !== null; owner = owner.child) {
-      if (owner.state === 'held' && !owner.isAbandoned()) isAbandoned = false;
-    }
-    return isAbandoned;
-  }
+function later(a: Instant, b: Instant): Instant {
+  return { monotonicMs: Math.max(a.monotonicMs, b.monotonicMs), wallMs: Math.max(a.wallMs, b.wallMs) };
 }

@@ -6,7 +6,6 @@ import { inMs } from '../runtime/printable.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import { describeServers, lossAgain, quoted } from './failures.ts';
 import type { Owner } from './owner.ts';
-import type { Session } from './session.ts';
 
 export interface Lease {
   /** The name of the lock, as given. */
@@ -47,18 +46,19 @@ export interface FencedLease extends Lease {
   readonly fence: number;
 }
 
-function assertHeld({ name, isHeld }: Lease, { hold, state, loss, fence }: Owner): void {
+function assertHeld({ hold, state, loss, fence, isHeld }: Owner): void {
   if (loss !== null) throw lossAgain(loss);
+  const { name } = hold.protocol;
   if (state === 'released') {
     throw new LockNotHeldError(`${quoted(hold.protocol)}: this lease has been released`, { lock: name });
   }
   if (isHeld) return;
-  // Its time is over by our clock, and the timer that says so has not had its turn yet.
+  // The time is over by our clock, and the timer that says so has not had its turn yet.
   const message = `${quoted(hold.protocol)}: its lease of ${inMs(hold.leaseMs)} has run out`;
   throw new LockLostError(message, { lock: name, reason: 'expired', fence });
 }
 
-/** What the caller holds in its hands. Thousands may be held at once, so it has one field. */
+/** What the caller holds in its hands. The owner behind it lives on when the caller throws the handle away. */
 export class LeaseHandle implements Lease {
   static {
     inspectable(this, 'Lease', (lease) => (#owner in lease ? lease.#facts : null));
@@ -71,10 +71,10 @@ export class LeaseHandle implements Lease {
     owner.handTo(this);
   }
 
-  /** The owner behind a lease that a caller hands back to us, if it is one of this session. */
-  static ownerOf(lease: unknown, session: Session): Owner | undefined {
+  /** The owner behind a lease that a caller hands back to us, if the lease is of this session. */
+  static ownerOf(lease: unknown, session: object): Owner | undefined {
     if (typeof lease !== 'object' || lease === null || !(#owner in lease)) return undefined;
-    return lease.#owner.hold.session === session ? lease.#owner : undefined;
+    return lease.#owner.hold.keeper.session === session ? lease.#owner : undefined;
   }
 
   get name(): string {
@@ -90,22 +90,21 @@ export class LeaseHandle implements Lease {
   }
 
   get isHeld(): boolean {
-    const { hold, state } = this.#owner;
-    return state === 'held' && hold.isValid(hold.session.timers.clock);
+    return this.#owner.isHeld;
   }
 
   get remainingMs(): number {
-    const { hold } = this.#owner;
-    return this.isHeld ? Math.max(0, hold.remainingMs(hold.session.timers.clock)) : 0;
+    const { hold, isHeld } = this.#owner;
+    return isHeld ? Math.max(0, hold.remainingMs(hold.keeper.session.timers.clock)) : 0;
   }
 
   async extend(leaseMs: number): Promise<void> {
     checkLeaseMs(leaseMs);
     const { hold } = this.#owner;
-    assertHeld(this, this.#owner);
-    const result = await hold.session.renewal.restate(hold, leaseMs);
+    assertHeld(this.#owner);
+    const result = await hold.keeper.session.renewal.extend(hold, leaseMs);
     if (result?.is === 'kept' && this.isHeld) return;
-    assertHeld(this, this.#owner);
+    assertHeld(this.#owner);
     const servers = result?.is === 'failed' ? result.servers : [];
     const message = `${quoted(hold.protocol)}: could not be extended; it is still held for ${inMs(Math.floor(this.remainingMs))} (${describeServers(servers)})`;
     if (servers.some(({ kind }) => kind === 'unknown'))
@@ -114,9 +113,10 @@ export class LeaseHandle implements Lease {
   }
 
   release(): Promise<boolean> {
-    const { protocol, session } = this.#owner.hold;
-    if (!telemetry.tracesReleases) return session.release(this.#owner);
-    return telemetry.release(protocol, session.id, () => session.release(this.#owner));
+    const owner = this.#owner;
+    const { keeper, protocol } = owner.hold;
+    if (!telemetry.tracesReleases) return keeper.leave(owner);
+    return telemetry.release(protocol, keeper.session.id, () => keeper.leave(owner));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +127,7 @@ export class LeaseHandle implements Lease {
   /** For `console.log`. Without the holder, which of a mutex is a secret. */
   get #facts(): Facts {
     const { hold, state, fence, loss } = this.#owner;
-    // Its time may be over before the timer that says so has had its turn.
+    // The time may be over before the timer that says so has had its turn.
     const now = state === 'held' && !this.isHeld ? 'expired' : state;
     const remainingMs = Math.floor(this.remainingMs);
     return { [hold.protocol.kind]: this.name, state: now, reason: loss?.reason, fence, remainingMs };

@@ -1,67 +1,49 @@
 /**
  * One local owner of a hold: who holds the lock right now, inside this process.
  *
- * A hold serves a chain of owners. The root got it from the server or from the local owner before it; each link
- * below is a re-entry of the one above. The chain keeps released links while something below them is held.
+ * A hold serves a chain of owners. The root got the hold from the server or from the local owner before it; each link
+ * below is a re-entry of the link above. The chain keeps released links while something below them is held.
  *
- * - `held`: may claim the lock while the hold's deadline is ahead. Out: `released`, `lost`.
- * - `released`: gave it back. Final: nothing touches it any more.
- * - `lost`: can no longer claim it. Final: `loss` says why, and the signal has aborted or is about to.
+ * - `held`: may claim the lock while the deadline of the hold is ahead. Out: `released`, `lost`.
+ * - `released`: gave the lock back. Final: nothing touches the owner any more.
+ * - `lost`: can no longer claim the lock. Final: `loss` says why, and the signal has aborted or is about to.
  */
 import type { LockLostError } from '../errors.ts';
-import type { Hold } from './hold.ts';
-import type { Siblings } from './siblings.ts';
+import { assert } from '../runtime/assert.ts';
+import { LinkedQueue } from '../runtime/linked-queue.ts';
+import { WeakLater } from '../runtime/weak-later.ts';
+import type { Hold, HoldOwner } from './hold.ts';
+import type { Waiter } from './waiter.ts';
 
-export type OwnerState = 'held' | 'released' | 'lost';
+/** The owner above has released meanwhile: whoever wanted to enter below it must come in by the entrance. */
+export const ENDED = 'ended';
 
-interface Kin {
-  readonly parent: Owner | null;
-  /** The re-entry that runs under this owner now: at most one. */
-  child: Owner | null;
-  /** Re-entries that wait for that one to end; made when the first comes. */
-  siblings: Siblings | null;
-}
+/** Re-entries of one owner that wait for each other: two parallel branches under one owner must exclude each other. */
+export type Siblings = LinkedQueue<Waiter<Owner | typeof ENDED>>;
 
-export class Owner {
+export class Owner implements HoldOwner {
   readonly hold: Hold;
   readonly fence: number | undefined;
-  /** Made with the first re-entry: most owners have none above them and none below. */
-  #kin: Kin | null = null;
-  /** The lease handed to the caller; after the first look only a weak hold on it. Null: never asked after again. */
-  #lease: object | WeakRef<object> | null = null;
-  /** How it ended, if it has. */
+  readonly parent: Owner | null;
+  /** The re-entry that runs under this owner now: at most one. */
+  child: Owner | null = null;
+  /** Null until the first re-entry waits for another. */
+  #siblings: Siblings | null = null;
+  /** The lease that was handed to the caller. Null: the owner counts as held also when nobody has its lease any more. */
+  #lease: WeakLater<object> | null = null;
   #end: 'released' | LockLostError | null = null;
+  /** Null until somebody asks for the signal. */
   #controller: AbortController | null = null;
 
+  /** Enters the hold. A re-entry has the fence of the owner above. */
   constructor(hold: Hold, fence: number | undefined, parent: Owner | null) {
     this.hold = hold;
     this.fence = fence;
-    if (parent !== null) this.#kin = { parent, child: null, siblings: null };
+    this.parent = parent;
+    hold.addOwner(this);
   }
 
-  get parent(): Owner | null {
-    return this.#kin?.parent ?? null;
-  }
-
-  get child(): Owner | null {
-    return this.#kin?.child ?? null;
-  }
-
-  set child(child: Owner | null) {
-    this.#kin ??= { parent: null, child: null, siblings: null };
-    this.#kin.child = child;
-  }
-
-  get siblings(): Siblings | null {
-    return this.#kin?.siblings ?? null;
-  }
-
-  set siblings(siblings: Siblings | null) {
-    this.#kin ??= { parent: null, child: null, siblings: null };
-    this.#kin.siblings = siblings;
-  }
-
-  get state(): OwnerState {
+  get state(): 'held' | 'released' | 'lost' {
     if (this.#end === null) return 'held';
     return this.#end === 'released' ? 'released' : 'lost';
   }
@@ -70,9 +52,18 @@ export class Owner {
     return this.#end === 'released' ? null : this.#end;
   }
 
+  get isHeld(): boolean {
+    return this.#end === null && this.hold.isValid(this.hold.keeper.session.timers.clock);
+  }
+
+  get siblings(): Siblings {
+    this.#siblings ??= new LinkedQueue();
+    return this.#siblings;
+  }
+
   /**
-   * Made when first asked for: most owners never look. Whoever has it depends on the lock without having the lease,
-   * and cannot be seen from here: `AbortSignal.any` does not keep the signals that it follows.
+   * Made when first asked for: most callers never look. Whoever has the signal depends on the lock without having the
+   * lease, and cannot be seen from here: `AbortSignal.any` does not keep the signals that it follows.
    */
   get signal(): AbortSignal {
     this.keep();
@@ -81,33 +72,37 @@ export class Owner {
     return this.#controller.signal;
   }
 
-  /**
-   * Whether its lease was thrown away unreleased: nobody can release it any more, and it must not be renewed for
-   * ever. Asked at each renewal. A weak reference costs more than the rest of an owner, so it is made when first
-   * asked, which short owners never live to see.
-   */
-  isAbandoned(): boolean {
-    if (this.#lease instanceof WeakRef) return this.#lease.deref() === undefined;
-    if (this.#lease !== null) this.#lease = new WeakRef(this.#lease);
-    return false;
-  }
-
+  /** The lease that the caller was given. When it is garbage-collected, nobody can release the lock any more. */
   handTo(lease: object): void {
-    this.#lease = lease;
+    this.#lease = new WeakLater(lease);
   }
 
-  /** From now on only a release or a loss ends it: it counts as held also when nobody has its lease any more. */
+  /** From now on only a release or a loss ends the ownership, whoever still has the lease. */
   keep(): void {
     this.#lease = null;
   }
 
-  markReleased(): void {
-    this.#end = 'released';
+  /** Asked at each renewal: what nobody can release must not be renewed for ever. */
+  isAbandoned(): boolean {
+    return this.#lease?.isGone() ?? false;
   }
 
-  /** Settles the state; `tellLoss` lets callbacks run once everything else is settled too. */
+  /** Held to released. */
+  markReleased(): void {
+    this.#settle('released');
+    this.hold.removeOwner(this);
+  }
+
+  /** Held to lost. */
   markLost(loss: LockLostError): void {
-    this.#end = loss;
+    this.#settle(loss);
+  }
+
+  /** Re-entries that waited for their turn under this owner go back to the entrance. */
+  #settle(end: 'released' | LockLostError): void {
+    assert(this.#end === null, () => `an owner ends once, and this one is ${this.state}`);
+    this.#end = end;
+    for (const waiter of this.#siblings ?? []) waiter.resolve(ENDED);
   }
 
   tellLoss(): void {

@@ -1,12 +1,11 @@
 /**
- * Watches every hold of the session: renews those that ask for it, in batches, and declares the loss of those
- * whose time has run out. One deadline for all of them.
+ * Watches every hold of the session: renews those that ask for it, in batches, and declares the loss of those whose
+ * time has run out. One timer for all of them. Who owns a hold, and what its loss means, is not decided here.
  *
- * A hold is due for whichever comes first: its next renewal or its deadline. Whatever is due soon travels along
- * (`EARLY_SHARE`), so that a thousand leases settle into a few full batches; each batch comes back after a
- * slightly different time (`JITTER_SHARE`), so that batches drift apart.
+ * A hold is due at its next renewal or at its deadline, whichever comes first. Holds that are due soon travel along
+ * (`earlyMs`), so that a thousand leases settle into a few full batches; the next renewal of each batch comes after a
+ * slightly different time (`jitter`), so that batches drift apart.
  */
-
 import type { ResolvedLocksOptions } from '../options/options.ts';
 import { assert } from '../runtime/assert.ts';
 import { Heap } from '../runtime/heap.ts';
@@ -18,45 +17,41 @@ import type { Statement, StatementBatch } from '../topologies/protocol.ts';
 import type { StateResult, Topology } from '../topologies/topology.ts';
 import { quoted } from './failures.ts';
 import type { Hold } from './hold.ts';
+import { earlyMs, renewalIntervalMs, renewalTimeoutMs, retryMs } from './renewal-pace.ts';
 
-/** Two renewals may fail before a lease is in danger. */
-const RENEWALS_PER_LEASE = 3;
-
-/** Elements in one script call: past this the server is busy for long enough to be felt by others. */
+/** Holds in one script call: with more, the server is busy for long enough to be felt by other callers. */
 export const BATCH_MAX = 128;
-
-/** A hold may be renewed this share of its interval before its time, to fill a batch. */
-const EARLY_SHARE = 0.25;
-
-/** The next renewal of a batch comes up to this share of the interval sooner. */
-const JITTER_SHARE = 0.1;
-
-/** After a renewal without an answer the next try waits this share of the lease, or of what is left, within bounds. */
-const RETRY_SHARE = 1 / 30;
-const RETRY_SHARE_LEFT = 1 / 3;
-const RETRY_MS_MIN = 5;
-const RETRY_MS_MAX = 1_000;
-
-/** A renewal may take half of what is left, so that another one fits; below this no network answers. */
-const TIMEOUT_MS_MIN = 5;
 
 /** How often the two clocks are compared while something is held: a machine that slept is noticed this soon. */
 const CLOCK_CHECK_MS = 1_000;
 
-/** A wall clock that gains less than this between two checks is being disciplined, not jumping. */
+/** A wall clock that gains less than this between two checks is being adjusted, not jumping. */
 const CLOCK_JUMP_MS = 50;
 
-function intervalMs(hold: Hold): number {
-  return hold.leaseMs / RENEWALS_PER_LEASE;
+function isForbidden(result: StateResult): boolean {
+  return result.is === 'failed' && result.servers.every(({ text }) => text.startsWith('NOPERM'));
 }
 
-function statementOf(hold: Hold, leaseMs: number): Statement {
+function canRenew({ renews, isStating }: Hold): boolean {
+  return renews && !isStating;
+}
+
+function renewalOf(hold: Hold, leaseMs: number): Statement {
   const { protocol, holder } = hold;
   return { protocol, holder, leaseMs, claim: hold, batch: protocol.renewal };
 }
 
-function isForbidden(result: StateResult): boolean {
-  return result.is === 'failed' && result.servers.every(({ text }) => text.startsWith('NOPERM'));
+/** A topology never rejects: a client that throws has been caught below. If it did, no lease may hang on that. */
+function noAnswers(): readonly StateResult[] {
+  return [];
+}
+
+/** What is stated for one hold. */
+interface SingleStatement {
+  readonly statement: Statement;
+  /** The server may have a shorter lease than before once the statement is sent. */
+  readonly canShorten: boolean;
+  onKept(sentAt: Instant): void;
 }
 
 export class Renewal {
@@ -75,84 +70,79 @@ export class Renewal {
     this.#options = options;
   }
 
+  /** How many holds are watched. */
   get size(): number {
     return this.#heap.size;
   }
 
-  /** Starts watching a hold that was granted or handed over just now. */
+  /** Starts watching a hold that was granted just now. */
   watch(hold: Hold, now: Instant): void {
     if (this.#heap.size === 0) this.#clockGapMs = now.wallMs - now.monotonicMs;
     const endMs = now.monotonicMs + hold.remainingAt(now);
-    hold.renewAtMs = endMs - hold.leaseMs + this.#nextIntervalMs(hold.leaseMs, 0);
+    hold.renewAtMs = endMs - hold.leaseMs + renewalIntervalMs(hold.leaseMs);
     this.#place(hold, now);
   }
 
-  /** Stops for good. Cheap: the deadline is left to find nothing. */
+  /** Stops for good. The timer is left armed, and finds nothing to do. */
   forget(hold: Hold): void {
     this.#heap.remove(hold);
   }
 
-  /** Puts the hold where its changed deadline or renewal time belongs. */
-  refresh(hold: Hold): void {
-    this.#place(hold, instantNow(this.#timers.clock));
+  /** A new owner has another lease than the hold: the lease takes effect with the next renewal, which may come sooner. */
+  adopt(hold: Hold, leaseMs: number, renews: boolean): void {
+    if (hold.leaseMs === leaseMs && hold.renews === renews) return;
+    hold.leaseMs = leaseMs;
+    hold.renews = renews;
+    hold.renewAtMs = Math.min(hold.renewAtMs, this.#timers.clock.monotonicMs() + renewalIntervalMs(leaseMs));
+    this.#place(hold);
   }
 
-  #place(hold: Hold, now: Instant): void {
-    const renewAtMs = hold.renews && hold.keeping === null ? hold.renewAtMs : Number.POSITIVE_INFINITY;
-    // By both clocks: after a sleep of the machine the end is nearer than the monotonic deadline says.
-    const endMs = now.monotonicMs + hold.remainingAt(now);
-    const dueMs = Math.min(renewAtMs, endMs);
-    this.#heap.put(hold, dueMs);
-    if (!this.#deadline.isSet || dueMs < this.#deadlineDueMs) this.#arm();
+  /** States a new lease for one hold, now. Null: the hold ended first. The caller decides what a failure means. */
+  extend(hold: Hold, leaseMs: number): Promise<StateResult | null> {
+    return this.#state(hold, () => ({
+      statement: renewalOf(hold, leaseMs),
+      canShorten: true,
+      onKept: (sentAt) => {
+        hold.leaseMs = leaseMs;
+        hold.stated(sentAt, leaseMs);
+        hold.renewAtMs = sentAt.monotonicMs + renewalIntervalMs(leaseMs);
+      },
+    }));
   }
 
-  /** The hold has a new owner with another lease: its renewal comes no later than planned, sooner if that needs it. */
-  hasten(hold: Hold): void {
-    hold.renewAtMs = Math.min(hold.renewAtMs, this.#timers.clock.monotonicMs() + intervalMs(hold));
-    this.refresh(hold);
-  }
-
-  /** States a new lease for one hold, now. The caller decides what a failure means. */
-  async restate(hold: Hold, leaseMs: number): Promise<StateResult | null> {
-    const result = await hold.keep(() => {
-      const sentAt = instantNow(this.#timers.clock);
-      hold.willState(sentAt, leaseMs);
-      this.refresh(hold);
-      const item = statementOf(hold, leaseMs);
-      return this.#topology.state([item], this.#timeoutMs([hold])).then((results) => {
-        const result = results[0] as StateResult;
-        if (result.is === 'kept' && hold.isValid(this.#timers.clock)) {
-          hold.leaseMs = leaseMs;
-          hold.hasStated(sentAt, leaseMs);
-          hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(leaseMs, 0);
-        }
-        return result;
-      });
+  /**
+   * States how often a hold is entered. A lease that is renewed is made no shorter by that, a fixed lease stays as it is.
+   * Null: the hold ended first.
+   */
+  recount(hold: Hold): Promise<StateResult | null> {
+    return this.#state(hold, () => {
+      const { protocol, holder, owners, leaseMs, renews } = hold;
+      assert(protocol.reentry !== undefined, () => `a ${protocol.kind} can be entered again`);
+      const terms = { holder, leaseMs, isFixed: !renews, claim: hold };
+      return {
+        statement: protocol.reentry.recount(terms, owners.length),
+        canShorten: false,
+        onKept: (sentAt) => {
+          if (renews) hold.statedAtLeast(sentAt, leaseMs);
+        },
+      };
     });
-    if (hold.isLive) this.#afterKeep(hold, result);
-    return result;
   }
 
-  /** States how often a hold is entered. A lease that is renewed is made no shorter, a fixed one stays as it is. */
-  async recount(hold: Hold): Promise<StateResult | null> {
-    const result = await hold.keep(() => {
-      const sentAt = instantNow(this.#timers.clock);
-      // What was sent, not what the hold has by then: a hand-over may have changed it meanwhile.
-      const { leaseMs, renews } = hold;
-      hold.longestMs = Math.max(hold.longestMs, leaseMs);
-      const { reentry } = hold.protocol;
-      assert(reentry !== undefined, () => 'only kinds with re-entry are counted');
-      const facts = { holder: hold.holder, leaseMs, isFixed: !renews, claim: hold };
-      return this.#topology
-        .state([reentry.recount(facts, hold.count)], this.#timeoutMs([hold]))
-        .then((results) => {
-          const result = results[0] as StateResult;
-          const isKept = result.is === 'kept' && hold.isValid(this.#timers.clock);
-          if (isKept && renews) hold.hasStatedAtLeast(sentAt, leaseMs);
-          return result;
-        });
-    });
-    if (hold.isLive) this.#afterKeep(hold, result);
+  /** One statement for one hold, when no other is under way. Made only then: the hold may have changed meanwhile. */
+  async #state(hold: Hold, make: () => SingleStatement): Promise<StateResult | null> {
+    while (hold.isStating) await hold.statementEnd();
+    if (!hold.isLive) return null;
+    const { clock } = this.#timers;
+    const sentAt = instantNow(clock);
+    const { statement, canShorten, onKept } = make();
+    hold.beginStatement(sentAt, statement.leaseMs, canShorten);
+    this.#place(hold, sentAt);
+    const stating = this.#topology.state([statement], this.#timeoutMs([hold]));
+    const [result = null] = await stating.catch(noAnswers);
+    if (result?.is === 'kept' && hold.isValid(clock)) onKept(sentAt);
+    hold.endStatement();
+    this.#settle(hold, result);
     return result;
   }
 
@@ -160,6 +150,15 @@ export class Renewal {
   stop(): void {
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) this.#heap.remove(hold);
     this.#timers.cancel(this.#deadline);
+  }
+
+  /** Puts the hold where its deadline or its next renewal belongs. */
+  #place(hold: Hold, now: Instant = instantNow(this.#timers.clock)): void {
+    // By both clocks: after a sleep of the machine the end is nearer than the monotonic deadline says.
+    const endMs = now.monotonicMs + hold.remainingAt(now);
+    const dueMs = canRenew(hold) ? Math.min(hold.renewAtMs, endMs) : endMs;
+    this.#heap.put(hold, dueMs);
+    if (!this.#deadline.isSet || dueMs < this.#deadlineDueMs) this.#arm();
   }
 
   #arm(): void {
@@ -175,8 +174,8 @@ export class Renewal {
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
       const { firstDueMs } = this.#heap;
       const isEarly = firstDueMs > nowMs;
-      if (isEarly && (due.length === 0 || firstDueMs - nowMs > intervalMs(hold) * EARLY_SHARE)) break;
-      if (isEarly && !(hold.renews && hold.keeping === null)) break;
+      if (isEarly && (due.length === 0 || firstDueMs - nowMs > earlyMs(hold.leaseMs))) break;
+      if (isEarly && !canRenew(hold)) break;
       this.#heap.remove(hold);
       due.push(hold);
     }
@@ -191,19 +190,20 @@ export class Renewal {
     }
     this.#arm();
     // Last: this runs callers' callbacks.
-    for (const hold of lost) if (hold.isLive) hold.session.holdLost(hold, hold.endsAs);
+    for (const hold of lost) if (hold.isLive) hold.lose(hold.endsAs);
   }
 
   /** After a jump of the wall clock (the machine slept) every hold is looked at, due or not. */
   #takeJumped(): Hold[] {
-    const gapMs = this.#readClockGap();
+    const { clock } = this.#timers;
+    const gapMs = clock.wallMs() - clock.monotonicMs();
     const hasJumped = gapMs - this.#clockGapMs > CLOCK_JUMP_MS;
     this.#clockGapMs = gapMs;
     const taken: Hold[] = [];
     if (!hasJumped) return taken;
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
       this.#heap.remove(hold);
-      // Its next renewal was planned by a clock that stood still.
+      // The next renewal was planned by a clock that stood still.
       hold.renewAtMs = 0;
       taken.push(hold);
     }
@@ -211,15 +211,12 @@ export class Renewal {
   }
 
   #sort(hold: Hold, nowMs: number, batches: Map<StatementBatch, Hold[]>): void {
-    if (hold.renews && hold.isAbandoned()) {
-      hold.abandon();
-      telemetry.abandoned(hold);
+    if (hold.renews && hold.abandonIfUnreachable()) {
+      telemetry.abandoned(hold.protocol);
       warnAbandoned(quoted(hold.protocol));
     }
-    const canRenew = hold.renews && hold.keeping === null;
-    const earliestMs = hold.renewAtMs - intervalMs(hold) * EARLY_SHARE;
-    if (!canRenew || earliestMs > nowMs) {
-      this.refresh(hold);
+    if (!canRenew(hold) || hold.renewAtMs - earlyMs(hold.leaseMs) > nowMs) {
+      this.#place(hold);
       return;
     }
     const batch = batches.get(hold.protocol.renewal);
@@ -228,76 +225,65 @@ export class Renewal {
   }
 
   #send(holds: readonly Hold[]): void {
-    const sentAt = instantNow(this.#timers.clock);
-    const intervalShare = this.#options.random.fraction();
-    const items = holds.map((hold) => statementOf(hold, hold.leaseMs));
-    const sending = telemetry.renew(items, () => this.#topology.state(items, this.#timeoutMs(holds)));
+    const { clock } = this.#timers;
+    const sentAt = instantNow(clock);
+    const jitter = this.#options.random.fraction();
+    // What is sent now, and not what a hold has when the answer comes: a hand-over may change that meanwhile.
+    const leasesMs = holds.map(({ leaseMs }) => leaseMs);
+    const statements = holds.map((hold) => renewalOf(hold, hold.leaseMs));
     for (const hold of holds) {
-      hold.willState(sentAt, hold.leaseMs);
-      hold.keeping = sending;
-      this.refresh(hold);
+      hold.beginStatement(sentAt, hold.leaseMs, true);
+      this.#place(hold, sentAt);
     }
+    const timeoutMs = this.#timeoutMs(holds);
+    const subjects = holds.map(({ protocol }) => protocol);
+    const sending = telemetry.renew(subjects, () => this.#topology.state(statements, timeoutMs));
     const settle = (results: readonly StateResult[]): void => {
-      const { clock } = this.#timers;
       if (holds.length > 1 && results.every(isForbidden)) {
         this.#split(holds);
         return;
       }
       // All deadlines first: telling one loss runs callers' callbacks, which may take longer than the others have.
       for (const [i, hold] of holds.entries()) {
-        hold.keeping = null;
+        hold.endStatement();
         if (results[i]?.is !== 'kept' || !hold.isValid(clock)) continue;
-        const { leaseMs } = items[i] as (typeof items)[number];
-        hold.hasStated(sentAt, leaseMs);
-        // By what was stated: a new owner's longer lease takes effect with the next renewal only.
-        hold.renewAtMs = sentAt.monotonicMs + this.#nextIntervalMs(leaseMs, intervalShare);
+        const leaseMs = leasesMs[i] as number;
+        hold.stated(sentAt, leaseMs);
+        hold.renewAtMs = sentAt.monotonicMs + renewalIntervalMs(leaseMs, jitter);
       }
-      for (const [i, hold] of holds.entries()) if (hold.isLive) this.#afterKeep(hold, results[i] ?? null);
+      for (const [i, hold] of holds.entries()) this.#settle(hold, results[i] ?? null);
     };
-    // It never rejects: a client that throws has been caught at its border. Were it to, no lease may hang on that.
-    void sending.then(settle, () => settle([]));
+    void sending.catch(noAnswers).then(settle);
   }
 
   /** One key that our user may not touch refuses the whole call: the others must not pay for it. */
   #split(holds: readonly Hold[]): void {
-    for (const hold of holds) hold.keeping = null;
+    for (const hold of holds) hold.endStatement();
     const live = holds.filter((hold) => hold.isLive);
     const middle = Math.ceil(live.length / 2);
     for (const half of [live.slice(0, middle), live.slice(middle)]) if (half.length > 0) this.#send(half);
   }
 
-  /** `gone` and time declare a loss; anything unclear is tried again while time remains. */
-  #afterKeep(hold: Hold, result: StateResult | null): void {
+  /** After an answer: `gone` and time declare a loss; anything unclear is tried again while time remains. */
+  #settle(hold: Hold, result: StateResult | null): void {
+    if (!hold.isLive) return;
+    const leftMs = hold.remainingMs(this.#timers.clock);
     if (result?.is === 'gone') {
-      hold.session.holdLost(hold, 'gone');
-    } else if (hold.remainingMs(this.#timers.clock) <= 0) {
-      hold.session.holdLost(hold, hold.endsAs);
+      hold.lose('gone');
+    } else if (leftMs <= 0) {
+      hold.lose(hold.endsAs);
     } else {
-      if (result?.is !== 'kept') hold.renewAtMs = this.#timers.clock.monotonicMs() + this.#retryMs(hold);
-      this.refresh(hold);
+      if (result?.is !== 'kept') {
+        hold.renewAtMs = this.#timers.clock.monotonicMs() + retryMs(hold.leaseMs, leftMs);
+      }
+      this.#place(hold);
     }
   }
 
-  #nextIntervalMs(leaseMs: number, share: number): number {
-    return (leaseMs / RENEWALS_PER_LEASE) * (1 - JITTER_SHARE * share);
-  }
-
-  #retryMs(hold: Hold): number {
-    const shareMs = Math.min(
-      hold.leaseMs * RETRY_SHARE,
-      hold.remainingMs(this.#timers.clock) * RETRY_SHARE_LEFT,
-    );
-    return Math.min(Math.max(shareMs, RETRY_MS_MIN), RETRY_MS_MAX);
-  }
-
   #timeoutMs(holds: readonly Hold[]): number {
-    let leastMs = Number.POSITIVE_INFINITY;
-    for (const hold of holds) leastMs = Math.min(leastMs, hold.remainingMs(this.#timers.clock));
-    return Math.min(Math.max(leastMs / 2, TIMEOUT_MS_MIN), this.#options.callTimeoutMs);
-  }
-
-  #readClockGap(): number {
     const { clock } = this.#timers;
-    return clock.wallMs() - clock.monotonicMs();
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const hold of holds) leastMs = Math.min(leastMs, hold.remainingMs(clock));
+    return renewalTimeoutMs(leastMs, this.#options.callTimeoutMs);
   }
 }

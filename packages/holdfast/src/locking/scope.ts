@@ -1,12 +1,12 @@
 /**
  * Which locks the present call chain holds. `using` opens a scope around its body; whatever the body calls, also
- * across awaits and timers, finds it. Scopes are never entered any other way, so they always close. What outlives a
- * body (a timer that it set, a promise that nobody awaited) keeps its async context, and finds the scope closed.
+ * across awaits and timers, finds the scope. Scopes are never entered any other way, so they always close. What
+ * outlives a body (a timer that it set, a promise that nobody awaited) keeps its async context, and finds the scope
+ * closed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { Owner } from './owner.ts';
-import type { Session } from './session.ts';
 
 interface Scope {
   /** Null once the body has ended. */
@@ -16,7 +16,7 @@ interface Scope {
 
 const scopes = new AsyncLocalStorage<Scope>();
 
-/** Runs the body as the owner. When the body has ended, however it ended, nobody is inside any more. */
+/** Runs the body as the owner. When the body has ended, by a result or an error, nobody is inside any more. */
 export async function runAs<Result>(owner: Owner, body: () => Result | PromiseLike<Result>): Promise<Result> {
   const scope: Scope = { owner, outer: nearestOpen(scopes.getStore()) };
   try {
@@ -26,23 +26,27 @@ export async function runAs<Result>(owner: Owner, body: () => Result | PromiseLi
   }
 }
 
-/** Closed scopes are left out of every chain: a body that starts its own successor would make one without end. */
+/** Closed scopes are left out of every chain: a body that starts its own successor would make an endless chain. */
 function nearestOpen(innermost: Scope | undefined): Scope | undefined {
   let scope = innermost;
   while (scope !== undefined && scope.owner === null) scope = scope.outer;
   return scope;
 }
 
+/** Whether the owner got that lock in that session. */
+export function isOwnerOf({ hold }: Owner, session: object, protocol: Protocol): boolean {
+  const { kind, key } = hold.protocol;
+  return hold.keeper.session === session && kind === protocol.kind && key === protocol.key;
+}
+
 /**
- * The innermost owner of that lock in this call chain, held or lost. One that its body has released early is
+ * The innermost owner of that lock in this call chain, held or lost. An owner that its body has released early is
  * skipped: what the body does from then on it does without this lock.
  */
-export function ownerInScope(session: Session, protocol: Protocol): Owner | null {
+export function ownerInScope(session: object, protocol: Protocol): Owner | null {
   for (let scope = nearestOpen(scopes.getStore()); scope !== undefined; scope = scope.outer) {
     const owner = scope.owner as Owner;
-    const { kind, key } = owner.hold.protocol;
-    const isOfLock = owner.hold.session === session && kind === protocol.kind && key === protocol.key;
-    if (isOfLock && owner.state !== 'released') return owner;
+    if (owner.state !== 'released' && isOwnerOf(owner, session, protocol)) return owner;
     scope.outer = nearestOpen(scope.outer);
   }
   return null;

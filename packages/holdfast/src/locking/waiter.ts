@@ -1,14 +1,17 @@
 /**
  * A caller that wants in: its options, its promise, and what ends its wait (its turn, its time, its signal).
- * The caller awaits the promise in its own async context; settling it from elsewhere does not carry ours over.
+ * The caller awaits the promise in its own async context; settling the promise from elsewhere does not carry ours over.
  */
 import type { LockError } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { LinkedItem, LinkedQueue } from '../runtime/linked-queue.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import type { Protocol } from '../topologies/protocol.ts';
+import type { Subject } from '../telemetry/channels.ts';
 import { abortError } from './failures.ts';
-import type { WaiterQueue } from './waiter-queue.ts';
+
+/** Callers that may wait for one name in one process. Beyond it something else is wrong. */
+export const WAITERS_MAX = 100_000;
 
 /**
  * A promise that rejects with the error after its stack was taken again, now with the functions that await it.
@@ -25,32 +28,36 @@ function rejectionFor(error: LockError): Promise<never> {
   });
 }
 
-export class Waiter<Result> {
+export class Waiter<Result> implements LinkedItem<Waiter<Result>> {
   readonly options: ResolvedAcquireOptions;
   readonly startedMs: number;
   readonly promise: Promise<Result>;
-  /** Its neighbours; written by the queue. */
   previous: Waiter<Result> | null = null;
   next: Waiter<Result> | null = null;
-  queue: WaiterQueue<Result> | null = null;
-  /** Its time is up, but an attempt for it is under way; that one still counts. */
+  queue: LinkedQueue<Waiter<Result>> | null = null;
+  /** The wait is over, but an attempt for this caller is under way, and its answer still counts. */
   isOverdue = false;
   readonly #timers: TimerQueue;
-  readonly #protocol: Protocol;
+  readonly #subject: Subject;
   #deadline: Deadline | null = null;
   readonly #stopHearing: (() => void) | null;
-  /** Null once it is settled. */
+  /** Null once the promise is settled. */
   #resolve: ((result: Result | Promise<never>) => void) | null = null;
 
-  constructor(timers: TimerQueue, protocol: Protocol, options: ResolvedAcquireOptions, startedMs: number) {
+  constructor(timers: TimerQueue, subject: Subject, options: ResolvedAcquireOptions, startedMs: number) {
     this.#timers = timers;
-    this.#protocol = protocol;
+    this.#subject = subject;
     this.options = options;
     this.startedMs = startedMs;
     this.promise = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     this.#stopHearing = options.signal === undefined ? null : onAbort(options.signal, () => this.#abort());
+  }
+
+  /** Whether the caller still waits. */
+  get isWaiting(): boolean {
+    return this.#resolve !== null;
   }
 
   get elapsedMs(): number {
@@ -61,7 +68,7 @@ export class Waiter<Result> {
     return this.options.waitMs - this.elapsedMs;
   }
 
-  /** Starts its clock. Only a caller that really waits pays for one. */
+  /** Starts the clock of the wait. Only a caller that really waits has one. */
   armTimeout(onTimeout: (waiter: this) => void): void {
     if (this.#deadline !== null || this.options.waitMs === Number.POSITIVE_INFINITY) return;
     this.#deadline = new Deadline(() => onTimeout(this), true);
@@ -72,14 +79,14 @@ export class Waiter<Result> {
     this.#settle()?.(result);
   }
 
-  /** With an error of this caller's own: its stack is made to show the caller. */
+  /** With an error made for this caller alone: its stack is made to show the caller. */
   reject(error: LockError): void {
     const resolve = this.#settle();
     // Nobody would follow a second rejection, and Node would end the process over it.
     if (resolve !== null) resolve(rejectionFor(error));
   }
 
-  /** With an error that others get too, as it is. */
+  /** With an error that other callers get too, as it is. */
   fail(error: unknown): void {
     const resolve = this.#settle();
     if (resolve !== null) resolve(Promise.reject(error));
@@ -96,6 +103,6 @@ export class Waiter<Result> {
 
   #abort(): void {
     const { signal } = this.options;
-    if (signal !== undefined) this.reject(abortError(this.#protocol, this.elapsedMs, signal));
+    if (signal !== undefined) this.reject(abortError(this.#subject, this.elapsedMs, signal));
   }
 }

@@ -11,6 +11,16 @@ export function integerWithin(value: unknown, name: string, min: number, max: nu
   return value;
 }
 
+export function finiteFromZero(value: unknown, name: string): number {
+  if (typeof value === 'number' && value >= 0 && Number.isFinite(value)) return value;
+  throw new LockConfigError(`expected ${name} to be a finite number of at least 0, got ${describe(value)}`);
+}
+
+export function nonEmptyString(value: unknown, name: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new LockConfigError(`expected ${name} to be a non-empty string, got ${describe(value)}`);
+}
+
 export function ofType<Type extends 'boolean' | 'string'>(
   value: unknown,
   name: string,

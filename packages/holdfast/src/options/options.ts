@@ -1,13 +1,11 @@
 /** What callers may choose. Options are checked here once; the code behind trusts the types. */
-import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
 import { checkName } from '../keys/name.ts';
-import type { Lease } from '../locking/lease.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { describe } from '../runtime/describe.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.ts';
-import { type ReplicaOptions, resolveReplicas } from './replicas.ts';
+import { type ReplicaOptions, type ResolvedReplicas, resolveReplicas } from './replicas.ts';
 
 /**
  * Redisson's default, so that Java and Node services behave alike. A crashed owner blocks the others for at most this
@@ -127,8 +125,15 @@ export type ResolvedLocksOptions = Required<
   /** Null: the longest lease used. */
   readonly restartGuardMs: number | null;
   /** Null: grants do not wait for replicas. */
-  readonly replicas: ReplicaTerms | null;
+  readonly replicas: ResolvedReplicas | null;
 };
+
+/** A lease to enter again under, as far as the options go: every `Lease` fits. Whose it is, is checked later. */
+export interface EnteredLease {
+  readonly name: string;
+  readonly isHeld: boolean;
+  release(): Promise<boolean>;
+}
 
 export interface AcquireOptions {
   /** How long to wait while another owner holds the lock. 0 tries once. @default Infinity */
@@ -146,7 +151,7 @@ export interface AcquireOptions {
    * Enter again under this lease of the same lock, outside `using`. A re-entry shares that lease: `leaseMs` and `renew`
    * have no effect on it.
    */
-  readonly within?: Lease;
+  readonly within?: EnteredLease;
 }
 
 export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs'>;
@@ -156,7 +161,7 @@ export interface ResolvedAcquireOptions {
   readonly leaseMs: number;
   readonly renew: boolean;
   readonly signal: AbortSignal | undefined;
-  readonly within: Lease | undefined;
+  readonly within: EnteredLease | undefined;
   /** A `tryAcquire`: one attempt, `null` when another owner holds the lock. */
   readonly isTry: boolean;
 }

@@ -1,5 +1,4 @@
 /** How many replicas must have a lock before it counts: what callers may choose of it. */
-import type { ReplicaTerms } from '../clients/client.ts';
 import { LockConfigError } from '../errors.ts';
 import { checkKnown, checkObject, integerWithin, ofType } from './checks.ts';
 
@@ -9,22 +8,29 @@ export interface ReplicaOptions {
   /** How long they may take; less than `callTimeoutMs`, and at most 4 000. @default half of `callTimeoutMs` */
   readonly timeoutMs?: number;
   /**
-   * They, and the server itself, must have it on disk: their append-only files, synchronised. Needs Redis 7.2 or
+   * The replicas and the server itself must have it on disk, in synchronised append-only files. Needs Redis 7.2 or
    * Valkey, with `appendonly yes`. @default false
    */
   readonly aof?: boolean;
 }
 
+/** Who must have a write before it counts. */
+export interface ResolvedReplicas {
+  readonly min: number;
+  readonly timeoutMs: number;
+  readonly aof: boolean;
+}
+
 const REPLICA_OPTIONS: ReadonlySet<string> = new Set(['min', 'timeoutMs', 'aof']);
 
-/** No primary has more; a larger number is a mistake. */
+/** No primary has more replicas; a larger number is a mistake. */
 const REPLICAS_MAX = 1_000;
 
-/** Well below the silence for which a connection is given up: a server that counts says nothing else on it. */
+/** While a server counts replicas it answers nothing else on that connection, which is given up after a longer silence. */
 const TIMEOUT_MS_MAX = 4_000;
 
-/** Null when they ask for nothing. */
-export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number): ReplicaTerms | null {
+/** Null when nothing is asked of replicas. */
+export function resolveReplicas(options: ReplicaOptions, callTimeoutMs: number): ResolvedReplicas | null {
   checkObject(options, 'replicas');
   checkKnown(options, REPLICA_OPTIONS, 'an option of replicas');
   const min = integerWithin(options.min, 'replicas.min', 0, REPLICAS_MAX);

@@ -1,11 +1,9 @@
-/** What `lock` and `mutex` have in common: three strengths of acquiring, one owner at a time. */
-
+/** What can be acquired: three strengths of acquiring (`tryAcquire`, `acquire`, `using`), and entering again. */
 import { LockConfigError, LockLostError, LockNotHeldError } from '../errors.ts';
-import { abortError, quoted } from '../locking/failures.ts';
+import { abortError, lossAgain, quoted } from '../locking/failures.ts';
 import { type FencedLease, type Lease, LeaseHandle } from '../locking/lease.ts';
-import type { Owner } from '../locking/owner.ts';
-import { ENDED } from '../locking/reentry.ts';
-import { ownerInScope, runAs } from '../locking/scope.ts';
+import { ENDED, type Owner } from '../locking/owner.ts';
+import { isOwnerOf, ownerInScope, runAs } from '../locking/scope.ts';
 import type { Session } from '../locking/session.ts';
 import {
   type AcquireOptions,
@@ -18,9 +16,9 @@ import { type Facts, inspectable } from '../runtime/inspectable.ts';
 import { telemetry } from '../telemetry/channels.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 
-export abstract class Exclusive<Proof extends Lease | FencedLease> {
+export abstract class Acquirable<Proof extends Lease | FencedLease> {
   /** For `console.log`, which shows an instance of that class under that name. */
-  protected static showAs(ofClass: { readonly prototype: Exclusive<Lease> }, name: string): void {
+  protected static showAs(ofClass: { readonly prototype: Acquirable<Lease> }, name: string): void {
     inspectable(ofClass, name, (lock) => (#session in lock ? lock.#facts : null));
   }
 
@@ -40,10 +38,10 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
   /** For `console.log`: what this process knows without asking a server. */
   get #facts(): Facts {
     const { name } = this;
-    const hold = this.#session.holdOf(this.#protocol);
-    const remainingMs = hold?.isLive ? Math.floor(hold.remainingMs(this.#session.timers.clock)) : 0;
-    if (hold === null || remainingMs <= 0) return { name, state: 'not held here' };
-    return { name, state: 'held here', fence: hold.owner?.fence, remainingMs };
+    const [hold] = this.#session.holdsOf(this.#protocol.key, this.#protocol.kind);
+    const remainingMs = hold === undefined ? 0 : Math.floor(hold.remainingMs(this.#session.timers.clock));
+    if (hold === undefined || remainingMs <= 0) return { name, state: 'not held here' };
+    return { name, state: 'held here', fence: hold.owners[0]?.fence, remainingMs };
   }
 
   /** One attempt: the lease, or `null` when somebody else holds it. */
@@ -98,7 +96,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     return new LockLostError(`${why}; ${did}`, details);
   }
 
-  /** Not async: a caller that waits would pay for another promise, and there may be thousands of them. */
+  /** Not async: each caller that waits would have another promise, and there may be thousands of them. */
   #acquire(options: AcquireOptions | undefined, isTry: boolean): Promise<Proof | null> {
     try {
       const resolved =
@@ -110,7 +108,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
       const entering = telemetry.tracesAcquires
         ? this.#enterTraced(resolved, startedMs)
         : this.#enter(resolved, startedMs);
-      // The handle has a fence exactly when the protocol is fenced, which is what `Proof` says.
+      // The handle has a fence exactly when the kind has fences, which is what `Proof` says.
       return entering as Promise<unknown> as Promise<Proof | null>;
     } catch (error) {
       return Promise.reject(error);
@@ -129,8 +127,7 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     const above = this.#ownerAbove(options);
     // Also while closing: an owner in its grace may need its own lock again to finish.
     if (above !== null) return this.#enterBelow(above, options, startedMs);
-    this.#session.assertOpen(this.name);
-    return this.#session.turnstile(this.#protocol).enter(options, startedMs);
+    return this.#session.entrance(this.#protocol).enter(options, startedMs);
   }
 
   async #enterBelow(
@@ -138,7 +135,8 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     options: ResolvedAcquireOptions,
     startedMs: number,
   ): Promise<LeaseHandle | null> {
-    const owner = await this.enterAgain(this.#session, above, options, startedMs);
+    if (this.#protocol.reentry === undefined) throw this.#cannotEnterAgain(above);
+    const owner = await this.#session.reentry.enter(above, options, startedMs);
     if (owner === null) return null;
     if (owner !== ENDED) return new LeaseHandle(owner);
     // The owner above has released meanwhile: this caller goes to the next queue. It may have aborted on the way,
@@ -150,23 +148,21 @@ export abstract class Exclusive<Proof extends Lease | FencedLease> {
     // Nested `using`: the next one out may still be open, and its body may wait for this caller.
     const outer = options.within === undefined ? ownerInScope(this.#session, this.#protocol) : null;
     if (outer !== null) return this.#enterBelow(outer, options, startedMs);
-    this.#session.assertOpen(this.name);
-    return this.#session.turnstile(this.#protocol).enter(options, startedMs);
+    return this.#session.entrance(this.#protocol).enter(options, startedMs);
   }
 
-  /** How this kind answers a caller that holds it already. */
-  protected abstract enterAgain(
-    session: Session,
-    above: Owner,
-    options: ResolvedAcquireOptions,
-    startedMs: number,
-  ): Promise<Owner | null | typeof ENDED>;
+  /** Waiting would be waiting for oneself. */
+  #cannotEnterAgain({ loss }: Owner): LockConfigError | LockLostError {
+    if (loss !== null) return lossAgain(loss);
+    const { kind } = this.#protocol;
+    const message = `${quoted(this.#protocol)}: this call chain holds it already, and a ${kind} cannot be entered twice; use lock() for that`;
+    return new LockConfigError(message, { lock: this.name });
+  }
 
   #ownerAbove({ within }: ResolvedAcquireOptions): Owner | null {
     if (within === undefined) return ownerInScope(this.#session, this.#protocol);
     const owner = LeaseHandle.ownerOf(within, this.#session);
-    const { kind, key } = owner?.hold.protocol ?? {};
-    if (owner === undefined || kind !== this.#protocol.kind || key !== this.#protocol.key) {
+    if (owner === undefined || !isOwnerOf(owner, this.#session, this.#protocol)) {
       const got = owner === undefined ? describe(within) : `a lease of ${quoted(owner.hold.protocol)}`;
       const expected = `a lease of ${quoted(this.#protocol)} from this Locks`;
       throw new LockConfigError(`expected within to be ${expected}, got ${got}`);

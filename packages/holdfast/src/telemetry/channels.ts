@@ -4,13 +4,15 @@
  */
 import { type Channel, channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import type { LossReason } from '../errors.ts';
-import type { WakeReason } from '../locking/wakeup.ts';
 
-/** The kinds of lock that users have. */
+/** The kinds of lock that messages tell of. */
 export type Kind = 'lock' | 'mutex';
 
-/** What is told of a lock. */
-interface NamedLock {
+/** - `message`: somebody released. - `resync`: messages may have been missed. - `time`: nothing came. */
+export type WakeReason = 'message' | 'resync' | 'time';
+
+/** Which lock a message is about. */
+export interface Subject {
   readonly kind: string;
   readonly name: string;
 }
@@ -81,24 +83,25 @@ const abandonments: Channel = channel(CHANNELS.abandoned);
 const lateReleases: Channel = channel(CHANNELS.lateRelease);
 const wakings: Channel = channel(CHANNELS.woken);
 
+/** What every message says of its lock. */
+function about({ kind, name }: Subject): { readonly lock: string; readonly kind: Kind } {
+  // The facade makes no other kinds; `Subject` has them open for protocols that only tests know.
+  return { lock: name, kind: kind as Kind };
+}
+
 function trace<Result>(
   traced: TracingChannel<object>,
   work: (trace: LockTrace | null) => Promise<Result>,
-  protocol: NamedLock,
+  subject: Subject,
   session: string,
 ): Promise<Result> {
   if (!traced.hasSubscribers) return work(null);
-  const context: LockTrace = { lock: protocol.name, kind: kindOf(protocol), session };
+  const context: LockTrace = { ...about(subject), session };
   return traced.tracePromise(() => work(context), context);
 }
 
-/** Below the facade a kind is any string; users have these. */
-function kindOf({ kind }: NamedLock): Kind {
-  return kind as Kind;
-}
-
 export const telemetry = {
-  /** Asked first on the hot path, where even a closure counts. */
+  /** Asked first by every acquisition: without subscribers not even a closure is made. */
   get tracesAcquires(): boolean {
     return acquires.hasSubscribers;
   },
@@ -108,62 +111,58 @@ export const telemetry = {
   },
 
   acquire<Result>(
-    protocol: NamedLock,
+    subject: Subject,
     session: string,
     work: (trace: LockTrace | null) => Promise<Result>,
   ): Promise<Result> {
-    return trace(acquires, work, protocol, session);
+    return trace(acquires, work, subject, session);
   },
 
-  release<Result>(protocol: NamedLock, session: string, work: () => Promise<Result>): Promise<Result> {
-    return trace(releases, work, protocol, session);
+  release<Result>(subject: Subject, session: string, work: () => Promise<Result>): Promise<Result> {
+    return trace(releases, work, subject, session);
   },
 
-  /** What the body returns is the caller's own: it is not put into the trace. */
-  async using<Result>(protocol: NamedLock, session: string, work: () => Promise<Result>): Promise<Result> {
+  /** What the body of `using` returns belongs to the caller, and is not put into the trace. */
+  async using<Result>(subject: Subject, session: string, work: () => Promise<Result>): Promise<Result> {
     if (!usings.hasSubscribers) return work();
     const results: Result[] = [];
     const keep = async (): Promise<void> => {
       results.push(await work());
     };
-    await trace(usings, keep, protocol, session);
+    await trace(usings, keep, subject, session);
     return results[0] as Result;
   },
 
-  renew<Result>(
-    items: readonly { readonly protocol: NamedLock }[],
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    const first = items[0];
+  /** One batch; all subjects are of one kind. */
+  renew<Result>(subjects: readonly Subject[], work: () => Promise<Result>): Promise<Result> {
+    const [first] = subjects;
     if (first === undefined || !renewals.hasSubscribers) return work();
-    const context: RenewTrace = {
-      kind: kindOf(first.protocol),
-      locks: items.map(({ protocol }) => protocol.name),
-    };
+    const { kind } = about(first);
+    const context: RenewTrace = { kind, locks: subjects.map(({ name }) => name) };
     return renewals.tracePromise(work, context);
   },
 
-  lost({ protocol }: { readonly protocol: NamedLock }, fence: number | undefined, reason: LossReason): void {
+  lost(subject: Subject, fence: number | undefined, reason: LossReason): void {
     if (!losses.hasSubscribers) return;
-    const message: LostMessage = { lock: protocol.name, kind: kindOf(protocol), fence, reason };
+    const message: LostMessage = { ...about(subject), fence, reason };
     losses.publish(message);
   },
 
-  abandoned({ protocol }: { readonly protocol: NamedLock }): void {
+  abandoned(subject: Subject): void {
     if (!abandonments.hasSubscribers) return;
-    const message: AbandonedMessage = { lock: protocol.name, kind: kindOf(protocol) };
+    const message: AbandonedMessage = about(subject);
     abandonments.publish(message);
   },
 
-  lateRelease(protocol: NamedLock, outcome: LateReleaseMessage['outcome']): void {
+  lateRelease(subject: Subject, outcome: LateReleaseMessage['outcome']): void {
     if (!lateReleases.hasSubscribers) return;
-    const message: LateReleaseMessage = { lock: protocol.name, kind: kindOf(protocol), outcome };
+    const message: LateReleaseMessage = { ...about(subject), outcome };
     lateReleases.publish(message);
   },
 
-  woken(protocol: NamedLock, reason: WakeReason): void {
+  woken(subject: Subject, reason: WakeReason): void {
     if (!wakings.hasSubscribers) return;
-    const message: WokenMessage = { lock: protocol.name, kind: kindOf(protocol), reason };
+    const message: WokenMessage = { ...about(subject), reason };
     wakings.publish(message);
   },
 };

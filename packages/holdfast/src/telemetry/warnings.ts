@@ -1,18 +1,18 @@
 /** What a program must hear of although it subscribes to no channel: warnings of the process. */
 import { detached } from '../runtime/detached.ts';
 
-/** A program that abandons leases of so many names has heard of it by then. The channel still tells of every one. */
+/** A program that abandons leases of 100 names has been warned enough. The channel still tells of every lease. */
 export const WARNED_MAX = 100;
 
 const warned = new Set<string>();
 
-/** Once a name, however often it happens. `what` is the kind and the name. */
+/** Warns once a name. `what` is the kind and the name. */
 export function warnAbandoned(what: string): void {
   if (warned.has(what) || warned.size >= WARNED_MAX) return;
   warned.add(what);
   const message =
     `${what}: its lease was garbage-collected without a release. It is not renewed any more and will be lost. ` +
     'Keep the lease while you work, then release it; or use using()';
-  // In nobody's async context: who listens to warnings is not part of the call that happens to run us.
+  // In nobody's async context: a listener of warnings is not part of the call that happens to run us.
   detached(() => process.emitWarning(message, { type: 'HoldfastWarning', code: 'HOLDFAST_ABANDONED' }));
 }

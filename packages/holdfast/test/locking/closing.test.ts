@@ -10,10 +10,8 @@ function setup(): { stage: Stage; process: StageProcess } {
   return { stage, process: stage.process() };
 }
 
-function expectNothingLeft(stage: Stage, { timers, session, topology }: StageProcess): void {
-  expect([timers.size, stage.clock.pendingTimers, session.holds, topology.holders.size]).toEqual([
-    0, 0, 0, 0,
-  ]);
+function expectNothingLeft(stage: Stage, { timers, session, openReleases }: StageProcess): void {
+  expect([timers.size, stage.clock.pendingTimers, session.holds, openReleases]).toEqual([0, 0, 0, 0]);
   expect([stage.server.keys, stage.server.channels]).toEqual([[], []]);
 }
 

@@ -36,8 +36,9 @@ describe('a message', () => {
     expect(quoted(protocolOf('a'))).toBe('lock "a"');
   });
 
-  test.each([true, false])('escapes what servers say when it may be granted: %s', (mayBeGranted) => {
-    const result = { is: 'failed', servers: SERVERS, canRetry: false, mayBeGranted } as const;
+  test.each([false, true])('escapes what servers say when it may be granted: %s', (mayBeGranted) => {
+    const servers = [...SERVERS, { server: HOSTILE, kind: 'unknown', text: HOSTILE } as const];
+    const result = { is: 'failed', servers, canRetry: false, mayBeGranted } as const;
     expect(acquireError(protocolOf('a'), result, 1).message).not.toMatch(UNPRINTABLE);
     expect(releaseError(protocolOf('a'), SERVERS).message).not.toMatch(UNPRINTABLE);
     expect(describeServers(SERVERS)).not.toMatch(UNPRINTABLE);

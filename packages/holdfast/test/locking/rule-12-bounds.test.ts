@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../src/errors.ts';
 import { BATCH_MAX } from '../../src/locking/renewal.ts';
-import { WAITERS_MAX } from '../../src/locking/waiter-queue.ts';
+import { WAITERS_MAX } from '../../src/locking/waiter.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/options.ts';
 import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
 import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';
@@ -17,7 +17,7 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
     const { session } = process;
     const protocol = process.lockProtocol('a');
     const enter = (options: AcquireOptions = {}): Promise<unknown> =>
-      session.turnstile(protocol).enter(resolveAcquireOptions(options, session.options, false), 0);
+      session.entrance(protocol).enter(resolveAcquireOptions(options, session.options, false), 0);
     await enter();
     const controller = new AbortController();
     const leaving = failure(enter({ signal: controller.signal }));
@@ -73,12 +73,11 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
     const told: LateReleaseMessage[] = [];
     const note = (message: unknown): void => void told.push(message as LateReleaseMessage);
     subscribe(CHANNELS.lateRelease, note);
-    const { topology } = process;
     for (let i = 0; i < LATE_RELEASES_MAX + 2; i += 1) {
-      topology.abandon(process.lockProtocol(`a${i}`), { holder: `s:${i}`, leaseMs: 30_000 });
+      process.topology.abandon(process.lockProtocol(`a${i}`), { holder: `s:${i}`, leaseMs: 30_000 });
     }
     unsubscribe(CHANNELS.lateRelease, note);
-    expect(topology.holders.size).toBe(LATE_RELEASES_MAX);
+    expect(process.openReleases).toBe(LATE_RELEASES_MAX);
     expect(told).toEqual([
       { lock: 'a0', kind: 'lock', outcome: 'dropped' },
       { lock: 'a1', kind: 'lock', outcome: 'dropped' },
@@ -90,14 +89,13 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
     const stage = new Stage();
     const process = stage.process();
     process.client.from('lock.release', refuses());
-    const { topology } = process;
     for (let i = 0; i < 500; i += 1)
-      topology.abandon(process.lockProtocol(`a${i}`), { holder: `s:${i}`, leaseMs: 60_000 });
+      process.topology.abandon(process.lockProtocol(`a${i}`), { holder: `s:${i}`, leaseMs: 60_000 });
     await stage.clock.advance(5_000);
     const inFlight = watchFlight(process.client);
     process.client.from('lock.release', answers(10));
     await stage.clock.advance(5_000);
-    expect(topology.holders.size).toBe(0);
+    expect(process.openReleases).toBe(0);
     expect(inFlight.most).toBe(16);
   });
 

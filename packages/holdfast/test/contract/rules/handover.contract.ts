@@ -96,6 +96,22 @@ export function handoverContract(test: ContractTest, kind: Kind): void {
       expect(served).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
     });
 
+    test('two callers that come to an idle one at the same moment are served by one hold', async ({
+      bench,
+    }) => {
+      const locks = await bench.session({ handovers: 64, handoverMs: NO_TIME_BOUND_MS });
+      const name = bench.name();
+      const owners: (string | null)[] = [];
+      const visit = (): Promise<void> =>
+        kind.of(locks, name).using(async () => {
+          owners.push(await kind.owner(bench.send, bench.key(name)));
+        });
+      await Promise.all([visit(), visit()]);
+      expect(owners).toHaveLength(2);
+      expect(owners).not.toContain(null);
+      expect(owners[1]).toBe(owners[0]);
+    });
+
     test('a hold is handed over at most `handovers` times', async ({ bench }) => {
       const locks = await bench.session({ handovers: 3, handoverMs: NO_TIME_BOUND_MS });
       const owners = await ownersOf(kind, bench, locks, 12);

@@ -40,7 +40,8 @@ async function expectOneGrant(
   const state = await held(redis.port, kind, name);
   expect(state).toMatchObject({ owner: holderIn(args), count: 1 });
   expect(state?.ttlMs).toBeGreaterThan(LEASE_MS / 2);
-  if (kind === LOCK) expect(fence).toBe(state?.fence);
+  // The first of the block of 65, or the last when the request was repeated.
+  if (kind === LOCK) expect([0, 64]).toContain(Number(state?.fence) - Number(fence));
 }
 
 describe.each(MATRIX)('$client, $kind.name: the reply of an acquire is lost', ({ client, kind }) => {

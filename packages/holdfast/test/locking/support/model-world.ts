@@ -250,7 +250,7 @@ export class ModelWorld {
       deadlines: sum(this.#processes, ({ timers }) => timers.size),
       holds: sum(this.#processes, ({ session }) => session.holds),
       renewals: sum(this.#processes, ({ session }) => session.renewal.size),
-      lateReleases: sum(this.#processes, ({ topology }) => topology.holders.size),
+      lateReleases: sum(this.#processes, ({ openReleases }) => openReleases),
     };
     expectTrue(
       Object.values(left).every((count) => count === 0),
@@ -264,7 +264,7 @@ export class ModelWorld {
       const owner = this.#stage.server.owner(key) ?? '';
       const process = this.#processes.find(({ session }) => owner.startsWith(session.id));
       const ttlMs = this.#stage.server.ttlMs(key);
-      expectTrue(process?.session.isOpen !== true, `no orphan lock, found ${key} for ${ttlMs} ms more`);
+      expectTrue(process?.session.state !== 'open', `no orphan lock, found ${key} for ${ttlMs} ms more`);
     }
   }
 }

@@ -7,7 +7,7 @@ import { LockProtocol } from '../../../src/primitives/lock/protocol.ts';
 import { Mutex } from '../../../src/primitives/mutex/mutex.ts';
 import { MutexProtocol } from '../../../src/primitives/mutex/protocol.ts';
 import type { Random } from '../../../src/runtime/random.ts';
-import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { Deadline, TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import { SingleTopology } from '../../../src/topologies/single.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ScriptedClient } from './scripted-client.ts';
@@ -52,7 +52,23 @@ export class StageProcess {
     this.client = new ScriptedClient(clock, server);
     this.timers = new TimerQueue(clock);
     this.topology = new SingleTopology(this.client, this.timers, resolved);
-    this.session = new Session(this.topology, this.timers, resolved);
+    this.session = new Session({
+      id: resolved.random.uuid(),
+      topology: this.topology,
+      timers: this.timers,
+      options: resolved,
+      record: null,
+    });
+  }
+
+  /** Releases that are repeated in the background until they are proved. */
+  get openReleases(): number {
+    return this.topology.holders.size;
+  }
+
+  /** A while that this process lets pass, in the async context of its caller. */
+  pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.timers.setIn(new Deadline(resolve, true), delayMs));
   }
 
   lock(name: string): Lock {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../src/index.ts';
 import { Hold } from '../../../src/locking/hold.ts';
-import { Wakeup } from '../../../src/locking/wakeup.ts';
+import { WaitLoop } from '../../../src/locking/wait-loop.ts';
 import { Holders } from '../../../src/topologies/server/holders.ts';
 import { Server } from '../../../src/topologies/server/server.ts';
 import type { Machine } from '../world/machine.ts';
@@ -85,12 +85,11 @@ export const CODE_BUGS: readonly PlantedBug[] = [
     terms: { hasSubscriber: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
     patch: () =>
       replace(
-        Wakeup.prototype,
-        'sleep',
+        WaitLoop.prototype as WaitLoop<{ readonly is: 'granted' }>,
+        'hear',
         (right) =>
-          function sleep(this: Wakeup, delayMs) {
-            this.reset();
-            return right.call(this, delayMs);
+          function hear(this: WaitLoop<{ readonly is: 'granted' }>, message) {
+            if (!this.isAttempting) right.call(this, message);
           },
       ),
   },

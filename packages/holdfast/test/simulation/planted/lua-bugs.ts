@@ -196,6 +196,8 @@ export const LUA_BUGS: readonly PlantedBug[] = [
         to: 'first_fence, given = tonumber(last) - 1, 1',
       },
     ],
+    // Of a longer block the fence before the last is the hold's own.
+    { options: { handovers: 0 } },
   ),
   luaBug(
     'counter expires while its fence is ahead',

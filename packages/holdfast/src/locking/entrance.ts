@@ -1,0 +1,300 @@
+/**
+ * The one entrance of this process to a lock. All local callers for a name pass here: at most one of them asks the
+ * servers at any time, and a hold passes from one local owner to the next without touching Redis.
+ *
+ * A caller that finds nobody waiting, and no hold that keeps it out, asks at once (`#enterAlone`); most are granted, and
+ * nothing is built for them. Whoever is refused, or comes while others wait, queues. For those who wait `#pump` decides:
+ * a hold with room serves the first; without such a hold one loop seeks another for all of them, unless the process has
+ * as many as it may have (`holdsMax`).
+ *
+ * A hold has room when fewer than `ownersMax` own it. Its next owner gets it by hand-over, which is unfair to other
+ * processes for a moment: so at most `handovers` times, and not once the hold is `handoverMs` old. Then it is released,
+ * and when other processes were listening this one stands back for `YIELD_MS` before it contends again.
+ *
+ * While an answer or a callback is awaited that decides what comes next (`#turning`), nobody moves: a lease is being
+ * restated for a caller with a fixed one, a hold is being released with callers waiting, or owners hear of a loss.
+ */
+import type { LossReason } from '../errors.ts';
+import type { ResolvedAcquireOptions } from '../options/options.ts';
+import { Deadline } from '../runtime/timer-queue.ts';
+import type { Protocol } from '../topologies/protocol.ts';
+import type { ReleaseResult } from '../topologies/topology.ts';
+import { type AttemptServices, Attempts, type Grant } from './attempt.ts';
+import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
+import type { Hold, HoldKeeper } from './hold.ts';
+import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './holding.ts';
+import { LeaseHandle } from './lease.ts';
+import { Owner } from './owner.ts';
+import type { Reentry } from './reentry.ts';
+import { type LeaseWaiter, Waiters } from './waiters.ts';
+
+/** After a release that other processes heard, this one stands back: a wake-up and a round trip for them. */
+const YIELD_MS = 2;
+
+/** What an entrance needs of its session. */
+export interface EntranceSession extends AttemptServices, HoldingServices {
+  readonly id: string;
+  readonly reentry: Reentry;
+  readonly state: 'open' | 'closing' | 'closed';
+  /** Work begins with an attempt, and is finished with the hold that the attempt brought, or without one. */
+  begin(): void;
+  finish(): void;
+  /** Nobody uses the entrance any more. */
+  forget(entrance: Entrance): void;
+}
+
+export class Entrance implements HoldKeeper {
+  readonly session: EntranceSession;
+  readonly protocol: Protocol;
+  holds: readonly Hold[] = [];
+  /** Who asks the servers now. */
+  #seeker: 'nobody' | 'a lone caller' | 'the loop' = 'nobody';
+  /** From a first attempt until the lock is granted or given up. */
+  #attempts: Attempts | null = null;
+  /** Made when the first caller has to wait. */
+  #waiters: Waiters | null = null;
+  #turning = 0;
+  /** Releases under way that nobody waits behind. */
+  #releasing = 0;
+  #yieldUntilMs = 0;
+
+  constructor(session: EntranceSession, protocol: Protocol) {
+    this.session = session;
+    this.protocol = protocol;
+  }
+
+  /** Resolves to the caller's lease; to null for a try that found the lock taken. */
+  enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
+    const { signal, isTry } = options;
+    const isFirst = this.#head === null;
+    const canShare = isFirst && this.#roomFor(options) !== null;
+    const canAsk = isFirst && !canShare && this.#canSeek;
+    // A caller with a signal may leave before the answer comes, so it queues from the start.
+    if (canAsk && signal === undefined && (isTry || this.#yieldMs <= 0)) {
+      return this.#enterAlone(options, startedMs);
+    }
+    const waiters = this.#queue();
+    const isLoopAsking = this.#seeker === 'the loop' && (isFirst || waiters.isAttempting);
+    const isAnswerComing = canShare || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
+    if (isTry && !isAnswerComing) return waiters.answerTry();
+    if (waiters.isFull) return Promise.reject(crowdError(this.protocol, waiters.size));
+    const waiter = waiters.newWaiter(options, startedMs);
+    waiters.push(waiter);
+    if (isFirst) this.#pump();
+    // Whoever the loop asks for first has its wait begin with the answer.
+    const isAskedFor = this.#seeker === 'the loop' && waiter === waiters.head;
+    if (waiter.isWaiting && !isTry && !isAskedFor) waiters.armTimeout(waiter);
+    return waiter.promise;
+  }
+
+  /** Gives back one ownership. True: the lock was ours to the end. False: it was not any more. */
+  async leave(owner: Owner): Promise<boolean> {
+    const { hold } = owner;
+    if (owner.state !== 'held') return false;
+    if (!hold.isValid(this.session.timers.clock)) {
+      this.lost(hold, 'expired');
+      return false;
+    }
+    owner.markReleased();
+    if (hold.owners.length > 0 && this.protocol.reentry !== undefined) {
+      return this.session.reentry.leave(owner);
+    }
+    const next = this.#head;
+    if (hold.owners.length > 0 || (next !== null && this.#roomFor(next.options) === hold)) {
+      this.#pump();
+      return true;
+    }
+    const result = await this.#release(hold);
+    if (result.is === 'failed') throw releaseError(this.protocol, result.servers);
+    return result.is === 'released';
+  }
+
+  /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
+  lost(hold: Hold, reason: LossReason): void {
+    this.#turning += 1;
+    this.#drop(hold);
+    loseHold(this.session, hold, reason);
+    this.#turning -= 1;
+    this.#pump();
+    this.session.finish();
+  }
+
+  turnAway(): void {
+    this.#waiters?.turnAway();
+  }
+
+  /** Turns everybody away; what is held is lost to its owners, then released. */
+  close(): void {
+    this.turnAway();
+    for (const hold of this.holds) if (hold.isLive) this.lost(hold, 'closed');
+  }
+
+  /** The one place where those who wait move on: into a hold with room, or behind a loop that seeks another. */
+  #pump(last: Refusal | Broken | null = null): void {
+    for (let next = this.#head; next !== null && this.#turning === 0; next = this.#head) {
+      const hold = this.#roomFor(next.options);
+      if (hold === null) break;
+      this.#handOver(hold, next);
+    }
+    if (this.#turning > 0) return;
+    const unowned = this.holds.find(({ owners }) => owners.length === 0);
+    if (unowned !== undefined) void this.#release(unowned);
+    else if (this.#head === null) this.#forgetIfIdle();
+    else if (this.#canSeek) void this.#seek(last);
+    // With as many holds as there may be, no attempt will answer those who only tried.
+    else if (this.#seeker === 'nobody') this.#waiters?.answerTries();
+  }
+
+  #forgetIfIdle(): void {
+    if (this.#seeker !== 'nobody' || this.holds.length > 0 || this.#releasing > 0) return;
+    if (this.#yieldMs <= 0) this.session.forget(this);
+    else this.session.timers.setAt(new Deadline(() => this.#pump(), false), this.#yieldUntilMs);
+  }
+
+  /** Whether one more hold may be sought now. */
+  get #canSeek(): boolean {
+    const { holdsMax } = this.protocol.policy;
+    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.length < holdsMax;
+  }
+
+  /** How long this process still stands back. */
+  get #yieldMs(): number {
+    return this.#yieldUntilMs === 0 ? 0 : this.#yieldUntilMs - this.session.timers.clock.monotonicMs();
+  }
+
+  get #head(): LeaseWaiter | null {
+    return this.#waiters?.head ?? null;
+  }
+
+  #queue(): Waiters {
+    this.#waiters ??= new Waiters(this.session, this.protocol, this.#attempt.bind(this));
+    return this.#waiters;
+  }
+
+  #roomFor(options: ResolvedAcquireOptions): Hold | null {
+    if (this.session.state !== 'open') return null;
+    return this.holds.find((hold) => hasRoom(this.session, hold, options)) ?? null;
+  }
+
+  #handOver(hold: Hold, next: LeaseWaiter): void {
+    const { leaseMs, renew } = next.options;
+    hold.handoversLeft -= 1;
+    if (!renew) return void this.#restate(hold, next);
+    // The next owner takes what is left of the lease; its own takes effect with the next renewal.
+    if (hold.owners.length === 0) this.session.renewal.adopt(hold, leaseMs, renew);
+    next.resolve(this.#serve(hold));
+  }
+
+  /** A caller with a fixed lease gets the whole of it: one script states the lease anew. */
+  async #restate(hold: Hold, waiter: LeaseWaiter): Promise<void> {
+    this.#turning += 1;
+    hold.renews = false;
+    const result = await this.session.renewal.extend(hold, waiter.options.leaseMs);
+    this.#turning -= 1;
+    if (hold.isLive && result?.is === 'kept' && waiter.isWaiting) waiter.resolve(this.#serve(hold));
+    // No answer, or the caller left meanwhile: let the hold go and start over.
+    else if (hold.isLive) await this.#release(hold);
+    this.#pump();
+  }
+
+  #serve(hold: Hold): LeaseHandle {
+    return new LeaseHandle(new Owner(hold, hold.nextFence(), null));
+  }
+
+  /** A caller that nobody waits before: one attempt, in its own async context, and as a rule its lease. */
+  async #enterAlone(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
+    const { session, protocol } = this;
+    this.#seeker = 'a lone caller';
+    session.begin();
+    const result = await this.#attempt(options.leaseMs, options.waitMs, 0);
+    const isOpen = session.state === 'open';
+    if (result.is === 'granted' && isOpen) {
+      const lease = this.#serve(this.#hold(result, options.renew));
+      this.#pump();
+      return lease;
+    }
+    if (result.is === 'granted') session.topology.abandon(protocol, result.terms);
+    if (result.is === 'granted' || !isOpen) {
+      this.#endSeeking(null);
+      throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
+    }
+    const isAnswered = options.isTry && result.is === 'held';
+    const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
+    if (waiter !== null) this.#queue().pushFirst(waiter);
+    this.#endSeeking(result);
+    return waiter === null ? null : await waiter.promise;
+  }
+
+  /** The loop asks for all who wait, until one of them is served or all have left. */
+  async #seek(last: Refusal | Broken | null): Promise<void> {
+    const { session } = this;
+    this.#seeker = 'the loop';
+    session.begin();
+    const grant = await this.#queue().seek(last, this.#yieldMs);
+    const next = this.#head;
+    if (grant === null || next === null) {
+      // The grant crossed the departure of the last caller.
+      if (grant !== null) session.topology.abandon(this.protocol, grant.terms);
+      this.#endSeeking(null);
+      return;
+    }
+    const { leaseMs, renew } = next.options;
+    const hold = this.#hold(grant, renew);
+    if (!renew && leaseMs !== grant.terms.leaseMs) {
+      // The lease was asked for by whoever was first then.
+      void this.#restate(hold, next);
+    } else {
+      session.renewal.adopt(hold, leaseMs, renew);
+      next.resolve(this.#serve(hold));
+    }
+    this.#pump();
+  }
+
+  #attempt(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
+    this.#attempts ??= new Attempts(this.session, this.protocol);
+    return this.#attempts.make(leaseMs, waitMs, behind);
+  }
+
+  /** Nothing was granted to anybody. What may have been granted all the same is repeated by the next, or abandoned. */
+  #endSeeking(last: Refusal | Broken | null): void {
+    this.#seeker = 'nobody';
+    if (last === null || this.#head === null) {
+      this.#attempts?.abandon();
+      this.#attempts = null;
+    }
+    this.#pump(last);
+    this.session.finish();
+  }
+
+  #hold(grant: Grant, renews: boolean): Hold {
+    this.#seeker = 'nobody';
+    this.#attempts = null;
+    const hold = beginHold(this.session, this.protocol, grant, renews, this);
+    this.holds = this.holds.concat(hold);
+    return hold;
+  }
+
+  #drop(hold: Hold): void {
+    this.holds = this.holds.filter((other) => other !== hold);
+  }
+
+  /** Releases in Redis. With callers waiting, what the server says of other listeners decides when they contend. */
+  async #release(hold: Hold): Promise<ReleaseResult> {
+    const releasing = releaseHold(this.session, hold);
+    this.#drop(hold);
+    const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
+    // A caller that comes when nobody waits may contend at once: its request travels behind this one.
+    const isAwaited = this.#head !== null;
+    if (isAwaited) this.#turning += 1;
+    else this.#releasing += 1;
+    const result = await releasing;
+    if (isAwaited) this.#turning -= 1;
+    else this.#releasing -= 1;
+    if (result.is === 'released' && result.receivers > ownListeners) {
+      this.#yieldUntilMs = this.session.timers.clock.monotonicMs() + YIELD_MS;
+    }
+    this.#pump();
+    this.session.finish();
+    return result;
+  }
+}

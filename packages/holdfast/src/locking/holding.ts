@@ -1,0 +1,86 @@
+/** How a hold begins and ends with the servers, and whether it has room for one more owner. */
+import type { LossReason } from '../errors.ts';
+import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { Protocol } from '../topologies/protocol.ts';
+import type { ReleaseResult } from '../topologies/topology.ts';
+import type { Grant } from './attempt.ts';
+import { Hold, type HoldKeeper } from './hold.ts';
+import type { Renewal } from './renewal.ts';
+import type { WaitLoopServices } from './wait-loop.ts';
+
+/** A hold is handed over only with at least this share of its lease left. */
+const HANDOVER_LEASE_SHARE = 1 / 3;
+
+export interface HoldingServices extends WaitLoopServices {
+  readonly renewal: Renewal;
+  /** Tells the world who this session is, from its first hold on. */
+  readonly record: { begin(): void } | null;
+}
+
+/** A hold has been granted, for a caller who wants it renewed or not. */
+export function beginHold(
+  { options, renewal, record }: HoldingServices,
+  protocol: Protocol,
+  { terms, answer }: Grant,
+  renews: boolean,
+  keeper: HoldKeeper,
+): Hold {
+  // Each owner needs a fence of the block that came with the grant.
+  const handovers = protocol.fencing === undefined ? options.handovers : answer.fences - 1;
+  const hold = new Hold({
+    protocol,
+    holder: terms.holder,
+    leaseMs: terms.leaseMs,
+    renews,
+    deadline: answer.deadline,
+    firstFence: answer.firstFence,
+    handovers: Math.min(handovers, protocol.policy.handoversMax),
+    grantedMs: answer.heardAt.monotonicMs,
+    keeper,
+  });
+  renewal.watch(hold, answer.heardAt);
+  record?.begin();
+  return hold;
+}
+
+/** Whether the hold may serve one more owner. */
+export function hasRoom(
+  { timers, options }: HoldingServices,
+  hold: Hold,
+  { renew }: ResolvedAcquireOptions,
+): boolean {
+  const { owners, handoversLeft } = hold;
+  if (owners.length >= hold.protocol.policy.ownersMax || handoversLeft === 0) return false;
+  // A fixed lease is restated for its caller, which is possible only where nobody else owns the hold.
+  if (owners.length > 0 && !(renew && hold.renews)) return false;
+  return (
+    timers.clock.monotonicMs() - hold.grantedMs < options.handoverMs &&
+    hold.remainingMs(timers.clock) >= hold.leaseMs * HANDOVER_LEASE_SHARE
+  );
+}
+
+/** Gives the hold back. What the servers do not confirm goes on in the background. */
+export function releaseHold(
+  { topology, options, renewal }: HoldingServices,
+  hold: Hold,
+): Promise<ReleaseResult> {
+  // Sent first: the server works while we keep our books.
+  const releasing = topology.release(hold.protocol, hold.releaseTerms, options.callTimeoutMs);
+  hold.markReleased();
+  renewal.forget(hold);
+  return releasing;
+}
+
+/** The hold has ended by itself or was taken away. */
+export function loseHold(
+  { timers, topology, renewal }: HoldingServices,
+  hold: Hold,
+  reason: LossReason,
+): void {
+  hold.markLost(reason, timers.clock.monotonicMs());
+  renewal.forget(hold);
+  // The owners hear of it before anything is sent that could let somebody else in.
+  hold.tellLoss(reason);
+  // Unless the servers have said so, the hold may still stand there: a renewal without an answer may have kept it.
+  topology.abandon(hold.protocol, hold.releaseTerms, reason === 'gone' || reason === 'revoked');
+}

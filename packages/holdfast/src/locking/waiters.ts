@@ -1,0 +1,177 @@
+/**
+ * The callers of this process that wait for one name, first come, first served, the loop that seeks the lock for them,
+ * and how those leave who do not get it. A caller of `tryAcquire` stands here only while an attempt is under way that
+ * can answer it.
+ */
+import { LockConfigError, type LockError } from '../errors.ts';
+import type { ResolvedAcquireOptions } from '../options/options.ts';
+import { LinkedQueue } from '../runtime/linked-queue.ts';
+import type { Protocol } from '../topologies/protocol.ts';
+import type { Grant } from './attempt.ts';
+import {
+  acquireError,
+  type Broken,
+  closedError,
+  configErrorAgain,
+  type Failed,
+  type Held,
+  isUnanswered,
+  type Refusal,
+} from './failures.ts';
+import type { LeaseHandle } from './lease.ts';
+import { WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
+import { WAITERS_MAX, Waiter } from './waiter.ts';
+
+/** A caller that wants a lease. */
+export type LeaseWaiter = Waiter<LeaseHandle | null>;
+
+/** One attempt, for a caller who waits that long, with that many callers of this process behind. */
+export type Attempt = (leaseMs: number, waitMs: number, behind: number) => Promise<Grant | Refusal | Broken>;
+
+export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
+  readonly #services: WaitLoopServices;
+  readonly #protocol: Protocol;
+  readonly #loop: WaitLoop<Grant>;
+  #tries = 0;
+  /** What the last attempt said, if it did not bring the lock. */
+  #last: Refusal | null = null;
+
+  constructor(services: WaitLoopServices, protocol: Protocol, attempt: Attempt) {
+    super();
+    this.#services = services;
+    this.#protocol = protocol;
+    this.#loop = new WaitLoop<Grant>(services, this, {
+      subject: protocol,
+      attempt: () => {
+        const { options, remainingMs } = this.head as LeaseWaiter;
+        return attempt(options.leaseMs, remainingMs, this.size - 1);
+      },
+    });
+  }
+
+  get isAttempting(): boolean {
+    return this.#loop.isAttempting;
+  }
+
+  get isListening(): boolean {
+    return this.#loop.isListening;
+  }
+
+  /** Seeks the lock for all who wait. Null once all of them have left. */
+  async seek(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
+    const grant = await this.#loop.run(last, this.head?.options.isTry ? 0 : pauseMs);
+    this.#last = null;
+    return grant;
+  }
+
+  get isOver(): boolean {
+    return this.head === null;
+  }
+
+  get isFull(): boolean {
+    return this.size >= WAITERS_MAX;
+  }
+
+  /** A new waiter, in no queue yet. */
+  newWaiter(options: ResolvedAcquireOptions, startedMs: number): LeaseWaiter {
+    return new Waiter(this.#services.timers, this.#protocol, options, startedMs);
+  }
+
+  override push(waiter: LeaseWaiter): void {
+    super.push(waiter);
+    if (waiter.options.isTry) this.#tries += 1;
+  }
+
+  override pushFirst(waiter: LeaseWaiter): void {
+    super.pushFirst(waiter);
+    if (waiter.options.isTry) this.#tries += 1;
+  }
+
+  override remove(waiter: LeaseWaiter): boolean {
+    if (!super.remove(waiter)) return false;
+    if (waiter.options.isTry) this.#tries -= 1;
+    if (this.size === 0) this.#loop.stop();
+    return true;
+  }
+
+  held(refusal: Held): void {
+    this.#last = refusal;
+    this.answerTries();
+    this.#settleWaits();
+  }
+
+  /** A try is one attempt, but an answer that was lost is asked for again while the time of its call lasts. */
+  failed(refusal: Failed): number {
+    this.#last = refusal;
+    const { callTimeoutMs } = this.#services.options;
+    const leftMs = ({ elapsedMs }: LeaseWaiter): number =>
+      isUnanswered(refusal) ? Math.max(0, callTimeoutMs - elapsedMs) : 0;
+    for (const waiter of this.#waitingTries()) if (leftMs(waiter) === 0) this.#reject(waiter, refusal);
+    this.#settleWaits();
+    return this.head?.options.isTry ? leftMs(this.head) : Number.POSITIVE_INFINITY;
+  }
+
+  giveUp(refusal: Refusal | Broken): void {
+    for (const waiter of this) this.#reject(waiter, refusal);
+  }
+
+  /** Somebody holds the lock, here or elsewhere: that is the answer to all who only tried. */
+  answerTries(): void {
+    for (const waiter of this.#waitingTries()) waiter.resolve(null);
+  }
+
+  /** A try that no attempt can answer is answered by what is known. */
+  async answerTry(): Promise<null> {
+    const last = this.#last;
+    if (last !== null && last.is !== 'held') throw acquireError(this.#protocol, last, 0);
+    return null;
+  }
+
+  /** The session closes. */
+  turnAway(): void {
+    for (const waiter of this) waiter.reject(closedError(this.#protocol, waiter.elapsedMs));
+  }
+
+  /** A wait that runs out ends at once, except the first one's while an attempt is under way: that answer still counts. */
+  armTimeout(waiter: LeaseWaiter): void {
+    waiter.armTimeout(() => {
+      if (this.#loop.isAttempting && waiter === this.head) waiter.isOverdue = true;
+      else waiter.reject(this.#endOfWait(waiter));
+    });
+  }
+
+  /** Starts the clock of the first, who turns out to wait; those whose time is over already leave. */
+  #settleWaits(): void {
+    for (const waiter of this) {
+      if (!waiter.isOverdue && waiter.remainingMs > 0) {
+        this.armTimeout(waiter);
+        return;
+      }
+      waiter.reject(this.#endOfWait(waiter));
+    }
+  }
+
+  *#waitingTries(): Generator<LeaseWaiter, void, undefined> {
+    let left = this.#tries;
+    for (const waiter of this) {
+      if (left === 0) return;
+      if (!waiter.options.isTry) continue;
+      left -= 1;
+      yield waiter;
+    }
+  }
+
+  #reject(waiter: LeaseWaiter, refusal: Refusal | Broken): void {
+    if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
+    else if (!(refusal.error instanceof LockConfigError)) waiter.fail(refusal.error);
+    else waiter.reject(configErrorAgain(this.#protocol, refusal.error));
+  }
+
+  /** What the last attempt said; unless the connection was lost since then, which makes that old news. */
+  #endOfWait(waiter: LeaseWaiter): LockError {
+    const servers = this.#last?.is === 'held' ? this.#services.topology.outageOf(this.#protocol.key) : [];
+    const refusal: Refusal | null =
+      servers.length > 0 ? { is: 'failed', servers, canRetry: true, mayBeGranted: false } : this.#last;
+    return acquireError(this.#protocol, refusal, waiter.elapsedMs);
+  }
+}
