@@ -1,7 +1,7 @@
 /** One node of a cluster that we talk to: like one server, with a clock of its own. */
 import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../../clients/client.ts';
 import type { NodeAddress } from '../../clients/cluster/address.ts';
-import type { NodeClient } from '../../clients/node-client.ts';
+import type { OwnedClient } from '../../clients/owned-client.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import { AcknowledgedTopology } from '../server/acknowledged.ts';
 import type { LateReleasesOptions } from '../server/late-releases.ts';
@@ -16,14 +16,14 @@ export interface ClusterNodeOptions extends LateReleasesOptions {
 
 export class ClusterNode {
   readonly address: NodeAddress;
-  readonly client: NodeClient;
+  readonly client: OwnedClient;
   readonly server: Topology;
   /** For calls that another node has sent here. */
   readonly askedServer: Topology;
 
   constructor(
     address: NodeAddress,
-    client: NodeClient,
+    client: OwnedClient,
     timers: TimerQueue,
     options: ClusterNodeOptions,
     how: () => PubSub,

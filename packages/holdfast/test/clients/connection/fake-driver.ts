@@ -1,6 +1,10 @@
 /** A client whose every answer a test gives by hand. */
-import type { ScriptCall } from '../../src/clients/client.ts';
-import type { Driver, Wire, WireEvents } from '../../src/clients/connection/raw-connection.ts';
+import type { ScriptCall } from '../../../src/clients/client.ts';
+import type {
+  Driver,
+  RawConnection,
+  RawConnectionEvents,
+} from '../../../src/clients/connection/raw-connection.ts';
 
 /** Something asked of the client that has not been answered yet. */
 export interface Asked {
@@ -10,18 +14,23 @@ export interface Asked {
   refuse(message: string): void;
 }
 
-export class FakeWire implements Wire {
+export class FakeRawConnection implements RawConnection {
   readonly asked: Asked[] = [];
-  readonly events: WireEvents;
-  isHeld = true;
-  isDropped = false;
+  readonly events: RawConnectionEvents;
+  readonly #signal: AbortSignal;
 
-  constructor(events: WireEvents) {
+  constructor(events: RawConnectionEvents, signal: AbortSignal) {
     this.events = events;
+    this.#signal = signal;
   }
 
-  connect(): Promise<void> {
-    return this.#ask('connect', '') as Promise<void>;
+  get isClosed(): boolean {
+    return this.#signal.aborted;
+  }
+
+  async connect(): Promise<RawConnection> {
+    await this.#ask('connect', '');
+    return this;
   }
 
   send({ script, args }: ScriptCall, isByText: boolean): Promise<unknown> {
@@ -38,14 +47,6 @@ export class FakeWire implements Wire {
 
   unsubscribe(channel: string): Promise<unknown> {
     return this.#ask('unsubscribe', channel);
-  }
-
-  hold(isHeld: boolean): void {
-    this.isHeld = isHeld;
-  }
-
-  drop(): void {
-    this.isDropped = true;
   }
 
   /** The oldest unanswered question, which must be this one. */
@@ -67,18 +68,18 @@ export class FakeWire implements Wire {
 export class FakeDriver implements Driver {
   readonly description = 'a fake';
   readonly keyPrefix = '';
-  readonly wires: FakeWire[] = [];
+  readonly dialled: FakeRawConnection[] = [];
 
-  dial(events: WireEvents): FakeWire {
-    const wire = new FakeWire(events);
-    this.wires.push(wire);
-    return wire;
+  dial(events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
+    const raw = new FakeRawConnection(events, signal);
+    this.dialled.push(raw);
+    return raw.connect();
   }
 
-  /** The connection made last. */
-  get wire(): FakeWire {
-    const wire = this.wires.at(-1);
-    if (wire === undefined) throw new Error('nothing was dialled');
-    return wire;
+  /** The connection dialled last. */
+  get raw(): FakeRawConnection {
+    const raw = this.dialled.at(-1);
+    if (raw === undefined) throw new Error('nothing was dialled');
+    return raw;
   }
 }
