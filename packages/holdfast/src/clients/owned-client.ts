@@ -22,6 +22,13 @@ export interface OwnedClientOptions {
   readonly events?: SubscriptionEvents;
 }
 
+export interface OwnedClient extends Client {
+  /** The same connections, for a slot that a cluster node is taking over: each script is sent behind ASKING. */
+  readonly asking: Client;
+  /** Only for a node of a cluster: no other server has shards. */
+  listenToShard(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult>;
+}
+
 interface Connections {
   readonly scripts: Connection;
   readonly replicaCount: ReplicaCount;
@@ -34,7 +41,7 @@ export function ownedClient(
   driver: Driver,
   { timers, random, bundleMax = 1, events = {} }: OwnedClientOptions,
 ): OwnedClient {
-  return new OwnedClient(driver, {
+  return new ClientOnConnections(driver, {
     scripts: new Connection(driver, timers, { bundleMax }),
     replicaCount: new ReplicaCount(driver, timers),
     channels: new Subscriptions(driver, { timers, random, events }),
@@ -42,8 +49,8 @@ export function ownedClient(
   });
 }
 
-export class OwnedClient implements Client {
-  readonly [CLIENT] = true as const;
+class ClientOnConnections implements OwnedClient {
+  readonly [CLIENT]: true = true;
   readonly description: string;
   readonly keyPrefix: string;
   readonly reconnectsSilently: boolean;
@@ -69,9 +76,8 @@ export class OwnedClient implements Client {
     }
   }
 
-  /** The same connections, for a slot that a cluster node is taking over: each script is sent behind ASKING. */
-  get asking(): OwnedClient {
-    return new OwnedClient(this.#driver, this.#connections, true);
+  get asking(): Client {
+    return new ClientOnConnections(this.#driver, this.#connections, true);
   }
 
   get isConnected(): boolean {
@@ -90,7 +96,6 @@ export class OwnedClient implements Client {
     return this.#connections.channels.listen(channel, wake, timeoutMs);
   }
 
-  /** Only for a node of a cluster: no other server has shards. */
   listenToShard(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
     return this.#connections.shardChannels.listen(channel, wake, timeoutMs);
   }

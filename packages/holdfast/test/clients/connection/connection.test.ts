@@ -186,3 +186,65 @@ describe('a connection of our own', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 });
+
+describe('a single command', () => {
+  const TERMS = { timeoutMs: 1_000 };
+
+  test('is answered in the shape that the client gives', async () => {
+    const { driver, connection } = await connected();
+    const answer = connection.command(['CLUSTER', 'SLOTS'], TERMS);
+    const reply = new Map([['a', [1]]]);
+    driver.raw.next('command', 'CLUSTER SLOTS').answer(reply);
+    expect(await answer).toBe(reply);
+    connection.close();
+  });
+
+  test.each([
+    ['with the refusal of the server', 'ERR unknown command', { kind: 'reply', word: 'ERR' }],
+    ['as unknown when the client has trouble', 'Socket closed', { kind: 'unknown', text: 'Socket closed' }],
+  ])('ends %s', async (_, message, failure) => {
+    const { driver, connection } = await connected();
+    const answer = connection.command(['ROLE'], TERMS);
+    driver.raw.next('command', 'ROLE').refuse(message);
+    expect(await answer).toMatchObject(failure);
+    connection.close();
+  });
+
+  test('waits for the connection, in its turn', async () => {
+    const { clock, driver, connection } = setUp();
+    void connection.run(echo('a'), 1_000);
+    void connection.command(['ROLE'], TERMS);
+    driver.raw.next('connect').answer();
+    await clock.settle();
+    driver.raw.next('evalsha', 'echo a');
+    driver.raw.next('command', 'ROLE');
+    connection.close();
+  });
+
+  test('ends at its deadline in what is known, and does not make its connection suspected', async () => {
+    const { clock, driver, connection } = await connected();
+    const answer = connection.command(['ROLE'], { timeoutMs: 2_000 });
+    await clock.advance(2_000);
+    expect(await answer).toMatchObject({ kind: 'unknown', text: 'no answer within 2000 ms' });
+    expect(driver.dialled).toHaveLength(1);
+    connection.close();
+    expect(await connection.command(['ROLE'], TERMS)).toMatchObject({ kind: 'closed' });
+  });
+
+  test('for one connection is not written to another', async () => {
+    const { clock, driver, connection } = await connected();
+    const [{ raw }] = [driver];
+    void connection.command(['WAIT', '1', '1'], { ...TERMS, on: raw });
+    raw.next('command', 'WAIT 1 1');
+    raw.events.lost(new Error('gone'));
+    const lost = { kind: 'unknown', text: 'the connection was lost' };
+    expect(await connection.command(['WAIT', '1', '1'], { ...TERMS, on: raw })).toMatchObject(lost);
+    void connection.run(echo('a'), 1_000);
+    driver.raw.next('connect').answer();
+    await clock.settle();
+    expect(await connection.command(['WAIT', '1', '1'], { ...TERMS, on: raw })).toMatchObject(lost);
+    driver.raw.next('evalsha', 'echo a');
+    expect(driver.raw.asked).toEqual([]);
+    connection.close();
+  });
+});

@@ -1,6 +1,7 @@
 /** A client whose every answer a test gives by hand. */
 import type { ScriptCall } from '../../../src/clients/client.ts';
 import type {
+  ChannelMode,
   Driver,
   RawConnection,
   RawConnectionEvents,
@@ -8,7 +9,15 @@ import type {
 
 /** Something asked of the client that has not been answered yet. */
 export interface Asked {
-  readonly verb: 'connect' | 'evalsha' | 'eval' | 'command' | 'subscribe' | 'unsubscribe';
+  readonly verb:
+    | 'connect'
+    | 'evalsha'
+    | 'eval'
+    | 'command'
+    | 'subscribe'
+    | 'unsubscribe'
+    | 'ssubscribe'
+    | 'sunsubscribe';
   readonly what: string;
   answer(value?: unknown): void;
   refuse(message: string): void;
@@ -33,20 +42,21 @@ export class FakeRawConnection implements RawConnection {
     return this;
   }
 
-  send({ script, args }: ScriptCall, isByText: boolean): Promise<unknown> {
-    return this.#ask(isByText ? 'eval' : 'evalsha', [script.name, ...args].join(' '));
+  send({ script, args, isAsking }: ScriptCall, isByText: boolean): Promise<unknown> {
+    const words = [...(isAsking === true ? ['asking'] : []), script.name, ...args];
+    return this.#ask(isByText ? 'eval' : 'evalsha', words.join(' '));
   }
 
   command(args: readonly string[]): Promise<unknown> {
     return this.#ask('command', args.join(' '));
   }
 
-  subscribe(channel: string): Promise<unknown> {
-    return this.#ask('subscribe', channel);
+  subscribe(channel: string, mode: ChannelMode): Promise<unknown> {
+    return this.#ask(mode === 'sharded' ? 'ssubscribe' : 'subscribe', channel);
   }
 
-  unsubscribe(channel: string): Promise<unknown> {
-    return this.#ask('unsubscribe', channel);
+  unsubscribe(channel: string, mode: ChannelMode): Promise<unknown> {
+    return this.#ask(mode === 'sharded' ? 'sunsubscribe' : 'unsubscribe', channel);
   }
 
   /** The oldest unanswered question, which must be this one. */

@@ -222,7 +222,24 @@ describe('a connection on which writes are counted', () => {
     writes.close();
   });
 
-  test('is not doubted while the server waits for its replicas, as it was asked to', async () => {
+  test('is the only one that may count its writes: on another every replica would seem to have them', async () => {
+    const { clock, driver, raw, writes } = await connected();
+    const written = writes.acknowledge(echo('a'), TERMS, 10_000);
+    const stuck = writes.acknowledge(echo('stuck'), TERMS, 400);
+    await clock.settle();
+    raw.next('evalsha', 'echo a').answer('a');
+    const { copies } = acknowledged(await written);
+    await clock.advance(201);
+    driver.raw.next('connect').answer();
+    await clock.advance(60);
+    expect(await stuck).toMatchObject({ kind: 'unknown' });
+    expect([raw.isClosed, driver.raw.isClosed]).toEqual([true, false]);
+    expect(await copies).toMatchObject({ kind: 'unknown', text: 'the connection was lost' });
+    expect(driver.raw.asked).toEqual([]);
+    writes.close();
+  });
+
+  test('is not suspected while the server waits for its replicas, as it was asked to', async () => {
     const parts = await connected();
     const { clock, driver, raw, writes } = parts;
     const write = writes.acknowledge(echo('a'), { ...TERMS, timeoutMs: 3_000 }, 4_000);
