@@ -26,7 +26,7 @@ const LONGEST = [
   'process/counter/cluster',
   'clients/conformance',
   'fault/sentinel/failover',
-  'clients/silent-sentinels',
+  'clients/sentinel/silent-sentinels',
   'fault/waiting/process',
   'fault/quorum/guard',
   'clients/process',

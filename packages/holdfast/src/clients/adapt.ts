@@ -1,16 +1,15 @@
-/** From what the caller has to the seam: which client is this, and can it be used? */
+/**
+ * From what the caller handed in to the seam: which client is it, and can it be used?
+ *
+ * This folder is the client layer. The layers above import the files beside this one and `cluster/`; `connection/`,
+ * `sentinel/` and the adapters are for this folder alone.
+ */
 
 import { LockConfigError } from '../errors.ts';
-import type { Random } from '../runtime/random.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
-import { CLIENT, type Client, type ScriptCall, type Wake } from './client.ts';
+import { CLIENT, type Client } from './client.ts';
 import type { ClusterDriver } from './cluster/cluster-driver.ts';
-import type { CallResult } from './connection/call.ts';
-import type { ListenResult } from './connection/channel.ts';
-import { Connection } from './connection/connection.ts';
 import type { Driver } from './connection/raw-connection.ts';
-import { Acknowledgements } from './connection/replica-count.ts';
-import { Subscriptions } from './connection/subscriptions.ts';
 import { driveGlide } from './glide/glide.ts';
 import { guardClient } from './guarded-client.ts';
 import { driveIoredisCluster } from './ioredis/cluster.ts';
@@ -18,72 +17,14 @@ import { driveIoredis } from './ioredis/sentinels.ts';
 import { driveNodeRedisCluster } from './node-redis/cluster.ts';
 import { driveNodeRedis } from './node-redis/node-redis.ts';
 import { driveNodeRedisSentinel } from './node-redis/sentinels.ts';
-
-export interface AdaptOptions {
-  readonly timers: TimerQueue;
-  readonly random: Random;
-  /** How many calls may travel as one. @default 1 */
-  readonly bundleMax?: number;
-}
-
-class AdaptedClient implements Client {
-  readonly [CLIENT] = true as const;
-  readonly description: string;
-  readonly keyPrefix: string;
-  readonly reconnectsSilently: boolean;
-  readonly #connection: Connection;
-  readonly #subscriptions: Subscriptions;
-  /**
-   * Not for one that reconnects without a word: its count may be on another connection than the write, and a server
-   * says of what a connection has not written that every replica has it.
-   */
-  readonly acknowledge?: NonNullable<Client['acknowledge']>;
-  readonly #acknowledgements: Acknowledgements;
-
-  constructor(driver: Driver, { timers, random, bundleMax = 1 }: AdaptOptions) {
-    this.description = driver.description;
-    this.keyPrefix = driver.keyPrefix;
-    this.reconnectsSilently = driver.reconnectsSilently ?? false;
-    this.#connection = new Connection(driver, timers, bundleMax);
-    this.#subscriptions = new Subscriptions(driver, timers, random);
-    this.#acknowledgements = new Acknowledgements(driver, timers);
-    if (!this.reconnectsSilently) {
-      this.acknowledge = (call, terms, timeoutMs) =>
-        this.#acknowledgements.acknowledge(call, terms, timeoutMs);
-    }
-  }
-
-  get isConnected(): boolean {
-    return this.#connection.isConnected;
-  }
-
-  get connections(): number {
-    return this.#connection.connections;
-  }
-
-  run(call: ScriptCall, timeoutMs: number): Promise<CallResult> {
-    return this.#connection.run(call, timeoutMs);
-  }
-
-  listen(channel: string, wake: Wake, timeoutMs: number): Promise<ListenResult> {
-    return this.#subscriptions.listen(channel, wake, timeoutMs);
-  }
-
-  async close(): Promise<void> {
-    this.#connection.close();
-    this.#subscriptions.close();
-    this.#acknowledgements.close();
-  }
-}
+import { type OwnedClientOptions, ownedClient } from './owned-client.ts';
 
 /** Nothing is connected yet, and nothing is ever set on the client or listened to on it. */
-export function adaptClient(client: unknown, options: AdaptOptions): Client {
-  return isClient(client)
-    ? guardClient(client)
-    : new AdaptedClient(driverOf(client, options.timers), options);
+export function adaptClient(client: unknown, options: OwnedClientOptions): Client {
+  return isClient(client) ? guardClient(client) : ownedClient(driverOf(client, options.timers), options);
 }
 
-/** The way to the nodes of a cluster, or null when it is no cluster. Nothing is connected yet. */
+/** The way to the nodes of a cluster, or null when the client is no cluster. Nothing is connected yet. */
 export function adaptCluster(client: unknown): ClusterDriver | null {
   if (typeof client !== 'object' || client === null) return null;
   if (Reflect.get(client, 'isCluster') === true && hasMethods(client, ['nodes', 'duplicate'])) {
@@ -116,7 +57,7 @@ function driverOf(client: unknown, timers: TimerQueue): Driver {
   );
 }
 
-/** What it is instead, for the relatives of the clients that people hand in by mistake. */
+/** What the object is instead, for relatives of the clients that people hand in by mistake. */
 function whyNot(client: object): string | null {
   const kind = (member: string, value?: unknown): boolean =>
     member in client && (value === undefined || Reflect.get(client, member) === value);

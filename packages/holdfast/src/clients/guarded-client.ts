@@ -1,9 +1,9 @@
 /**
  * A client of the caller's own making, behind the one place where its mistakes end. The seam says that a verb never
- * throws and never rejects; code that we did not write may do both. Whatever it throws becomes a `CallFailure` here, so
- * that nothing above has to expect an exception: a renewal is tried again, and no waiter hangs behind one that threw.
+ * throws and never rejects; code that we did not write may do both. What such a client throws becomes a `CallFailure`
+ * here, so that nothing above has to expect an exception: a renewal is tried again, and no waiter hangs.
  *
- * Only its deadlines are its own: a verb that never settles keeps its caller waiting.
+ * Only the deadlines are left to that client: a verb that never settles keeps its caller waiting.
  */
 import {
   type Acknowledged,
@@ -17,7 +17,7 @@ import {
   type StopListening,
   type Wake,
 } from './client.ts';
-import { reasonOf } from './connection/reply-errors.ts';
+import { reasonOf, thrownFailure } from './connection/reply-errors.ts';
 
 class GuardedClient implements Client {
   readonly [CLIENT] = true as const;
@@ -33,7 +33,7 @@ class GuardedClient implements Client {
     this.description = client.description;
     this.keyPrefix = client.keyPrefix;
     this.reconnectsSilently = client.reconnectsSilently ?? false;
-    // Only where the client has it: without it `replicas` is refused.
+    // Only where the client has the verb: without it `replicas` is refused.
     if (client.acknowledge !== undefined) {
       this.acknowledge = (call, terms, timeoutMs) => this.#acknowledge(call, terms, timeoutMs);
     }
@@ -51,7 +51,7 @@ class GuardedClient implements Client {
     try {
       this.#connections = this.#client.connections;
     } catch {
-      // What it said last. A restart that goes unnoticed behind this is that client's to answer for.
+      // The number that it gave last. A restart that goes unnoticed because of this is that client's fault.
     }
     return this.#connections;
   }
@@ -77,7 +77,7 @@ class GuardedClient implements Client {
     try {
       await this.#client.close();
     } catch (error) {
-      // What is left open is that client's. Nobody who closes a `Locks` can do anything about it but read of it.
+      // What is left open is that client's. Whoever closes a `Locks` can only be told.
       process.emitWarning(`${this.description} did not close: ${reasonOf(error)}`, {
         type: 'HoldfastWarning',
         code: 'HOLDFAST_CLIENT_CLOSE',
@@ -108,7 +108,7 @@ export function guardClient(client: Client): Client {
 async function counted(copies: Promise<Copies | CallFailure>): Promise<Copies | CallFailure> {
   try {
     const count = await copies;
-    // Read here: an answer of another shape would throw above.
+    // Taken apart here, because an answer of another shape would throw above.
     return count instanceof CallFailure ? count : { replicas: count.replicas, local: count.local };
   } catch (error) {
     return unanswered(error);
@@ -120,19 +120,17 @@ function guardedStop(stop: StopListening): StopListening {
     try {
       stop();
     } catch {
-      // It is not listened to any more: whatever it still tells is a hint to nobody.
+      // Nobody listens any more: a message that still comes wakes nobody.
     }
   };
 }
 
 /** A call that threw may have been written before: nobody can say that it has not happened. */
 function unanswered(error: unknown): CallFailure {
-  if (error instanceof CallFailure) return error;
-  return new CallFailure('unknown', `the client threw: ${reasonOf(error)}`, '', error);
+  return thrownFailure(error, 'unknown');
 }
 
-/** A subscription that was not confirmed counts as none, whether it was asked for or not. */
+/** A subscription that was not confirmed counts as none, whether it was sent or not. */
 function notHeard(error: unknown): CallFailure {
-  if (error instanceof CallFailure) return error;
-  return new CallFailure('unreachable', `the client threw: ${reasonOf(error)}`, '', error);
+  return thrownFailure(error, 'unreachable');
 }

@@ -60,7 +60,7 @@ const DECLINES = {
   'is restored when it is lost again while it is being restored': TELLS_NO_LISTENER,
   'is restored when the server was killed and started again': TELLS_NO_LISTENER,
   'is not restored for a listener that stopped meanwhile': TELLS_NO_LISTENER,
-  'stays alive while it listens, also while the connection is being restored': TELLS_NO_LISTENER,
+  'is not held back by a listener whose connection is being restored': TELLS_NOBODY,
   'is not held back by closing a connection to a server that is frozen':
     'it keeps its socket referenced while it connects: the process lives on for up to five seconds',
 };

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { NodeAddress } from '../../src/clients/cluster/address.ts';
 import { SlotMap } from '../../src/clients/cluster/slot-map.ts';
-import { inquire } from '../../src/clients/connection/one-command.ts';
-import type { NodeDriver } from '../../src/clients/connection/raw-connection.ts';
+import type { Driver } from '../../src/clients/connection/raw-connection.ts';
+import { oneCommand } from '../../src/clients/one-command.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { ScriptedCluster } from '../locking/support/scripted-cluster.ts';
@@ -19,14 +19,14 @@ class SilentCluster extends ScriptedCluster {
     return NODES;
   }
 
-  override drive(address: NodeAddress): NodeDriver {
+  override drive(address: NodeAddress): Driver {
     const driver = super.drive(address);
     this.silent.add(driver.description);
     return {
       ...driver,
-      dial: (events) => {
+      dial: (events, signal) => {
         this.dialled.push(driver.description);
-        return driver.dial(events);
+        return driver.dial(events, signal);
       },
     };
   }
@@ -36,7 +36,7 @@ test('a question after the close is a failure at once, and nobody is dialled', a
   const clock = new FakeClock();
   const timers = new TimerQueue(clock);
   const cluster = new SilentCluster();
-  const answer = inquire(
+  const answer = oneCommand(
     cluster.drive({ host: 'n', port: 1 }),
     ['CLUSTER', 'SLOTS'],
     timers,

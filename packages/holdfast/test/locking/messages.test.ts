@@ -1,11 +1,9 @@
 /** What errors say: nothing from outside unescaped, no time finer than a millisecond. */
 import { describe, expect, test } from 'vitest';
-import { Call } from '../../src/clients/connection/call.ts';
 import { LockError, LockTimeoutError, type ServerFailure } from '../../src/errors.ts';
 import { acquireError, describeServers, quoted, releaseError } from '../../src/locking/failures.ts';
 import { describeReply, describe as describeValue } from '../../src/runtime/describe.ts';
 import { inMs } from '../../src/runtime/printable.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { fails, says } from './support/scripted-client.ts';
 import { failure, Stage } from './support/stage.ts';
 
@@ -105,17 +103,6 @@ describe('a message', () => {
       message: 'lock "a": waited 500 ms behind other callers of this process',
       elapsedMs: 499,
     });
-  });
-
-  test.each([
-    ['unknown', 'no answer within 500 ms', true],
-    ['unreachable', 'no connection within 500 ms', false],
-  ])('of a call with a fraction of a millisecond for a limit is %s: %s', async (kind, text, isWritten) => {
-    const timers = new TimerQueue(new Stage().clock);
-    const call = new Call(protocolOf('a').release('s:1', 'plain'), 499.95093799999995, timers);
-    if (isWritten) call.markWritten();
-    call.fire();
-    expect(await call.result).toMatchObject({ kind, text });
   });
 
   test('has the time of a holder in whole milliseconds', () => {

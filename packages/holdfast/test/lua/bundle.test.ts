@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CallFailure, type ScriptCall, type ScriptText } from '../../src/clients/client.ts';
-import { answersOf, requestOf } from '../../src/clients/connection/bundle.ts';
+import { answersOf, scriptRequestOf } from '../../src/clients/connection/bundle.ts';
 import { Call } from '../../src/clients/connection/call.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
@@ -17,7 +17,7 @@ const LATE_MS = 1;
 
 function asCalls(requests: readonly ScriptCall[]): Call[] {
   const timers = new TimerQueue(systemClock);
-  return requests.map((request) => new Call(request, 1_000, timers));
+  return requests.map((request) => new Call(request, { timeoutMs: 1_000 }, timers));
 }
 
 /** Without what depends on the time of the day. */
@@ -29,7 +29,7 @@ function plain(answer: unknown): unknown {
 
 async function together(requests: readonly ScriptCall[]): Promise<unknown[]> {
   const calls = asCalls(requests);
-  return answersOf(calls, await database.run(requestOf(calls))).map(plain);
+  return answersOf(calls, await database.run(scriptRequestOf(calls))).map(plain);
 }
 
 async function singly(requests: readonly ScriptCall[]): Promise<unknown[]> {
@@ -142,7 +142,7 @@ test('fences of a bundle grow for one name and are above the clock for each', as
   const calls = asCalls(
     ['a', 'b', 'c'].map((lock) => lockAcquire.call({ ...terms, lock, fence: `fence:${lock}`, holder: lock })),
   );
-  for (const fence of answersOf(calls, await database.run(requestOf(calls)))) {
+  for (const fence of answersOf(calls, await database.run(scriptRequestOf(calls)))) {
     expect(fence).toBeGreaterThan(before);
   }
 });
@@ -152,7 +152,7 @@ test('a user without TIME is refused before anything is done', async () => {
     ['a', 'b'].map((mutex) => mutexAcquire.call({ mutex, token: 't', leaseMs: 30_000, notAfterMs: 0 })),
   );
   const restricted = await database.restricted('-time');
-  await expect(database.run(requestOf(calls), restricted)).rejects.toThrow(
+  await expect(database.run(scriptRequestOf(calls), restricted)).rejects.toThrow(
     /can't run this command|ACL failure|NOPERM/,
   );
   expect(await database.contents()).toEqual({});

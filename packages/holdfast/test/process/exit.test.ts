@@ -133,6 +133,8 @@ describe('a process that waits for a lock', { timeout: LIMIT_MS + START_LIMIT_MS
       async () => !String(await ask(redis.port, ['PUBSUB', 'NUMSUB', ...channels])).includes(',0'),
       { limitMs: LIMIT_MS, what: 'every process to listen' },
     );
+    // Nor does a lost subscription let it go: the waiter sits in a timer, not on a socket.
+    await ask(redis.port, ['CLIENT', 'KILL', 'TYPE', 'pubsub']);
     const leftTooSoon = await Promise.race([
       ...waiters.map(({ exited }, index) => exited.then(() => CLIENT_KINDS[index])),
       sleep(STAY_MS),

@@ -30,4 +30,13 @@ describe('a back-off', () => {
     expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual(first);
     expect(first).toEqual([10, 20, 40]);
   });
+
+  test('stays within a range of its own, and has no jitter without chance', () => {
+    const backoff = new Backoff(null, { minMs: 500, maxMs: 1_800 });
+    expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([
+      500, 1_000, 1_800, 1_800,
+    ]);
+    backoff.reset();
+    expect(backoff.nextMs()).toBe(500);
+  });
 });

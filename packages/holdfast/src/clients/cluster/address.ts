@@ -11,8 +11,8 @@ export function addressKey({ host, port }: NodeAddress): string {
 }
 
 /**
- * Reads `host:port`; the host may have colons of its own. Without a host it is that of whoever said it, because a
- * server that does not know its own name leaves it out. Null when it makes no sense.
+ * Reads `host:port`; the host may have colons of its own. Without a host, the host is that of the speaker: a server that
+ * does not know its own name leaves it out. Null when the text is no address.
  */
 export function readAddress(text: string, speaker: NodeAddress): NodeAddress | null {
   const colon = text.lastIndexOf(':');

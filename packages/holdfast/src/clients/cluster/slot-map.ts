@@ -8,12 +8,13 @@ import { SLOTS } from '../../keys/slot.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { CallFailure } from '../client.ts';
-import { inquire } from '../connection/one-command.ts';
+import { failureOf } from '../connection/reply-errors.ts';
+import { oneCommand } from '../one-command.ts';
 import { addressKey, type NodeAddress } from './address.ts';
 import { type ClusterDriver, driveNode } from './cluster-driver.ts';
 import { nodesOf, readSlotRanges, type SlotRange } from './slot-ranges.ts';
 
-/** A node that does not answer for this long is not waited for alone: the next one is asked beside it. */
+/** A node that has not answered for this long is not waited for alone: the next one is asked beside it. */
 const HEDGE_MS = 250;
 
 /** Nodes hear of a failover within this of each other; asking more often finds nothing new. */
@@ -44,7 +45,7 @@ export class SlotMap {
     this.#terms = terms;
   }
 
-  /** Whether a node has ever told it. Slots may be missing from it even so: nobody had them, or nobody knew who. */
+  /** Whether a node has ever told the map. Slots may be missing even so: no node had them, or none knew who did. */
   get isKnown(): boolean {
     return this.#isKnown;
   }
@@ -64,7 +65,7 @@ export class SlotMap {
     if (this.#set(slot, owner)) this.#terms.changed();
   }
 
-  /** Asks the cluster, unless that was done just now. Resolves to null, or to why nobody told. */
+  /** Asks the cluster for the map, unless that was done just now. Resolves to null, or to why no node told it. */
   read(avoided?: NodeAddress): Promise<CallFailure | null> {
     if (this.#reading === null && this.#timers.clock.monotonicMs() - this.#readMs < FRESH_MS) {
       return Promise.resolve(null);
@@ -98,7 +99,7 @@ export class SlotMap {
     return true;
   }
 
-  /** In any order, so that not all processes ask the same one; the one that just failed last. */
+  /** In random order, so that not all processes ask the same node; the node that just failed comes last. */
   #candidates(avoided: NodeAddress | undefined): NodeAddress[] {
     const all = [...this.#nodes, ...this.#driver.seeds()];
     const nodes = [...new Map(all.map((node) => [addressKey(node), node])).values()];
@@ -112,7 +113,7 @@ export class SlotMap {
 
   async #ask(node: NodeAddress): Promise<SlotRange[] | CallFailure> {
     const driver = driveNode(this.#driver, node);
-    const told = await inquire(driver, ['CLUSTER', 'SLOTS'], this.#timers, this.#terms.signal);
+    const told = await oneCommand(driver, ['CLUSTER', 'SLOTS'], this.#timers, this.#terms.signal);
     if (told instanceof CallFailure) return told;
     const ranges = readSlotRanges(told, node);
     if (ranges === null || ranges.length === 0) {
@@ -125,7 +126,7 @@ export class SlotMap {
   }
 }
 
-/** Asks one after the other, beside those that take long, until one answers. */
+/** Asks one node after the other, beside those that take long, until one answers. */
 function firstAnswer<Answer>(
   nodes: readonly NodeAddress[],
   ask: (node: NodeAddress) => Promise<Answer | CallFailure>,
@@ -145,9 +146,7 @@ function firstAnswer<Answer>(
       }
       open += 1;
       timers.setIn(deadline, HEDGE_MS);
-      ask(node).then(heard, (error: unknown) =>
-        heard(new CallFailure('unreachable', String(error), '', error)),
-      );
+      ask(node).then(heard, (error: unknown) => heard(failureOf(error, 'unreachable')));
     };
     const heard = (answer: Answer | CallFailure): void => {
       open -= 1;

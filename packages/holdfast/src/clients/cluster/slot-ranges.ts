@@ -10,7 +10,7 @@ export interface SlotRange {
   readonly replicas: readonly NodeAddress[];
 }
 
-/** Null when it is no such reply. The speaker is the node that said it. */
+/** Null when the reply is none to `CLUSTER SLOTS`. The speaker is the node that gave it. */
 export function readSlotRanges(reply: unknown, speaker: NodeAddress): SlotRange[] | null {
   if (!Array.isArray(reply)) return null;
   const ranges: SlotRange[] = [];
@@ -21,7 +21,7 @@ export function readSlotRanges(reply: unknown, speaker: NodeAddress): SlotRange[
     );
     if (!isSlot(first) || !isSlot(last)) return null;
     const [primary, ...replicas] = nodes as (NodeAddress | null)[];
-    // A primary without a known address is nobody whom we could ask: whoever needs its slots asks for the map anew.
+    // A primary without a known address cannot be asked: whoever needs its slots reads the map again.
     if (primary === null || primary === undefined) continue;
     ranges.push({ first, last, primary, replicas: replicas.filter((replica) => replica !== null) });
   }

@@ -4,28 +4,30 @@ import { describeReply } from '../../runtime/describe.ts';
 import { BUNDLE_FAILED } from '../../scripts/outcome.ts';
 import { CallFailure, type Reply, type ScriptCall } from '../client.ts';
 import type { Call, CallResult } from './call.ts';
-import { replyWord } from './reply-errors.ts';
+import { failureOf } from './reply-errors.ts';
 
 /**
- * A call by itself is sent as it is. Of several, keys are laid end to end; arguments come by position, and one that is
- * the same for all comes once: the first argument says which do.
+ * A call by itself is sent as it is. Of several, keys are laid end to end; arguments come by position, and an argument
+ * that is the same for all comes once: the first argument of the request says which do.
  */
-export function requestOf(calls: readonly Call[]): ScriptCall {
-  const [first] = calls;
-  assert(first !== undefined, () => 'a request is made of at least one call');
-  const { script, args: firstArgs } = first.request;
-  if (calls.length === 1) return first.request;
+export function scriptRequestOf(calls: readonly Call[]): ScriptCall {
+  const [firstCall] = calls;
+  assert(firstCall !== undefined, () => 'a request is made of at least one call');
+  const first = scriptOf(firstCall);
+  if (calls.length === 1) return first;
+  const { script, args: firstArgs } = first;
+  const requests = calls.map(scriptOf);
   assert(script.bundle !== undefined, () => `${script.name} can be bundled`);
   const keys: string[] = [];
-  for (const { request } of calls) keys.push(...request.keys);
+  for (const request of requests) keys.push(...request.keys);
   let shared = '';
   const args: string[] = [''];
   for (const [position, value] of firstArgs.entries()) {
-    const isShared = calls.every(({ request }) => request.args[position] === value);
+    const isShared = requests.every((request) => request.args[position] === value);
     shared += isShared ? '1' : '0';
     if (isShared) args.push(value);
     // Every call of a script has as many arguments as its first.
-    else for (const { request } of calls) args.push(request.args[position] as string);
+    else for (const request of requests) args.push(request.args[position] as string);
   }
   args[0] = shared;
   return { script: script.bundle, keys, args };
@@ -33,15 +35,19 @@ export function requestOf(calls: readonly Call[]): ScriptCall {
 
 /** One answer a call, in their order. */
 export function answersOf(calls: readonly Call[], reply: unknown): readonly CallResult[] {
-  // The scripts are ours, and answer in these shapes only.
+  // The scripts are ours, and answer in these shapes only. Whoever sends another command reads its reply.
   if (calls.length === 1) return [reply as Reply];
   if (Array.isArray(reply) && reply.length === calls.length) return reply.map(answerOf);
   const failure = new CallFailure('unknown', `a reply we cannot read: ${describeReply(reply)}`);
   return calls.map(() => failure);
 }
 
+function scriptOf({ request }: Call): ScriptCall {
+  assert('script' in request, () => 'only calls of scripts travel together');
+  return request;
+}
+
 function answerOf(item: unknown): CallResult {
   if (!Array.isArray(item) || item[0] !== BUNDLE_FAILED) return item as Reply;
-  const text = String(item[1]);
-  return new CallFailure('reply', text, replyWord(new Error(text)) ?? '');
+  return failureOf(new Error(String(item[1])), 'reply');
 }

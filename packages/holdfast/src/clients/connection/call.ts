@@ -1,82 +1,91 @@
-/** One run of a script on its way: its deadline, and the one place where it ends. */
+/** One request on its way, a script or a single command: its deadline, and the one place where the request ends. */
 
 import { inMs } from '../../runtime/printable.ts';
-import type { Deadline, TimerQueue } from '../../runtime/timer-queue.ts';
+import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { CallFailure, type Reply, type ScriptCall } from '../client.ts';
+import type { RawConnection } from './raw-connection.ts';
+import { patienceMs } from './stall-watch.ts';
 
 export type CallResult = Reply | CallFailure;
 
-/** It is its own deadline, rather than having one: a call is made for every command, and this halves its objects. */
-export class Call implements Deadline {
-  readonly request: ScriptCall;
+/** A command that is no script of ours. */
+export interface OneCommand {
+  readonly command: readonly string[];
+}
+
+export interface CallTerms {
+  readonly timeoutMs: number;
+  /** Whether the process stays alive for the answer. That is why our sockets need not hold it. @default true */
+  readonly keepsAlive?: boolean;
+  /** How long the connection may be silent before it is suspected. @default a share of `timeoutMs` */
+  readonly patienceMs?: number;
+}
+
+export class Call {
+  readonly request: ScriptCall | OneCommand;
   readonly result: Promise<CallResult>;
   /** By the monotonic clock, which is read once a call. */
   readonly startedMs: number;
-  readonly #timers: TimerQueue;
   readonly timeoutMs: number;
+  readonly patienceMs: number;
+  readonly #timers: TimerQueue;
+  readonly #deadline: Deadline;
   #resolve: ((result: CallResult) => void) | null = null;
-  #isWritten = false;
-  /** Told when the deadline passes before the call was written. */
-  onExpired: (() => void) | null = null;
-  /** Its place among the calls of its line. */
-  lineIndex = -1;
+  #writtenTo: RawConnection | null = null;
+  /** Kept by `InFlight`: where the call stands in its list. */
+  inFlightIndex = -1;
 
-  heapIndex = -1;
-
-  constructor(request: ScriptCall, timeoutMs: number, timers: TimerQueue) {
+  constructor(request: ScriptCall | OneCommand, terms: CallTerms, timers: TimerQueue) {
     this.request = request;
+    this.timeoutMs = terms.timeoutMs;
+    this.patienceMs = terms.patienceMs ?? patienceMs(terms.timeoutMs);
     this.#timers = timers;
-    this.timeoutMs = timeoutMs;
+    this.#deadline = new Deadline(() => this.#expire(), terms.keepsAlive ?? true);
     this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     this.startedMs = timers.clock.monotonicMs();
   }
 
-  /** Starts its deadline. After it was handed over: the server works while we keep our books. */
+  /** Sets the deadline. Called after the call was handed over: the server works while we keep our books. */
   arm(): void {
-    if (this.#resolve !== null) this.#timers.setAt(this, this.startedMs + this.timeoutMs);
-  }
-
-  /** A call in flight holds the process by its deadline. That is why our sockets need not. */
-  get keepsAlive(): boolean {
-    return true;
-  }
-
-  get isSet(): boolean {
-    return this.heapIndex >= 0;
+    if (this.#resolve !== null) this.#timers.setAt(this.#deadline, this.startedMs + this.timeoutMs);
   }
 
   get hasEnded(): boolean {
     return this.#resolve === null;
   }
 
-  /** From here on nobody can say that it did not happen. */
-  markWritten(): void {
-    this.#isWritten = true;
+  /** The connection that the call was written to, or null while it was written to none. */
+  get writtenTo(): RawConnection | null {
+    return this.#writtenTo;
   }
 
-  /** Ends it. What comes later is ignored. */
+  /** From here on nobody can say that the call did not happen. */
+  markWritten(raw: RawConnection): void {
+    this.#writtenTo = raw;
+  }
+
+  /** Ends the call. What comes later is ignored. */
   end(result: CallResult): void {
     const resolve = this.#resolve;
     if (resolve === null) return;
     this.#resolve = null;
-    this.#timers.cancel(this);
+    this.#timers.cancel(this.#deadline);
     resolve(result);
   }
 
-  /** The deadline has come. */
-  fire(): void {
-    if (this.#isWritten) {
-      this.end(new CallFailure('unknown', `no answer within ${inMs(this.timeoutMs)}`));
-    } else {
-      this.end(new CallFailure('unreachable', `no connection within ${inMs(this.timeoutMs)}`));
-      this.onExpired?.();
-    }
+  #expire(): void {
+    const limit = inMs(this.timeoutMs);
+    this.end(
+      this.#writtenTo === null
+        ? new CallFailure('unreachable', `no connection within ${limit}`)
+        : new CallFailure('unknown', `no answer within ${limit}`),
+    );
   }
 }
 
-/** What a call ends as that is not even begun, or null when it may begin. */
+/** How a call ends that may not even begin, or null when it may. */
 export function refusal(isClosed: boolean, timeoutMs: number): CallFailure | null {
   if (isClosed) return new CallFailure('closed', 'the client is closed');
   if (timeoutMs > 0) return null;

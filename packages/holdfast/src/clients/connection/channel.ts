@@ -1,20 +1,20 @@
 /**
- * One channel and those who listen to it.
+ * One channel and its listeners.
  *
  * ## absent
- * The server does not send it to us. When somebody listens and the connection is up: subscribing.
+ * The server does not send the channel to us. When somebody listens and the connection is up: subscribing.
  *
  * ## subscribing
- * Asked for, not confirmed. Confirmed: present. Refused, or the connection is lost: absent. Confirmed and taken back
- * in the same breath: absent, and asked for once more.
+ * SUBSCRIBE is sent, not confirmed. Confirmed: present. Refused, or the connection is lost: absent. Confirmed and
+ * dropped by the server in the same packet: absent, and subscribed once more.
  *
  * ## present
  * Confirmed. Nobody listens any more: unsubscribing. The connection is lost: absent, and messages may be missed.
  *
  * ## unsubscribing
- * Asked to stop. Confirmed, refused or lost: absent. Whoever joins meanwhile waits for that and is subscribed anew.
+ * UNSUBSCRIBE is sent. Confirmed, refused or lost: absent. Whoever joins meanwhile waits for that and is subscribed anew.
  *
- * At most one request is under way for a channel, so its answers cannot cross.
+ * At most one request is in flight for a channel, so its answers cannot cross.
  */
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import type { CallFailure, StopListening, Wake } from '../client.ts';
@@ -23,7 +23,7 @@ export type ChannelState = 'absent' | 'subscribing' | 'present' | 'unsubscribing
 
 export type ListenResult = StopListening | CallFailure;
 
-/** One `listen`. Until `confirm` is null its caller waits for the server. */
+/** One call of `listen`. Until `confirm` is null its caller waits for the server. */
 export interface Listener {
   readonly wake: Wake;
   readonly deadline: Deadline;
@@ -35,10 +35,11 @@ export class Channel {
   readonly #timers: TimerQueue;
   readonly #listeners = new Set<Listener>();
   state: ChannelState = 'absent';
-  /** The server has taken it back before its confirmation was heard here. */
-  isTakenBack = false;
+  /** The server has dropped the subscription before its confirmation was read here. */
+  isDropped = false;
   #hasMissed = false;
-  #isDeaf = false;
+  /** Confirmed listeners were told that the subscription is not restored. */
+  #isLossTold = false;
 
   constructor(name: string, timers: TimerQueue) {
     this.name = name;
@@ -56,7 +57,7 @@ export class Channel {
     return listener;
   }
 
-  /** False when it had been removed. */
+  /** False when the listener had been removed before. */
   remove(listener: Listener): boolean {
     this.#timers.cancel(listener.deadline);
     return this.#listeners.delete(listener);
@@ -67,27 +68,27 @@ export class Channel {
     this.state = 'present';
     const hasMissed = this.#hasMissed;
     this.#hasMissed = false;
-    this.#isDeaf = false;
+    this.#isLossTold = false;
     for (const listener of [...this.#listeners]) {
       if (listener.confirm !== null) this.#settle(listener, stopOf(listener));
       else if (hasMissed) this.#wake(listener, null);
     }
   }
 
-  /** The connection is gone: whoever was confirmed keeps waiting for the next one. */
+  /** The connection is gone: confirmed listeners stay for the next one. */
   lose(): void {
     if (this.state === 'present') this.#hasMissed = true;
     this.state = 'absent';
   }
 
-  /** It is not restored: whoever was confirmed has missed messages, and will miss more. Said once, until it is. */
-  deafen(): void {
-    if (this.#isDeaf) return;
-    this.#isDeaf = true;
+  /** The subscription is not restored: confirmed listeners miss messages. They are told once, until it is restored. */
+  tellLoss(): void {
+    if (this.#isLossTold) return;
+    this.#isLossTold = true;
     for (const listener of [...this.#listeners]) this.#wake(listener, null);
   }
 
-  /** Ends those who still wait for the server, and gives their number. */
+  /** Ends the listeners that still wait for the server, and gives their number. */
   failPending(failure: CallFailure): number {
     const pending = [...this.#listeners].filter((listener) => listener.confirm !== null);
     for (const listener of pending) {
@@ -97,12 +98,12 @@ export class Channel {
     return pending.length;
   }
 
-  /** To all, also to those whose confirmation is only a microtask away: it came before this message. */
+  /** Wakes all listeners, also those whose confirmation is only a microtask away: it came before this message. */
   deliver(text: string): void {
     for (const listener of [...this.#listeners]) this.#wake(listener, text);
   }
 
-  /** Everybody is gone, without a word to those who were confirmed. */
+  /** Removes all listeners; confirmed ones are not told. */
   clear(): void {
     for (const listener of this.#listeners) this.#timers.cancel(listener.deadline);
     this.#listeners.clear();
@@ -116,12 +117,12 @@ export class Channel {
   }
 
   #wake(listener: Listener, message: string | null): void {
-    // One that was stopped by another's wake-up, a moment ago, hears nothing more.
+    // A listener that was stopped by another's wake-up, a moment ago, hears nothing more.
     if (!this.#listeners.has(listener)) return;
     try {
       listener.wake(message);
     } catch {
-      // A wake-up is a hint. Whoever fails to take it has its own timer, and must not rob the next of theirs.
+      // A wake-up is a hint: a listener that throws has a timer of its own, and must not keep the hint from the next.
     }
   }
 }

@@ -1,75 +1,124 @@
-/** Runs scripts over a connection of our own. */
+/** Scripts and single commands over a connection of our own, which is made when the first of them needs it. */
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import { CallFailure, type ScriptCall } from '../client.ts';
-import { Call, type CallResult, refusal } from './call.ts';
-import { Turn } from './call-batcher.ts';
-import { Line } from './in-flight.ts';
-import type { Driver, Wire } from './raw-connection.ts';
-import { Link } from './reconnecting-connection.ts';
-import type { Silence } from './stall-watch.ts';
+import { Call, type CallResult, type CallTerms, refusal } from './call.ts';
+import { CallBatcher } from './call-batcher.ts';
+import { InFlight } from './in-flight.ts';
+import type { Dialler, RawConnection } from './raw-connection.ts';
+import { ReconnectingConnection } from './reconnecting-connection.ts';
+import { STALL_MS_MAX } from './stall-watch.ts';
 
 const CLOSED = new CallFailure('closed', 'the client was closed before the call was sent');
 
+export interface ConnectionOptions {
+  /** How many calls may travel as one. @default 1 */
+  readonly bundleMax?: number;
+  /** Whether the process stays alive for an answer to `command`. @default true */
+  readonly keepsAlive?: boolean;
+  up?(): void;
+  /** Every call that was written has ended as unknown, every other as this failure. */
+  down?(failure: CallFailure): void;
+}
+
+export interface CommandTerms {
+  readonly timeoutMs: number;
+  /** How long the connection may be silent before it is suspected. @default it is not suspected for this command */
+  readonly patienceMs?: number;
+  /** The only connection on which the command makes sense. Once it is lost the answer is unknown. @default any */
+  readonly on?: RawConnection | null;
+}
+
 export class Connection {
   readonly #timers: TimerQueue;
-  readonly #link: Link;
+  readonly #options: ConnectionOptions;
+  readonly #reconnecting: ReconnectingConnection;
+  readonly #batcher: CallBatcher;
   /** Calls made while the connection comes up, in the order in which they will be written. */
   readonly #waiting = new Set<Call>();
-  readonly #turn: Turn;
-  #line: Line | null = null;
+  #inFlight: InFlight | null = null;
   #connections = 0;
   #isClosed = false;
 
-  constructor(driver: Driver, timers: TimerQueue, bundleMax = 1) {
+  constructor(dialler: Dialler, timers: TimerQueue, options: ConnectionOptions = {}) {
     this.#timers = timers;
-    this.#link = new Link(driver, timers, {
-      up: (wire, silence) => this.#up(wire, silence),
+    this.#options = options;
+    this.#reconnecting = new ReconnectingConnection(dialler, timers, {
+      up: (open) => this.#up(new InFlight(open, () => this.#leaveReplica())),
       down: (reason, cause) => this.#down(reason, cause),
-      message: () => {},
     });
     const target = {
-      inFlight: (): number => this.#line?.size ?? 0,
-      write: (calls: readonly Call[]): void => this.#writeTurn(calls),
+      inFlight: (): number => this.#inFlight?.size ?? 0,
+      write: (calls: readonly Call[]): void => this.#writeBundle(calls),
     };
-    this.#turn = new Turn(target, bundleMax);
-    // A call holds the process by its deadline, so the socket never has to: no system call for each lone call.
-    this.#link.hold(false);
+    this.#batcher = new CallBatcher(target, options.bundleMax ?? 1);
   }
 
   get isConnected(): boolean {
-    return this.#line !== null;
+    return this.#inFlight !== null;
   }
 
   get connections(): number {
     return this.#connections;
   }
 
-  run(request: ScriptCall, timeoutMs: number): Promise<CallResult> {
+  /** Connects unless that is done or under way. */
+  open(): void {
+    this.#reconnecting.open();
+  }
+
+  run(script: ScriptCall, timeoutMs: number): Promise<CallResult> {
     const refused = refusal(this.#isClosed, timeoutMs);
     if (refused !== null) return Promise.resolve(refused);
-    const call = new Call(request, timeoutMs, this.#timers);
-    if (this.#line === null || this.#line.isLeaving) this.#wait(call);
-    else if (!this.#turn.take(call)) this.#line.write([call], call.startedMs);
+    const call = new Call(script, { timeoutMs }, this.#timers);
+    const inFlight = this.#writable;
+    if (inFlight === null) this.#wait(call);
+    else if (!this.#batcher.take(call, script)) inFlight.write([call], call.startedMs);
     call.arm();
     return call.result;
+  }
+
+  /** One command that is no script of ours; the reply is in the shape that the client gives, or a `CallFailure`. */
+  command(command: readonly string[], { timeoutMs, patienceMs, on }: CommandTerms): Promise<unknown> {
+    const refused = refusal(this.#isClosed, timeoutMs);
+    if (refused !== null) return Promise.resolve(refused);
+    if (on !== undefined && (on === null || on !== this.#writable?.raw)) {
+      return Promise.resolve(new CallFailure('unknown', 'the connection was lost'));
+    }
+    const { keepsAlive = true } = this.#options;
+    const terms: CallTerms = { timeoutMs, keepsAlive, patienceMs: patienceMs ?? STALL_MS_MAX };
+    const call = new Call({ command }, terms, this.#timers);
+    this.send(call);
+    call.arm();
+    return call.result;
+  }
+
+  /** Writes a call of the caller's own making, now or when the connection is up. */
+  send(call: Call): void {
+    const inFlight = this.#writable;
+    if (inFlight === null) this.#wait(call);
+    else inFlight.write([call], this.#timers.clock.monotonicMs());
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#link.close();
-    this.#line?.cut('the client was closed before the answer came');
-    this.#line = null;
-    this.#turn.flush();
+    this.#reconnecting.close();
+    this.#cut('the client was closed before the answer came');
     this.#endWaiting(CLOSED);
   }
 
-  #writeTurn(calls: readonly Call[]): void {
-    if (this.#line !== null && !this.#line.isLeaving) {
-      this.#line.write(calls, this.#timers.clock.monotonicMs());
+  /** Null while there is no connection, and when the server has turned out to be a replica. */
+  get #writable(): InFlight | null {
+    return this.#inFlight?.isReplica === false ? this.#inFlight : null;
+  }
+
+  #writeBundle(calls: readonly Call[]): void {
+    const inFlight = this.#writable;
+    if (inFlight !== null) {
+      inFlight.write(calls, this.#timers.clock.monotonicMs());
       return;
     }
-    // Lost since the turn began. Not kept for the next one: whoever asked knew this server, and it may have restarted.
+    // Lost since the calls were gathered. Not kept for the next connection: the server may have restarted since.
     const failure = this.#isClosed
       ? CLOSED
       : new CallFailure('unreachable', 'the connection was lost just now');
@@ -78,36 +127,37 @@ export class Connection {
 
   #wait(call: Call): void {
     this.#waiting.add(call);
-    call.onExpired = () => {
-      this.#waiting.delete(call);
-      // Some sockets cannot be let go of before they exist. By now it does, and nobody waits for it.
-      this.#link.hold(false);
-    };
-    this.#link.open();
+    void call.result.then(() => this.#waiting.delete(call));
+    this.#reconnecting.open();
   }
 
-  #up(wire: Wire, silence: Silence): void {
+  #up(inFlight: InFlight): void {
     this.#connections += 1;
-    // It was a primary once, and is no use any more. What leads to it may lead to its successor by now.
-    this.#line = new Line(wire, silence, () => this.#leave());
+    this.#inFlight = inFlight;
     const nowMs = this.#timers.clock.monotonicMs();
-    for (const call of this.#waiting) this.#line.write([call], nowMs);
+    for (const call of this.#waiting) inFlight.write([call], nowMs);
     this.#waiting.clear();
+    this.#options.up?.();
   }
 
-  #leave(): void {
-    this.#link.close();
-    this.#line?.cut('the server has become a replica');
-    this.#line = null;
-    this.#turn.flush();
-    if (this.#waiting.size > 0) this.#link.open();
+  /** The server was a primary once. The address that led to it may lead to its successor by now. */
+  #leaveReplica(): void {
+    this.#reconnecting.close();
+    this.#cut('the server has become a replica');
+    if (this.#waiting.size > 0) this.#reconnecting.open();
   }
 
   #down(reason: string, cause: unknown): void {
-    this.#line?.cut(`the connection was lost: ${reason}`, cause);
-    this.#line = null;
-    this.#turn.flush();
-    this.#endWaiting(new CallFailure('unreachable', reason, '', cause));
+    this.#cut(`the connection was lost: ${reason}`, cause);
+    const failure = new CallFailure('unreachable', reason, '', cause);
+    this.#endWaiting(failure);
+    this.#options.down?.(failure);
+  }
+
+  #cut(reason: string, cause?: unknown): void {
+    this.#inFlight?.cut(reason, cause);
+    this.#inFlight = null;
+    this.#batcher.flush();
   }
 
   #endWaiting(failure: CallFailure): void {

@@ -1,59 +1,52 @@
 /**
- * What the kinds of Redis client have in common, once their manners are taken off: a `Wire` is one
- * connection, a `Driver` knows how to make one from the caller's client. Everything above is written once.
+ * This folder turns one connection of any Redis client into what the layers above need: calls with deadlines,
+ * subscriptions that are restored, and counts of replicas. Each is written once, against the two types of this file: a
+ * `RawConnection` is one connection of our own, and a `Driver`, one for each kind of client, makes it from the caller's
+ * client. The adapters (`ioredis/`, `node-redis/`, `glide/`, `sentinel/`) implement both. Only `src/clients` imports
+ * this folder.
  */
 import type { ScriptCall } from '../client.ts';
 
-/** Where a script can be sent. */
-export interface Sender {
-  /**
-   * Hands the script to the client: by its hash, or by its text. The promise may settle at any time, or never.
-   * When the line is busy, others are on their way, and a burst may travel as one packet; a lone call never waits.
-   */
-  send(call: ScriptCall, isByText: boolean, isBusy: boolean): Promise<unknown>;
-}
+/** A channel of the whole server, or one of its shard in a cluster. */
+export type ChannelMode = 'plain' | 'sharded';
 
-/** One connection of our own. It connects once; a lost one is thrown away and another is made. */
-export interface Wire extends Sender {
-  /** Resolves when the server has let us in, in the right database. Rejects with why not. */
-  connect(): Promise<void>;
+/**
+ * One connection of our own, on which the server has let us in. A lost connection is thrown away and another is made.
+ * Its socket never keeps the process alive: whoever waits for an answer does so in a timer that does.
+ */
+export interface RawConnection {
+  /** Hands the script to the client: by its hash, or by its text. The promise may settle at any time, or never. */
+  send(call: ScriptCall, isByText: boolean): Promise<unknown>;
   /** Any command, answered in whatever shape the client gives. */
   command(args: readonly string[]): Promise<unknown>;
-  subscribe(channel: string): Promise<unknown>;
-  unsubscribe(channel: string): Promise<unknown>;
-  /** Whether the socket keeps the process alive. It does at first. */
-  hold(isHeld: boolean): void;
-  /** Ends it at once, in whatever state it is, and never throws. */
-  drop(): void;
+  subscribe(channel: string, mode: ChannelMode): Promise<unknown>;
+  unsubscribe(channel: string, mode: ChannelMode): Promise<unknown>;
 }
 
-export interface WireEvents {
-  /** The connection is of no more use. May come more than once, and after `connect` has rejected. */
+export interface RawConnectionEvents {
+  /** The connection is of no more use, or will not come up. May come more than once, and after `dial` has rejected. */
   lost(cause: unknown): void;
   message(channel: string, text: string): void;
   /** The server has ended a subscription by itself: the slot of that channel is elsewhere now. */
-  dropped?(channel: string): void;
+  dropped(channel: string): void;
 }
 
-/** One connection to a node of a cluster: it can be asked about the cluster, and hears the channels of its shard. */
-export interface NodeWire extends Wire {
-  subscribeShard(channel: string): Promise<unknown>;
-  unsubscribeShard(channel: string): Promise<unknown>;
+export interface Dialler {
+  /**
+   * Makes a connection like the caller's. Resolves when the server has let us in, in the right database; rejects with
+   * why it has not. The connection ends with the signal, at once, whether it is up or not; whoever dials aborts the
+   * signal in any case, also after a rejection.
+   */
+  dial(events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection>;
 }
 
-/** One kind of client, bound to the caller's instance. It sets nothing on it and listens to nothing of it. */
-export interface Driver {
+/** One kind of client, bound to the caller's instance. It sets nothing on the instance and listens to nothing of it. */
+export interface Driver extends Dialler {
   /** Which client, where. No secrets. */
   readonly description: string;
   readonly keyPrefix: string;
   /** Whether a lost connection is made again without a word, so that nobody can count them. @default false */
   readonly reconnectsSilently?: boolean;
-  /** Makes a connection like the caller's. Nothing is sent before `connect`. */
-  dial(events: WireEvents): Wire;
-}
-
-export interface NodeDriver extends Driver {
-  dial(events: WireEvents): NodeWire;
 }
 
 /** What our connections are called in `CLIENT LIST`. */
@@ -68,7 +61,7 @@ export const CONNECTION_NAME = 'holdfast';
 export const CONNECT_MS_MAX = 5_000;
 
 /**
- * After how long without traffic the kernel asks the peer whether it still lives. It is what ends an idle
+ * After how long without traffic the kernel asks the peer whether it still lives. TCP keep-alive is what ends an idle
  * subscription to a host that is gone: nothing of ours is sent on it.
  */
 export const KEEP_ALIVE_MS = 10_000;

@@ -1,243 +1,162 @@
 /**
- * Runs scripts that write and counts who has what they wrote, on a connection of its own: the server answers nothing
- * else on it while it counts.
+ * Runs scripts that write and counts which replicas have what they wrote, on a connection of its own: the server answers
+ * nothing else on a connection while it counts.
  *
- * The count is of what its own connection wrote: the server asks nobody about the writes of others, and says at once
- * that every replica has them. (Redis 7.0 still counts them; later ones and Valkey do not.) So the script that is to
- * be counted runs here. It goes in rounds: the scripts of a round are written, and when all have answered one WAIT
- * counts for all of them. What comes meanwhile makes up the next round.
+ * WAIT is about the writes of its own connection: for the writes of others the server asks nobody, and says at once that
+ * every replica has them. (Redis 7.0 still counts them; later versions and Valkey do not.) So the script whose write is
+ * to be counted runs here. It goes in rounds: the scripts of a round are written, and when all have answered one WAIT
+ * counts for all of them. Writes that come meanwhile make up the next round.
  */
 
 import { describeReply } from '../../runtime/describe.ts';
 import { inMs } from '../../runtime/printable.ts';
-import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import { within } from '../../runtime/timers.ts';
 import {
   type Acknowledged,
   CallFailure,
   type Copies,
   type ReplicaTerms,
-  type Reply,
   type ScriptCall,
 } from '../client.ts';
-import { refusal } from './call.ts';
-import type { Driver, Wire } from './raw-connection.ts';
-import { Link } from './reconnecting-connection.ts';
-import { reasonOf, replyFailure, replyWord } from './reply-errors.ts';
-import { patienceMs, type Silence } from './stall-watch.ts';
+import { Call, refusal } from './call.ts';
+import { Connection } from './connection.ts';
+import type { Dialler } from './raw-connection.ts';
+import { patienceMs } from './stall-watch.ts';
 
 /**
- * The server may count for so much less than what is left of a call: an idle one looks at its time limits ten times a
- * second only, and a count that arrives is worth more than one that was given up. At least half of it, in any case.
+ * WAIT ends this much before the call's deadline: Redis checks WAIT timeouts every 100 ms, and a count that arrives is
+ * worth more than one that was given up. WAIT gets at least half of what is left, in any case.
  */
-const WAY_BACK_MS = 125;
+const WAIT_MARGIN_MS = 125;
 
-/** The connection as it is while it is up. */
-interface Line {
-  readonly wire: Wire;
-  readonly silence: Silence;
-}
+const CLOSED = new CallFailure('closed', 'the client was closed before the call was sent');
 
-/** One script on its way, and the count behind it. */
-class Write {
-  readonly call: ScriptCall;
+/** One script whose write is to be counted. */
+interface Write {
+  readonly call: Call;
   readonly terms: ReplicaTerms;
-  readonly untilMs: number;
-  readonly answer: Promise<Acknowledged | CallFailure>;
-  readonly #copies: Promise<Copies | CallFailure>;
-  readonly #timers: TimerQueue;
-  readonly #deadline: Deadline;
-  #endAnswer: (answer: Acknowledged | CallFailure) => void = () => {};
-  #endCopies: (copies: Copies | CallFailure) => void = () => {};
-  state: 'waiting' | 'written' | 'answered' | 'ended' = 'waiting';
-
-  constructor(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number, timers: TimerQueue) {
-    this.call = call;
-    this.terms = terms;
-    this.#timers = timers;
-    this.untilMs = timers.clock.monotonicMs() + timeoutMs;
-    this.answer = new Promise((resolve) => {
-      this.#endAnswer = resolve;
-    });
-    this.#copies = new Promise((resolve) => {
-      this.#endCopies = resolve;
-    });
-    // It holds the process, as every call in flight does.
-    this.#deadline = new Deadline(() => this.fail(`no answer within ${inMs(timeoutMs)}`), true);
-    timers.setAt(this.#deadline, this.untilMs);
-  }
-
-  answered(reply: Reply): void {
-    if (this.state !== 'written') return;
-    this.state = 'answered';
-    this.#endAnswer({ reply, copies: this.#copies });
-  }
-
-  counted(copies: Copies | CallFailure): void {
-    if (this.state === 'answered') this.#endCopies(copies);
-    this.#end();
-  }
-
-  /** The connection or the time is over. */
-  fail(reason: string, cause?: unknown): void {
-    const kind = this.state === 'waiting' ? 'unreachable' : 'unknown';
-    this.refuse(new CallFailure(kind, reason, '', cause));
-  }
-
-  refuse(failure: CallFailure): void {
-    if (this.state === 'answered') this.#endCopies(failure);
-    else if (this.state !== 'ended') this.#endAnswer(failure);
-    this.#end();
-  }
-
-  #end(): void {
-    this.state = 'ended';
-    this.#timers.cancel(this.#deadline);
-  }
+  /** Set when the script has answered and its round was counted. */
+  readonly count: Count;
 }
 
-export class Acknowledgements {
+interface Count {
+  readonly promise: Promise<Copies | CallFailure>;
+  readonly resolve: (copies: Copies | CallFailure) => void;
+}
+
+export class ReplicaCount {
   readonly #timers: TimerQueue;
-  readonly #link: Link;
-  /** Those of the next round. */
+  readonly #connection: Connection;
+  /** The writes of the next round. */
   #waiting: Write[] = [];
-  /** Those of the round that is under way. */
-  #round: Write[] = [];
-  #line: Line | null = null;
+  #isRoundOn = false;
   #isClosed = false;
 
-  constructor(driver: Driver, timers: TimerQueue) {
+  constructor(dialler: Dialler, timers: TimerQueue) {
     this.#timers = timers;
-    this.#link = new Link(driver, timers, {
-      up: (wire, silence) => this.#up({ wire, silence }),
-      down: (reason, cause) => this.#down(reason, cause),
-      message: () => {},
+    this.#connection = new Connection(dialler, timers, {
+      up: () => this.#next(),
+      // Not kept for the next connection: it may lead to another server.
+      down: (failure) => this.#endWaiting(failure),
     });
-    this.#link.hold(false);
   }
 
-  acknowledge(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure> {
+  async acknowledge(
+    script: ScriptCall,
+    terms: ReplicaTerms,
+    timeoutMs: number,
+  ): Promise<Acknowledged | CallFailure> {
     const refused = refusal(this.#isClosed, timeoutMs);
-    if (refused !== null) return Promise.resolve(refused);
-    const write = new Write(call, terms, timeoutMs, this.#timers);
+    if (refused !== null) return refused;
+    const write = { call: new Call(script, { timeoutMs }, this.#timers), terms, count: newCount() };
+    write.call.arm();
     this.#waiting.push(write);
-    if (this.#line === null) this.#link.open();
-    // Not at once: whatever else comes in this turn travels along.
+    if (!this.#connection.isConnected) this.#connection.open();
+    // Not at once: whatever else comes in this turn shares the round.
     else if (this.#waiting.length === 1) queueMicrotask(() => this.#next());
-    return write.answer;
+    const reply = await write.call.result;
+    if (reply instanceof CallFailure) return reply;
+    return { reply, copies: this.#limited(write) };
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#line = null;
-    this.#link.close();
-    const failure = new CallFailure('closed', 'the client was closed before the call was sent');
-    for (const write of this.#waiting.splice(0)) write.refuse(failure);
-    for (const write of this.#round.splice(0)) write.fail('the client was closed before the answer came');
+    this.#connection.close();
+    this.#endWaiting(CLOSED);
   }
 
-  #up(line: Line): void {
-    this.#line = line;
-    this.#next();
-  }
-
-  #down(reason: string, cause: unknown): void {
-    this.#line = null;
-    const writes = [...this.#round.splice(0), ...this.#waiting.splice(0)];
-    for (const write of writes) write.fail(reason, cause);
+  #endWaiting(failure: CallFailure): void {
+    for (const { call } of this.#waiting.splice(0)) call.end(failure);
   }
 
   #next(): void {
-    const line = this.#line;
-    if (line === null || this.#round.length > 0) return;
-    this.#round = this.#waiting.splice(0).filter(({ state }) => state === 'waiting');
-    if (this.#round.length > 0) void this.#play(line, this.#round);
+    if (this.#isRoundOn) return;
+    this.#waiting = this.#waiting.filter(({ call }) => !call.hasEnded);
+    if (this.#waiting.length === 0) return;
+    if (this.#connection.isConnected) void this.#play(this.#waiting.splice(0));
+    else this.#connection.open();
   }
 
-  /** Never rejects: what goes wrong ends the writes that it concerns. */
-  async #play(line: Line, round: readonly Write[]): Promise<void> {
-    const replies = round.map((write) => this.#run(line, write));
-    const isReplica = (await Promise.all(replies)).includes('READONLY');
-    if (this.#line !== line) return;
-    const open = round.filter(({ state }) => state === 'answered');
-    if (open.length > 0) {
-      const copies = await this.#count(line, open);
-      if (this.#line !== line) return;
-      for (const write of open) write.counted(copies);
+  /** Never rejects: what goes wrong is the result of the writes that it concerns. */
+  async #play(round: readonly Write[]): Promise<void> {
+    this.#isRoundOn = true;
+    // In one go, so that all of them are on one connection: the one that is asked to count.
+    for (const { call } of round) this.#connection.send(call);
+    const replies = await Promise.all(round.map(({ call }) => call.result));
+    const answered = round.filter((_, i) => !(replies[i] instanceof CallFailure));
+    if (answered.length > 0) {
+      const copies = await this.#count(answered);
+      for (const { count } of answered) count.resolve(copies);
     }
-    this.#round = [];
-    // It was a primary once. The next connection looks for the one that is.
-    if (isReplica) this.#drop();
-    else this.#next();
+    this.#isRoundOn = false;
+    this.#next();
   }
 
-  #drop(): void {
-    this.#link.close();
-    this.#line = null;
-    if (this.#waiting.length > 0) this.#link.open();
-  }
-
-  /** The first word of an error reply, if that is what came. */
-  async #run(line: Line, write: Write): Promise<string | null> {
-    write.state = 'written';
-    try {
-      // The scripts are ours, and answer in these shapes only.
-      write.answered((await this.#script(line, write)) as Reply);
-      return null;
-    } catch (error) {
-      const word = replyWord(error);
-      if (word === null) write.fail(reasonOf(error), error);
-      else write.refuse(replyFailure(error, word));
-      return word;
-    }
-  }
-
-  async #script({ wire, silence }: Line, write: Write): Promise<unknown> {
-    const send = (isByText: boolean): Promise<unknown> =>
-      this.#ask(silence, patienceMs(write.untilMs - this.#timers.clock.monotonicMs()), () =>
-        wire.send(write.call, isByText, false),
-      );
-    try {
-      return await send(false);
-    } catch (error) {
-      // One that was given up is not sent again: its caller may have released it meanwhile.
-      if (replyWord(error) !== 'NOSCRIPT' || write.state !== 'written') throw error;
-      return await send(true);
-    }
-  }
-
-  async #count({ wire, silence }: Line, writes: readonly Write[]): Promise<Copies | CallFailure> {
+  async #count(writes: readonly Write[]): Promise<Copies | CallFailure> {
     const nowMs = this.#timers.clock.monotonicMs();
     let min = 0;
-    let forMs = 1;
-    for (const { terms, untilMs } of writes) {
+    let waitMs = 1;
+    let longestMs = 0;
+    for (const { call, terms } of writes) {
+      const leftMs = call.startedMs + call.timeoutMs - nowMs;
+      const countMs = Math.floor(Math.max(leftMs - WAIT_MARGIN_MS, leftMs / 2));
       min = Math.max(min, terms.min);
-      const leftMs = untilMs - nowMs;
-      const countMs = Math.floor(Math.max(leftMs - WAY_BACK_MS, leftMs / 2));
-      forMs = Math.max(forMs, Math.min(terms.timeoutMs, countMs));
+      waitMs = Math.max(waitMs, Math.min(terms.timeoutMs, countMs));
+      longestMs = Math.max(longestMs, leftMs);
     }
     const isOnDisk = writes.some(({ terms }) => terms.aof);
-    const command = isOnDisk ? ['WAITAOF', '1', `${min}`, `${forMs}`] : ['WAIT', `${min}`, `${forMs}`];
-    try {
-      // While it counts the server rightly says nothing, on this connection.
-      const patience = patienceMs(forMs) + forMs + WAY_BACK_MS;
-      return copiesOf(await this.#ask(silence, patience, () => wire.command(command)));
-    } catch (error) {
-      const word = replyWord(error);
-      return word === null
-        ? new CallFailure('unknown', reasonOf(error), '', error)
-        : replyFailure(error, word);
-    }
+    const command = isOnDisk ? ['WAITAOF', '1', `${min}`, `${waitMs}`] : ['WAIT', `${min}`, `${waitMs}`];
+    const reply = await this.#connection.command(command, {
+      // Longer than any of its writes has, so that each write ends at its own deadline.
+      timeoutMs: longestMs + WAIT_MARGIN_MS,
+      // While it counts the server rightly says nothing on this connection.
+      patienceMs: patienceMs(waitMs) + waitMs + WAIT_MARGIN_MS,
+      on: writes[0]?.call.writtenTo ?? null,
+    });
+    return reply instanceof CallFailure ? reply : copiesOf(reply);
   }
 
-  async #ask(silence: Silence, patience: number, question: () => Promise<unknown>): Promise<unknown> {
-    silence.sent(this.#timers.clock.monotonicMs(), patience);
-    try {
-      return await question();
-    } finally {
-      silence.answered();
-    }
+  /** The count for a write, at the deadline of the write at the latest. */
+  #limited({ call, count }: Write): Promise<Copies | CallFailure> {
+    const { startedMs, timeoutMs } = call;
+    const leftMs = startedMs + timeoutMs - this.#timers.clock.monotonicMs();
+    return within(
+      this.#timers,
+      count.promise,
+      leftMs,
+      () => new CallFailure('unknown', `no answer within ${inMs(timeoutMs)}`),
+    );
   }
+}
+
+function newCount(): Count {
+  let resolve: Count['resolve'] = () => {};
+  const promise = new Promise<Copies | CallFailure>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }
 
 function copiesOf(reply: unknown): Copies | CallFailure {

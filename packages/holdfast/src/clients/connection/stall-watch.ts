@@ -11,102 +11,102 @@ import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
  * the call that timed out on the same connection, so that it runs after it, and a server that is merely stuck in a long
  * command must find both there when it goes on. Five seconds are longer than a fork, a slow script or a short freeze.
  */
-export const SILENCE_MS_MAX = 5_000;
+export const STALL_MS_MAX = 5_000;
 
 /**
- * Five seconds are longer than a short lease. So a connection is doubted long before: after half of what the most
- * impatient call on it may take, within these bounds. A doubt costs a second connection, which settles the question:
- * see `Link`. The lower bound is longer than most pauses of a server that is well; of a lease of one second, whose
- * renewal goes out after a third of it, it leaves half.
+ * Five seconds are longer than a short lease. So a connection is suspected long before: after half of what the most
+ * impatient call on it may take, within these bounds. A suspicion costs a spare connection, which settles the question:
+ * see `ReconnectingConnection`. The lower bound is longer than most pauses of a healthy server; of a lease of one
+ * second, whose renewal goes out after a third of it, it leaves half.
  */
-const DOUBT_SHARE = 0.5;
-const DOUBT_MS_MIN = 100;
-const DOUBT_MS_MAX = 1_000;
+const PATIENCE_SHARE = 0.5;
+const PATIENCE_MS_MIN = 100;
+const PATIENCE_MS_MAX = 1_000;
 
 /**
- * When this process stood still, a timer fires before what came meanwhile is read. So whoever doubts a connection looks
- * once more, this much later.
+ * When this process stood still, a timer fires before what came meanwhile is read. So nobody judges a connection before
+ * a second look, this much later.
  */
 export const SECOND_LOOK_MS = 1;
 
-/** How long a call that may take so long waits for any answer before its connection is doubted. */
+/** How long a call with this time limit waits for any answer before its connection is suspected. */
 export function patienceMs(timeoutMs: number): number {
-  return Math.min(Math.max(timeoutMs * DOUBT_SHARE, DOUBT_MS_MIN), DOUBT_MS_MAX);
+  return Math.min(Math.max(timeoutMs * PATIENCE_SHARE, PATIENCE_MS_MIN), PATIENCE_MS_MAX);
 }
 
-export interface SilenceEvents {
-  /** Nothing has come for long enough to doubt it. Returns when to say so again, if nothing has come by then. */
-  doubtful(): number;
-  /** It is of no more use. */
-  silent(): void;
+export interface StallEvents {
+  /** Nothing has come for as long as the most impatient call waits. Returns when to say so again. */
+  suspected(): number;
+  /** Nothing has come for `STALL_MS_MAX`: the connection is of no more use. */
+  stalled(): void;
 }
 
-export class Silence {
+export class StallWatch {
   readonly #timers: TimerQueue;
   readonly #deadline: Deadline;
-  readonly #events: SilenceEvents;
+  readonly #events: StallEvents;
   #deadlineDueMs = 0;
   #unanswered = 0;
-  #sinceMs = 0;
-  /** Of the most impatient of those that wait. */
-  #patienceMs = SILENCE_MS_MAX;
-  #doubtAgainMs = 0;
-  #isDoubted = false;
+  #silentSinceMs = 0;
+  /** Of the most impatient call that waits. */
+  #patienceMs = STALL_MS_MAX;
+  #suspectAgainMs = 0;
+  #isSuspected = false;
   #hasHeard = false;
   #isSecondLook = false;
   #isStopped = false;
 
-  constructor(timers: TimerQueue, events: SilenceEvents) {
+  constructor(timers: TimerQueue, events: StallEvents) {
     this.#timers = timers;
     this.#events = events;
-    // It must not keep a process alive: whoever waits for an answer does that.
+    // The watch must not keep a process alive: whoever waits for an answer does that.
     this.#deadline = new Deadline(() => this.#look(), false);
   }
 
-  /** Whether it was doubted, and nothing has come since. */
-  get isDoubted(): boolean {
-    return this.#isDoubted;
+  /** Whether the connection was suspected, and nothing has come since. */
+  get isSuspected(): boolean {
+    return this.#isSuspected;
   }
 
-  /** Whether it has ever had an answer. */
+  /** Whether any answer has ever come. */
   get hasHeard(): boolean {
     return this.#hasHeard;
   }
 
   /** For how long nothing has come. */
-  get lastsMs(): number {
-    return this.#unanswered === 0 ? 0 : this.#timers.clock.monotonicMs() - this.#sinceMs;
+  get silentMs(): number {
+    return this.#unanswered === 0 ? 0 : this.#timers.clock.monotonicMs() - this.#silentSinceMs;
   }
 
   /**
-   * A command is written now. The time is handed in: whoever sends has just read the clock for its deadline. Without a
-   * patience of its own it does not raise a doubt.
+   * A command is written now. The time is handed in: whoever sends has just read the clock for a deadline. Without a
+   * patience of its own the command raises no suspicion.
    */
-  sent(nowMs: number, patience: number = SILENCE_MS_MAX): void {
+  sent(nowMs: number, patience: number = STALL_MS_MAX): void {
     this.#unanswered += 1;
     if (this.#unanswered === 1) {
-      this.#sinceMs = nowMs;
+      this.#silentSinceMs = nowMs;
       this.#patienceMs = patience;
     } else if (patience < this.#patienceMs) this.#patienceMs = patience;
     else return;
     if (this.#isStopped) return;
-    // Left set when the answer comes: moving it for each command would cost more than one idle fire.
+    // The deadline stays set when the answer comes: moving it for each command would cost more than one idle firing.
     if (!this.#deadline.isSet || this.#dueMs < this.#deadlineDueMs) this.#arm();
   }
 
   /** A command got its answer. */
   answered(): void {
     this.#unanswered -= 1;
-    this.#isDoubted = false;
+    this.#isSuspected = false;
     this.#hasHeard = true;
-    if (this.#unanswered > 0) this.#sinceMs = this.#timers.clock.monotonicMs();
+    if (this.#unanswered > 0) this.#silentSinceMs = this.#timers.clock.monotonicMs();
   }
 
-  /** Something came from the other side. */
+  /** Something came from the server that ends no command. */
   heard(): void {
-    this.#isDoubted = false;
+    this.#isSuspected = false;
     this.#hasHeard = true;
-    this.#sinceMs = this.#timers.clock.monotonicMs();
+    this.#silentSinceMs = this.#timers.clock.monotonicMs();
   }
 
   stop(): void {
@@ -115,8 +115,8 @@ export class Silence {
   }
 
   get #dueMs(): number {
-    const doubtMs = Math.max(this.#sinceMs + this.#patienceMs, this.#doubtAgainMs);
-    return Math.min(doubtMs, this.#sinceMs + SILENCE_MS_MAX);
+    const suspectMs = Math.max(this.#silentSinceMs + this.#patienceMs, this.#suspectAgainMs);
+    return Math.min(suspectMs, this.#silentSinceMs + STALL_MS_MAX);
   }
 
   #arm(): void {
@@ -130,8 +130,8 @@ export class Silence {
       return;
     }
     const nowMs = this.#timers.clock.monotonicMs();
-    if (nowMs >= this.#sinceMs + SILENCE_MS_MAX) {
-      this.#events.silent();
+    if (nowMs >= this.#silentSinceMs + STALL_MS_MAX) {
+      this.#events.stalled();
       return;
     }
     const isDue = nowMs >= this.#dueMs;
@@ -143,8 +143,8 @@ export class Silence {
     }
     this.#isSecondLook = false;
     if (isDue) {
-      this.#isDoubted = true;
-      this.#doubtAgainMs = this.#events.doubtful();
+      this.#isSuspected = true;
+      this.#suspectAgainMs = this.#events.suspected();
     }
     if (!this.#isStopped) this.#arm();
   }

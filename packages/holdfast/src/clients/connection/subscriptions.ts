@@ -1,37 +1,34 @@
 /**
- * Hears channels for all listeners over one connection of our own, subscribed once a channel.
+ * Hears channels of one mode for all listeners over one connection of our own, subscribed once a channel.
  *
- * Unlike the connection for scripts this one reconnects by itself, because nobody comes and asks for it: a
- * listener only waits. It does so while somebody listens, and tells them that they may have missed messages. After
- * the last listener has gone it stays open and lets the process exit: the next waiter then needs one round trip,
- * not a handshake, and there is no idle timer to get wrong.
+ * Unlike the connection for scripts this one reconnects by itself while somebody listens, because nobody comes and asks
+ * for it: a listener only waits. After a reconnection listeners are told that they may have missed messages. After the
+ * last listener has gone the connection stays open: the next waiter then needs one round trip, not a handshake, and
+ * there is no idle timer to get wrong.
+ *
+ * A listener alone does not keep the process alive: a message is only a hint, and whoever waits for one sits in a timer
+ * that does. Only `listen` itself does, until it is confirmed.
  */
 
+import { Backoff } from '../../runtime/backoff.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { CallFailure, type Wake } from '../client.ts';
 import { refusal } from './call.ts';
 import { Channel, type Listener, type ListenResult } from './channel.ts';
-import type { Driver, Wire } from './raw-connection.ts';
-import { Link } from './reconnecting-connection.ts';
-import { reasonOf, replyFailure, replyWord } from './reply-errors.ts';
-import type { Silence } from './stall-watch.ts';
+import type { ChannelMode, Dialler } from './raw-connection.ts';
+import { type OpenConnection, ReconnectingConnection } from './reconnecting-connection.ts';
+import { failureOf } from './reply-errors.ts';
 
-/** A server that restarts is back in less than a second; asking twenty times a second costs it nothing. */
+/** A server that restarts is back in less than a second; twenty attempts a second cost it nothing. */
 export const RECONNECT_MS_MIN = 50;
 
 /** One attempt a second and process is harmless to a server in trouble; waiters poll every few seconds anyway. */
 export const RECONNECT_MS_MAX = 1_000;
 
-/** A refusal may pass or may not. Asking as often as waiters poll costs no more than they do. */
+/** A refusal may pass or may not. Asking again as often as waiters poll costs no more than they do. */
 export const REFUSED_MS = 5_000;
-
-/** The connection as it is while it is up. */
-interface Line {
-  readonly wire: Wire;
-  readonly silence: Silence;
-}
 
 /** For whoever knows where else a channel may be. */
 export interface SubscriptionEvents {
@@ -41,27 +38,35 @@ export interface SubscriptionEvents {
   refused?(channel: string, failure: CallFailure): void;
 }
 
+export interface SubscriptionOptions {
+  readonly timers: TimerQueue;
+  readonly random: Random;
+  /** @default 'plain' */
+  readonly mode?: ChannelMode;
+  readonly events?: SubscriptionEvents;
+}
+
 export class Subscriptions {
   readonly #timers: TimerQueue;
-  readonly #random: Random;
-  readonly #link: Link;
+  readonly #mode: ChannelMode;
   readonly #events: SubscriptionEvents;
+  readonly #reconnecting: ReconnectingConnection;
   readonly #channels = new Map<string, Channel>();
-  readonly #reconnectDeadline: Deadline;
-  readonly #refusedDeadline: Deadline;
-  #line: Line | null = null;
+  readonly #reconnectDeadline = new Deadline(() => this.#reconnecting.open(), false);
+  readonly #refusedDeadline = new Deadline(() => this.#reconcileAll(), false);
+  readonly #backoff: Backoff;
+  #open: OpenConnection | null = null;
   #listenerCount = 0;
-  #attempts = 0;
   #isClosed = false;
 
-  constructor(driver: Driver, timers: TimerQueue, random: Random, events: SubscriptionEvents = {}) {
-    this.#events = events;
+  constructor(dialler: Dialler, { timers, random, mode = 'plain', events = {} }: SubscriptionOptions) {
     this.#timers = timers;
-    this.#random = random;
-    this.#reconnectDeadline = new Deadline(() => this.#link.open(), true);
-    this.#refusedDeadline = new Deadline(() => this.#reconcileAll(), true);
-    this.#link = new Link(driver, timers, {
-      up: (wire, silence) => this.#up({ wire, silence }),
+    this.#mode = mode;
+    this.#events = events;
+    // A delay is half a step at least.
+    this.#backoff = new Backoff(random, { minMs: 2 * RECONNECT_MS_MIN, maxMs: RECONNECT_MS_MAX });
+    this.#reconnecting = new ReconnectingConnection(dialler, timers, {
+      up: (open) => this.#up(open),
       down: (reason, cause) => this.#down(reason, cause),
       message: (name, text) => this.#channels.get(name)?.deliver(text),
       dropped: (name) => this.#dropped(name),
@@ -77,16 +82,16 @@ export class Subscriptions {
       this.#timers.setIn(listener.deadline, timeoutMs);
       this.#count(1);
       if (channel.state === 'present') this.#confirm(channel);
-      else if (this.#line !== null) this.#reconcile(channel);
-      else this.#link.open();
+      else if (this.#open !== null) this.#reconcile(channel);
+      else this.#reconnecting.open();
     });
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#line = null;
-    this.#link.close();
+    this.#open = null;
+    this.#reconnecting.close();
     this.#cancelDeadlines();
     this.#failPending(
       new CallFailure('closed', 'the client was closed before the subscription was confirmed'),
@@ -124,7 +129,6 @@ export class Subscriptions {
 
   #count(change: number): void {
     this.#listenerCount += change;
-    this.#link.hold(this.#listenerCount > 0);
     if (this.#listenerCount === 0) this.#cancelDeadlines();
   }
 
@@ -137,25 +141,25 @@ export class Subscriptions {
     for (const channel of [...this.#channels.values()]) this.#reconcile(channel);
   }
 
-  /** Does what the channel needs next, if nothing is under way for it. */
+  /** Does what the channel needs next, if no request is in flight for it. */
   #reconcile(channel: Channel): void {
-    const line = this.#line;
+    const open = this.#open;
     if (channel.state === 'absent' && !channel.isWanted) this.#channels.delete(channel.name);
-    else if (line === null) return;
-    else if (channel.state === 'absent') this.#subscribe(channel, line);
-    else if (channel.state === 'present' && !channel.isWanted) this.#unsubscribe(channel, line);
+    else if (open === null) return;
+    else if (channel.state === 'absent') this.#subscribe(channel, open);
+    else if (channel.state === 'present' && !channel.isWanted) this.#unsubscribe(channel, open);
   }
 
-  #subscribe(channel: Channel, line: Line): void {
+  #subscribe(channel: Channel, open: OpenConnection): void {
     channel.state = 'subscribing';
-    channel.isTakenBack = false;
-    this.#ask(line, line.wire.subscribe(channel.name), (error) => {
+    channel.isDropped = false;
+    this.#await(open, open.raw.subscribe(channel.name, this.#mode), (error) => {
       if (error !== null) {
-        this.#refused(channel, listenFailure(error));
+        this.#refused(channel, failureOf(error, 'unreachable'));
         return;
       }
-      this.#attempts = 0;
-      if (channel.isTakenBack) channel.state = 'absent';
+      this.#backoff.reset();
+      if (channel.isDropped) channel.state = 'absent';
       else this.#confirm(channel);
       this.#reconcile(channel);
     });
@@ -168,58 +172,56 @@ export class Subscriptions {
       this.#reconcile(channel);
       return;
     }
-    // Not asked for again at once: the refusal would repeat. Those who were confirmed earlier have their timers.
+    // Not asked for again at once: the refusal would repeat. Confirmed listeners have their timers.
     if (!this.#refusedDeadline.isSet) this.#timers.setIn(this.#refusedDeadline, REFUSED_MS);
     this.#events.refused?.(channel.name, failure);
-    // Whoever follows it to where it went tells them once it is heard there.
-    if (failure.word !== 'MOVED') channel.deafen();
+    // Whoever follows a channel that has moved tells its listeners once it is subscribed at the other node.
+    if (failure.word !== 'MOVED') channel.tellLoss();
   }
 
-  #unsubscribe(channel: Channel, line: Line): void {
+  #unsubscribe(channel: Channel, open: OpenConnection): void {
     channel.state = 'unsubscribing';
-    this.#ask(line, line.wire.unsubscribe(channel.name), () => {
+    this.#await(open, open.raw.unsubscribe(channel.name, this.#mode), () => {
       channel.state = 'absent';
       this.#reconcile(channel);
     });
   }
 
-  /** Asked for once more: the server says where it is, if it is not here any longer. */
+  /** The channel is subscribed once more: if its slot is elsewhere now, the server says where. */
   #dropped(name: string): void {
     const channel = this.#channels.get(name);
-    // Only what was confirmed is taken back: the confirmation has come, and is a microtask away.
-    if (channel?.state === 'subscribing') channel.isTakenBack = true;
+    // Only a confirmed subscription can be dropped: the confirmation has come, and is a microtask away.
+    if (channel?.state === 'subscribing') channel.isDropped = true;
     if (channel?.state !== 'present') return;
     channel.lose();
     this.#reconcile(channel);
   }
 
   /** Waits for the answer, unless the connection is lost first: `#down` has then settled everything. */
-  #ask(line: Line, answer: Promise<unknown>, then: (error: unknown) => void): void {
-    line.silence.sent(this.#timers.clock.monotonicMs());
+  #await(open: OpenConnection, answer: Promise<unknown>, then: (error: unknown) => void): void {
+    open.stallWatch.sent(this.#timers.clock.monotonicMs());
     const finish = (error: unknown): void => {
-      line.silence.answered();
-      if (this.#line === line) then(error);
+      open.stallWatch.answered();
+      if (this.#open === open) then(error);
     };
     answer.then(() => finish(null), finish);
   }
 
-  #up(line: Line): void {
-    this.#line = line;
+  #up(open: OpenConnection): void {
+    this.#open = open;
     this.#cancelDeadlines();
     this.#reconcileAll();
   }
 
   #down(reason: string, cause: unknown): void {
-    this.#line = null;
+    this.#open = null;
     this.#timers.cancel(this.#refusedDeadline);
     for (const channel of this.#channels.values()) channel.lose();
-    // A subscription dies with its connection, so even one that was asked for has not happened.
+    // A subscription dies with its connection, so even one that was sent has not happened.
     this.#failPending(new CallFailure('unreachable', reason, '', cause));
     if (this.#listenerCount === 0) return;
     this.#events.down?.();
-    const capMs = Math.min(RECONNECT_MS_MAX, 2 * RECONNECT_MS_MIN * 2 ** this.#attempts);
-    this.#attempts += 1;
-    this.#timers.setIn(this.#reconnectDeadline, (capMs / 2) * (1 + this.#random.fraction()));
+    this.#timers.setIn(this.#reconnectDeadline, this.#backoff.nextMs());
   }
 
   #failPending(failure: CallFailure): void {
@@ -228,11 +230,4 @@ export class Subscriptions {
       if (!channel.isWanted && channel.state === 'absent') this.#channels.delete(channel.name);
     }
   }
-}
-
-function listenFailure(error: unknown): CallFailure {
-  const word = replyWord(error);
-  return word === null
-    ? new CallFailure('unreachable', reasonOf(error), '', error)
-    : replyFailure(error, word);
 }

@@ -1,21 +1,23 @@
 /**
- * GLIDE 2.5, the client of the Valkey project.
+ * This folder adapts GLIDE 2.5, the client of the Valkey project. Only `adapt.ts` imports it.
  *
- * Its connection lives in native code, which makes it again by itself when it is lost and tells nobody. So what is
- * written here differs from the other clients: only a call that was under way says that the connection is gone, and
- * several servers cannot be asked to agree through it, because a restarted one would go unnoticed.
+ * The connection of GLIDE lives in native code, which makes a lost connection again by itself and tells nobody. So this
+ * adapter differs from the others: only a call in flight says that the connection is gone, and GLIDE cannot be used in a
+ * quorum, because a server that restarted would go unnoticed.
  */
+import { assert } from '../../runtime/assert.ts';
 import type { ScriptCall } from '../client.ts';
 import {
+  type ChannelMode,
   CONNECT_MS_MAX,
   CONNECTION_NAME,
   type Driver,
-  type Wire,
-  type WireEvents,
+  type RawConnection,
+  type RawConnectionEvents,
 } from '../connection/raw-connection.ts';
 import { ignoreRefusal } from '../connection/reply-errors.ts';
 import { scriptCommand } from '../connection/script-command.ts';
-import { SILENCE_MS_MAX } from '../connection/stall-watch.ts';
+import { STALL_MS_MAX } from '../connection/stall-watch.ts';
 import { glideReply } from './reply.ts';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -25,11 +27,11 @@ interface Message {
   readonly message: unknown;
 }
 
-/** What we use of it. */
+/** What we use of a client. */
 interface Glide {
   readonly config: Options;
   /** To the native code, not to the server. */
-  readonly socket?: { ref(): unknown; unref(): unknown };
+  readonly socket?: { unref(): unknown };
   customCommand(args: string[]): Promise<unknown>;
   subscribe(channels: ReadonlySet<string>, timeoutMs: number): Promise<unknown>;
   unsubscribe(channels: ReadonlySet<string>, timeoutMs: number): Promise<unknown>;
@@ -41,24 +43,24 @@ interface GlideClass {
   createClient(config: Options): Promise<Glide>;
 }
 
-/** A confirmation that takes longer than this is none: shorter than the silence that ends a connection. */
-const SUBSCRIBE_MS_MAX = SILENCE_MS_MAX - 1_000;
+/** A confirmation that takes longer than this is none: shorter than the stall that ends a connection. */
+const SUBSCRIBE_MS_MAX = STALL_MS_MAX - 1_000;
 
-/** Past our own patience with a connection, so that it never decides. */
-const REQUEST_MS_MAX = 2 * SILENCE_MS_MAX;
+/** Longer than our own patience with a connection, so that the limit of GLIDE never decides. */
+const REQUEST_MS_MAX = 2 * STALL_MS_MAX;
 
-/** How many of our calls may be under way is decided above; this is more than any of them. */
+/** How many of our calls may be in flight is decided above; this is more than that. */
 const REQUESTS_MAX = 1_000_000;
 
 /**
- * How it tries again: after up to 100, 200 and 400 ms, and every 400 ms from then on. Not less: with no retries at
+ * How GLIDE reconnects: after up to 100, 200 and 400 ms, and every 400 ms from then on. Not less: with no retries at
  * all the native code dies at the first lost connection, with every client of the process.
  */
 const BACKOFF = { numberOfRetries: 2, factor: 100, exponentBase: 2 };
 
 /**
- * GLIDE's number for: trust the address. Otherwise it asks each server for its role, and an attempt that fails
- * leaves behind another one that goes on for ever. With several addresses it has to ask, to find the primary.
+ * GLIDE's number for: trust the address. Otherwise GLIDE asks each server for its role, and an attempt that fails leaves
+ * behind another one that goes on for ever. With several addresses GLIDE has to ask, to find the primary.
  */
 const TRUST_ADDRESS = 1;
 
@@ -77,77 +79,49 @@ const OPTIONS: Options = {
   // Locks live on the primary, also when the caller reads from a replica.
   readFrom: 'primary',
   readOnly: false,
-  // Ours is said after the handshake, where a refusal does no harm.
+  // Our name is set after the handshake, where a refusal does no harm.
   clientName: undefined,
   clientSideCache: undefined,
   compression: undefined,
   clientCircuitBreaker: undefined,
 };
 
-class GlideWire implements Wire {
-  readonly #create: (pubsub: object) => Promise<Glide>;
-  readonly #events: WireEvents;
-  #client: Glide | null = null;
-  #isHeld = true;
-  #isDropped = false;
+class GlideConnection implements RawConnection {
+  readonly #client: Glide;
+  readonly #events: RawConnectionEvents;
+  readonly #signal: AbortSignal;
 
-  constructor(create: (pubsub: object) => Promise<Glide>, events: WireEvents) {
-    this.#create = create;
-    this.#events = events;
-  }
-
-  /** It calls itself connected at once. Only the answer to our name says that the server has let us in. */
-  async connect(): Promise<void> {
-    const callback = ({ channel, message }: Message): void =>
-      this.#events.message(String(channel), String(message));
-    const client = await this.#create({ channelsAndPatterns: {}, callback });
-    if (this.#isDropped) return client.close();
+  constructor(client: Glide, events: RawConnectionEvents, signal: AbortSignal) {
     this.#client = client;
-    this.hold(this.#isHeld);
-    const naming = ['CLIENT', 'SETNAME', CONNECTION_NAME];
-    await this.#answer(client.customCommand(naming)).catch(ignoreRefusal);
+    this.#events = events;
+    this.#signal = signal;
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    return this.#answer(this.#up().customCommand(scriptCommand(call, isByText)));
+    return this.#answer(this.#client.customCommand(scriptCommand(call, isByText)));
   }
 
   command(args: readonly string[]): Promise<unknown> {
-    return this.#answer(this.#up().customCommand([...args]));
+    return this.#answer(this.#client.customCommand([...args]));
   }
 
-  /** A refusal is not told: the client asks again and again, and only says that it took too long. */
-  async subscribe(channel: string): Promise<void> {
+  /** GLIDE does not tell a refusal: it asks again and again, and only says that it took too long. */
+  async subscribe(channel: string, mode: ChannelMode): Promise<void> {
+    assert(mode === 'plain', () => 'only the nodes of a cluster have sharded channels');
     const channels = new Set([channel]);
     try {
-      await this.#up().subscribe(channels, SUBSCRIBE_MS_MAX);
+      await this.#client.subscribe(channels, SUBSCRIBE_MS_MAX);
     } catch (error) {
-      if (!this.#isDropped) this.#up().unsubscribeLazy(channels).catch(this.#events.lost);
+      if (!this.#signal.aborted) this.#client.unsubscribeLazy(channels).catch(this.#events.lost);
       throw glideReply(error);
     }
   }
 
   async unsubscribe(channel: string): Promise<void> {
-    await this.#up().unsubscribe(new Set([channel]), SUBSCRIBE_MS_MAX);
+    await this.#client.unsubscribe(new Set([channel]), SUBSCRIBE_MS_MAX);
   }
 
-  hold(isHeld: boolean): void {
-    this.#isHeld = isHeld;
-    if (isHeld) this.#client?.socket?.ref();
-    else this.#client?.socket?.unref();
-  }
-
-  drop(): void {
-    this.#isDropped = true;
-    this.#client?.close();
-  }
-
-  #up(): Glide {
-    if (this.#client === null) throw new Error('there is no connection');
-    return this.#client;
-  }
-
-  /** Whatever is not a reply of the server says that the connection is gone. */
+  /** Any error that is not a reply of the server says that the connection is gone. */
   async #answer(answer: Promise<unknown>): Promise<unknown> {
     try {
       return await answer;
@@ -170,7 +144,22 @@ class GlideDriver implements Driver {
     this.description = `GLIDE ${addressOf(client.config)}`;
   }
 
-  dial(events: WireEvents): Wire {
+  /** GLIDE calls itself connected at once. Only the answer to our name says that the server has let us in. */
+  async dial(events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
+    const callback = ({ channel, message }: Message): void =>
+      events.message(String(channel), String(message));
+    const client = await this.#create({ channelsAndPatterns: {}, callback });
+    client.socket?.unref();
+    signal.addEventListener('abort', () => client.close(), { once: true });
+    // A listener that is added to a signal after it has fired is never called.
+    if (signal.aborted) client.close();
+    signal.throwIfAborted();
+    const connection = new GlideConnection(client, events, signal);
+    await connection.command(['CLIENT', 'SETNAME', CONNECTION_NAME]).catch(ignoreRefusal);
+    return connection;
+  }
+
+  #create(pubsubSubscriptions: object): Promise<Glide> {
     const { config, constructor: itsClass } = this.#client;
     const { addresses } = config;
     const isAlone = Array.isArray(addresses) && addresses.length === 1;
@@ -178,20 +167,18 @@ class GlideDriver implements Driver {
       ...optionsIn(config, 'advancedConfiguration'),
       connectionTimeout: CONNECT_MS_MAX,
     };
-    const create = (pubsubSubscriptions: object): Promise<Glide> =>
-      // The class of the caller's instance: nothing of the package is imported here.
-      (itsClass as unknown as GlideClass).createClient({
-        ...config,
-        ...OPTIONS,
-        ...(isAlone ? { nodeDiscoveryMode: TRUST_ADDRESS } : {}),
-        advancedConfiguration,
-        pubsubSubscriptions,
-      });
-    return new GlideWire(create, events);
+    // The class of the caller's instance: nothing of the package is imported here.
+    return (itsClass as unknown as GlideClass).createClient({
+      ...config,
+      ...OPTIONS,
+      ...(isAlone ? { nodeDiscoveryMode: TRUST_ADDRESS } : {}),
+      advancedConfiguration,
+      pubsubSubscriptions,
+    });
   }
 }
 
-/** The caller must have made sure that it is one: see `adapt.ts`. */
+/** The caller must have made sure that the client is one of GLIDE: see `adapt.ts`. */
 export function driveGlide(client: object): Driver {
   // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
   return new GlideDriver(client as Glide);

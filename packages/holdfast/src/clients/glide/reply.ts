@@ -1,6 +1,6 @@
 /**
- * Reads the errors of GLIDE. It rewrites what the server says: for the words that it knows it has names of its own
- * behind a sentence, for all others it puts a colon after the word.
+ * Reads the errors of GLIDE, which rewrites the error replies of the server: words that GLIDE knows become names of its
+ * own behind a sentence, and all others get a colon.
  */
 import { isError } from '../connection/reply-errors.ts';
 
@@ -23,7 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
   Ask: 'ASK',
 };
 
-/** The server's error reply as the server said it, or the same error when it is one of the client itself. */
+/** The error reply as the server said it, or the same error when it is one of GLIDE itself. */
 export function glideReply(error: unknown): unknown {
   if (!isError(error)) return error;
   const [, name, named = ''] = NAMED.exec(error.message) ?? [];
@@ -33,7 +33,7 @@ export function glideReply(error: unknown): unknown {
 }
 
 function asReply(word: string, text: string, cause: Error): Error {
-  // A reply of one word comes as an `ERR` with that word for its text.
+  // GLIDE turns a reply of a single word into an `ERR` with that word for its text.
   const isBareWord = word === 'ERR' && /^[A-Z][A-Z0-9_]+$/.test(text);
   return new Error(isBareWord ? text : `${word} ${text}`, { cause });
 }

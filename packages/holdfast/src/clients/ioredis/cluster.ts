@@ -2,12 +2,12 @@
 
 import { addressKey, type NodeAddress } from '../cluster/address.ts';
 import type { ClusterDriver } from '../cluster/cluster-driver.ts';
-import type { NodeDriver } from '../connection/raw-connection.ts';
+import type { Driver } from '../connection/raw-connection.ts';
 import { type Ioredis, IoredisDriver, keyPrefixOf } from './ioredis.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** What we use of it. */
+/** What we use of a cluster client. */
 interface IoredisCluster {
   readonly options: Options;
   /** As they were given: a port, a URL, or options. */
@@ -18,8 +18,8 @@ interface IoredisCluster {
   duplicate(startupNodes: readonly object[], override: object): IoredisCluster;
 }
 
-/** A copy that is never connected: all that it does is to make clients for nodes. */
-const WORKSHOP_OPTIONS: Options = {
+/** For a copy of the caller's cluster client that is never connected: all that it does is to make clients for nodes. */
+const FACTORY_OPTIONS: Options = {
   lazyConnect: true,
   shardedSubscribers: false,
   himportFieldsets: undefined,
@@ -31,7 +31,7 @@ const PORT_DEFAULT = 6379;
 
 class IoredisClusterDriver implements ClusterDriver {
   readonly #cluster: IoredisCluster;
-  readonly #workshop: IoredisCluster;
+  readonly #factory: IoredisCluster;
   /** What the caller said of single nodes, by their address. */
   readonly #startNodes: ReadonlyMap<string, NodeAddress>;
   readonly description: string;
@@ -40,7 +40,7 @@ class IoredisClusterDriver implements ClusterDriver {
 
   constructor(cluster: IoredisCluster) {
     this.#cluster = cluster;
-    this.#workshop = cluster.duplicate([], WORKSHOP_OPTIONS);
+    this.#factory = cluster.duplicate([], FACTORY_OPTIONS);
     const nodes = (cluster.startupNodes ?? []).map(readStartNode);
     this.#startNodes = new Map(nodes.map((node) => [addressKey(node), node]));
     this.description = `ioredis cluster ${[...this.#startNodes.keys()].join(', ')}`;
@@ -54,10 +54,10 @@ class IoredisClusterDriver implements ClusterDriver {
     return [...first, ...known];
   }
 
-  drive(address: NodeAddress): NodeDriver {
+  drive(address: NodeAddress): Driver {
     const { host, port } = this.#mapped(address);
     const given = this.#startNodes.get(addressKey({ host, port }));
-    const made = this.#workshop.connectionPool.findOrCreate({ ...given, host, port });
+    const made = this.#factory.connectionPool.findOrCreate({ ...given, host, port });
     return new IoredisDriver('redis' in made ? made.redis : made);
   }
 
@@ -75,7 +75,7 @@ class IoredisClusterDriver implements ClusterDriver {
   }
 }
 
-/** The caller must have made sure that it is one: see `adapt.ts`. */
+/** The caller must have made sure that the client is an ioredis cluster: see `adapt.ts`. */
 export function driveIoredisCluster(client: object): ClusterDriver {
   // The one border: what `adapt.ts` checked stands for the rest, and the tests on a real cluster for that.
   return new IoredisClusterDriver(client as IoredisCluster);
@@ -86,7 +86,7 @@ function addressOf(options: object): NodeAddress {
   return { host: String(host), port: Number(port) };
 }
 
-/** With everything else that was said of it, such as a password. */
+/** The address of a start node, with everything else that was said of it, such as a password. */
 function readStartNode(node: unknown): NodeAddress {
   if (typeof node === 'number') return { host: HOST_DEFAULT, port: node };
   if (typeof node === 'object' && node !== null) return { ...node, ...addressOf(node) };

@@ -1,10 +1,10 @@
 /**
- * Scripts as commands of ioredis, made by us. Its methods flatten their arguments, element by element, in case some are
- * arrays: that takes it as long as all the rest of a command does.
+ * Scripts as command objects of ioredis, made by us. The methods of ioredis flatten their arguments, element by element,
+ * in case some are arrays: that takes as long as all the rest of a command.
  */
 import type { ScriptCall } from '../client.ts';
 
-/** What we use of a command of its own. */
+/** What we use of a command object. */
 export interface Command {
   name: string;
   args: readonly string[];
@@ -15,7 +15,7 @@ export type MakeCommand = (call: ScriptCall, isByText: boolean) => Command;
 
 type CommandClass = new (name: string, args: readonly [], options: object) => Command;
 
-/** Whoever sends commands by its methods. */
+/** What we use of a client. */
 interface Commander {
   readonly options: object;
   evalsha(...args: readonly string[]): Promise<unknown>;
@@ -23,12 +23,12 @@ interface Commander {
 
 const OPTIONS = { replyEncoding: 'utf8' };
 
-/** Makes commands that this client can send; null when we cannot tell how, and it must make them. */
+/** Makes commands that this client can send; null when we cannot tell how, and the client must make them itself. */
 export function commandMaker(client: Commander): MakeCommand | null {
   const CommandClass = commandClassOf(client);
   if (CommandClass === null) return null;
   return (call, isByText) => {
-    // Under no name at first: what an application has its client do to the arguments of a script is not for ours.
+    // Created unnamed so that user argument transformers for EVALSHA do not run.
     const command = new CommandClass('', [], OPTIONS);
     command.name = isByText ? 'eval' : 'evalsha';
     command.args = argumentsOf(call, isByText);
@@ -41,9 +41,9 @@ export function argumentsOf({ script, keys, args }: ScriptCall, isByText: boolea
 }
 
 /**
- * The class is public, but only the client's module has it, and which copy of that the caller has loaded is not ours
- * to know. So we look at a command that such a client hands itself to send. Not this one: a client in a wrapper would
- * really send it, and connect for that.
+ * The command class is public, but only the client's module exports it, and we do not know which copy of the module the
+ * caller has loaded. So we look at a command that such a client hands itself to send. Not the caller's client but a
+ * decoy with its prototype: a client in a wrapper would really send the command, and connect for that.
  */
 function commandClassOf(client: Commander): CommandClass | null {
   let found: unknown = null;

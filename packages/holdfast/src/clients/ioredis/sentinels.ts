@@ -1,9 +1,9 @@
 /** ioredis clients that find their server by sentinels. */
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import type { Driver, Wire, WireEvents } from '../connection/raw-connection.ts';
+import type { Driver, RawConnection, RawConnectionEvents } from '../connection/raw-connection.ts';
 import { PrimaryDriver } from '../sentinel/primary.ts';
 import type { Address, Sentinels } from '../sentinel/search.ts';
-import { asIoredis, type Ioredis, IoredisDriver, IoredisWire } from './ioredis.ts';
+import { asIoredis, dialIoredis, type Ioredis, IoredisDriver } from './ioredis.ts';
 
 const SENTINEL_PORT = 26_379;
 
@@ -34,21 +34,22 @@ class IoredisSentinels implements Sentinels {
     return Promise.resolve();
   }
 
-  dialSentinel(address: Address, events: WireEvents): Wire {
+  dialSentinel(address: Address, events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
     const { sentinelUsername, sentinelPassword, sentinelTLS } = this.#client.options;
     const username = sentinelUsername ?? null;
     const password = sentinelPassword ?? null;
-    return new IoredisWire(this.#client, 0, events, { ...address, username, password, tls: sentinelTLS });
+    const options = { ...address, username, password, tls: sentinelTLS };
+    return dialIoredis(this.#client, options, 0, events, signal);
   }
 
-  dialPrimary(address: Address, events: WireEvents): Wire {
+  dialPrimary(address: Address, events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
     const { enableTLSForSentinelMode, tls, natMap } = this.#client.options;
-    const where = mapped(address, natMap);
-    return this.#driver.dial(events, { ...where, tls: enableTLSForSentinelMode === true ? tls : undefined });
+    const options = { ...mapped(address, natMap), tls: enableTLSForSentinelMode === true ? tls : undefined };
+    return this.#driver.dial(events, signal, options);
   }
 }
 
-/** The caller must have made sure that it is one: see `adapt.ts`. */
+/** The caller must have made sure that the client is one of ioredis: see `adapt.ts`. */
 export function driveIoredis(client: object, timers: TimerQueue): Driver {
   const ioredis = asIoredis(client);
   const hasSentinels = Array.isArray(ioredis.options['sentinels']);

@@ -1,10 +1,10 @@
 /**
- * A sentinel of node-redis makes clients of its servers, and none of ours can be made without one of that kind: the
- * package is its owner's to import. So one is taken from a sentinel, once for each copy of the package, which is known by
- * its methods: making a sentinel connect costs a good part of a second.
+ * The client that our connections behind sentinels of node-redis are duplicates of. We cannot import node-redis, so we
+ * take its client class from one short-lived connection, cached per package copy, because connecting a sentinel costs a
+ * good part of a second. A copy of the package is known by the methods of its sentinels.
  */
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import { reasonOf, reasonsIn } from '../connection/reply-errors.ts';
+import { causesOf, reasonOf } from '../connection/reply-errors.ts';
 import type { Address } from '../sentinel/search.ts';
 import { type NodeRedis, type Options, socketOptionsOf } from './node-redis.ts';
 
@@ -19,13 +19,13 @@ export interface Sentinel {
 }
 
 /**
- * How long it may take: as long as the search for the primary that it is a part of. A sentinel of the package waits for
- * ever for an answer. Much of the time is our own process at work, and on a busy machine that takes seconds; whoever is
- * given up before it is done begins from nothing the next time.
+ * How long a search may take: as long as the search for the primary that it is a part of. A sentinel of node-redis waits
+ * for ever for an answer. Much of the time is our own process at work, and on a busy machine that takes seconds; a search
+ * that is given up begins from nothing the next time.
  */
-const LEARN_MS_MAX = 4_000;
+const SEARCH_MS_MAX = 4_000;
 
-/** How the ones that are connected for a moment differ: they give up at once, and keep nothing. */
+/** How the short-lived sentinels differ from the caller's: they give up at once, and keep nothing. */
 const OPTIONS: Options = {
   maxCommandRediscovers: 0,
   masterPoolSize: 1,
@@ -37,35 +37,35 @@ const OPTIONS: Options = {
 };
 
 const SOCKET_OPTIONS: Options = {
-  connectTimeout: LEARN_MS_MAX,
-  socketTimeout: LEARN_MS_MAX,
+  connectTimeout: SEARCH_MS_MAX,
+  socketTimeout: SEARCH_MS_MAX,
   reconnectStrategy: false,
 };
 
 /**
- * A search gets so long before the next one of the same copy of the package may begin beside it. The first that ends well
- * serves all; and each is hard work for a processor, so that many at once would all be too slow, and begin again.
+ * How long a search runs alone before the next one of the same copy of the package may begin beside it. The first that
+ * succeeds serves all; and each is hard work for a processor, so that many at once would all be too slow, and begin again.
  */
 const HEAD_START_MS = 500;
 
-const patterns = new WeakMap<object, NodeRedis>();
+const templates = new WeakMap<object, NodeRedis>();
 
-/** When the next search may begin, for each copy of the package. */
-const turns = new WeakMap<object, Promise<void>>();
+/** Resolves when the next search may begin, for each copy of the package. */
+const searchTurns = new WeakMap<object, Promise<void>>();
 
-/** A client to make others from, when there is one. */
-export function patternOf(sentinel: Sentinel): NodeRedis | undefined {
-  return patterns.get(sentinel.duplicate);
+/** A client to make others from, once it has been found. */
+export function templateOf(sentinel: Sentinel): NodeRedis | undefined {
+  return templates.get(sentinel.duplicate);
 }
 
-/** Each sentinel is asked by one of its own, which lives for a moment, and the first that answers will do. */
-export class KindSearch {
+/** Each sentinel address is tried by a short-lived sentinel of its own, and the first that answers will do. */
+export class TemplateSearch {
   readonly result: Promise<void>;
   readonly #sentinel: Sentinel;
   readonly #options: Options;
   readonly #timers: TimerQueue;
   readonly #aborts: AbortController[] = [];
-  readonly #deadline = new Deadline(() => this.cancel(`no answer within ${LEARN_MS_MAX} ms`), false);
+  readonly #deadline = new Deadline(() => this.cancel(`no answer within ${SEARCH_MS_MAX} ms`), false);
   readonly #headStart = new Deadline(() => this.#letNext(), false);
   #letNext: () => void = () => {};
   #reject: (error: Error) => void = () => {};
@@ -80,11 +80,11 @@ export class KindSearch {
       this.#reject = reject;
     });
     this.result = Promise.race([this.#search(roots), given]).finally(() => this.cancel('it is over'));
-    // Whoever has waited for it may have gone.
+    // Whoever waited for the result may have gone.
     this.result.catch(() => {});
   }
 
-  /** Gives it up when none of those who have joined is waiting any more. */
+  /** The search is given up once the signals of all who joined have aborted. */
   join(signal: AbortSignal): Promise<void> {
     this.#waiters += 1;
     const leave = (): void => {
@@ -95,7 +95,7 @@ export class KindSearch {
     return this.result;
   }
 
-  /** Ends what is under way. A sentinel that is told to go waits for its answer, so its sockets are taken from it. */
+  /** Ends what is under way. A sentinel that is destroyed waits for its answer, so its sockets are aborted. */
   cancel(reason: string): void {
     this.#isOver = true;
     this.#timers.cancel(this.#deadline);
@@ -105,22 +105,22 @@ export class KindSearch {
     for (const abort of this.#aborts.splice(0)) abort.abort();
   }
 
-  /** One after the other, for as long as that helps. */
+  /** Searches wait for each other, up to `HEAD_START_MS`. */
   async #search(roots: readonly Address[]): Promise<void> {
     const { duplicate } = this.#sentinel;
-    const mine = turns.get(duplicate);
+    const mine = searchTurns.get(duplicate);
     const next = new Promise<void>((resolve) => {
       this.#letNext = resolve;
     });
-    turns.set(
+    searchTurns.set(
       duplicate,
       Promise.resolve(mine).then(() => next),
     );
     await mine;
-    if (this.#isOver || patternOf(this.#sentinel) !== undefined) return;
+    if (this.#isOver || templateOf(this.#sentinel) !== undefined) return;
     this.#timers.setIn(this.#headStart, HEAD_START_MS);
-    this.#timers.setIn(this.#deadline, LEARN_MS_MAX);
-    await Promise.any(roots.map((root) => this.#ask(root))).catch(joinReasons);
+    this.#timers.setIn(this.#deadline, SEARCH_MS_MAX);
+    await Promise.any(roots.map((root) => this.#ask(root))).catch(throwJoined);
   }
 
   async #ask(root: Address): Promise<void> {
@@ -132,15 +132,15 @@ export class KindSearch {
       sentinelClientOptions: this.#limited('sentinelClientOptions', abort.signal),
       nodeClientOptions: this.#limited('nodeClientOptions', abort.signal),
     });
-    // It rejects with a word of its own; the reasons are told here.
+    // `connect` rejects with an error that says nothing; the reasons come as events.
     const reasons: unknown[] = [];
     sentinel.on('error', (error) => reasons.push(error));
     try {
       await sentinel.connect();
       const client = await sentinel._execute(false, async (one) => one);
-      // Of the same kind, and with no options: those of this one are not for everybody.
-      const Kind = Object.getPrototypeOf(client).constructor as new (options: object) => NodeRedis;
-      patterns.set(this.#sentinel.duplicate, new Kind({}));
+      // Without options: those of this client are not for everybody.
+      const ClientClass = Object.getPrototypeOf(client).constructor as new (options: object) => NodeRedis;
+      templates.set(this.#sentinel.duplicate, new ClientClass({}));
     } catch (error) {
       throw new Error(`${root.host}:${root.port}: ${reasonOf(reasons.at(-1) ?? error)}`);
     } finally {
@@ -156,6 +156,6 @@ export class KindSearch {
   }
 }
 
-function joinReasons(error: unknown): never {
-  throw new Error(reasonsIn(error).map(reasonOf).join('; '));
+function throwJoined(error: unknown): never {
+  throw new Error(causesOf(error).map(reasonOf).join('; '));
 }

@@ -2,19 +2,18 @@
 
 import { addressKey, type NodeAddress, readAddress } from '../cluster/address.ts';
 import type { ClusterDriver, Obstacle } from '../cluster/cluster-driver.ts';
-import type { NodeDriver } from '../connection/raw-connection.ts';
+import type { Driver } from '../connection/raw-connection.ts';
 import { driveNodeRedisTo, keyPrefixOf, type NodeRedis, socketOptionsOf } from './node-redis.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** One of its nodes; it has no client before the first command to it when the caller asked for that. */
+/** A node of a cluster client. With `minimizeConnections` it has no client before the first command to it. */
 interface ClusterNode {
   readonly client?: NodeRedis | undefined;
 }
 
-/** What we use of it. */
+/** What we use of a cluster client. */
 interface NodeRedisCluster {
-  readonly isOpen: boolean;
   readonly masters: readonly ClusterNode[];
   readonly nodeByAddress: ReadonlyMap<string, ClusterNode>;
   /** Connects the node if it is not. */
@@ -29,8 +28,8 @@ class NodeRedisClusterDriver implements ClusterDriver {
   readonly #cluster: NodeRedisCluster;
   readonly description = 'node-redis cluster';
   readonly keyPrefix: string;
-  /** Any client of a node: ours are made after it. Kept, because it serves as a pattern also when it has ended. */
-  #pattern: NodeRedis | undefined;
+  /** Any client of a node: ours are duplicates of it. Kept, because it can be duplicated also when it has ended. */
+  #template: NodeRedis | undefined;
 
   constructor(cluster: NodeRedisCluster) {
     this.#cluster = cluster;
@@ -39,7 +38,7 @@ class NodeRedisClusterDriver implements ClusterDriver {
 
   /** The cluster client knows its nodes once its owner has connected it. */
   get obstacle(): Obstacle | null {
-    if (this.#findPattern() !== undefined) return null;
+    if (this.#findTemplate() !== undefined) return null;
     const text = 'the node-redis cluster is not connected: call its connect() and await it first';
     return { kind: 'unreachable', text };
   }
@@ -49,22 +48,22 @@ class NodeRedisClusterDriver implements ClusterDriver {
     return addresses.filter((address) => address !== null);
   }
 
-  drive(address: NodeAddress): NodeDriver {
-    const pattern = this.#findPattern();
-    if (pattern === undefined) throw new Error(this.obstacle?.text);
-    return driveNodeRedisTo(pattern, this.#mapped(address));
+  drive(address: NodeAddress): Driver {
+    const template = this.#findTemplate();
+    if (template === undefined) throw new Error(this.obstacle?.text);
+    return driveNodeRedisTo(template, this.#mapped(address));
   }
 
-  #findPattern(): NodeRedis | undefined {
-    if (this.#pattern !== undefined) return this.#pattern;
+  #findTemplate(): NodeRedis | undefined {
+    if (this.#template !== undefined) return this.#template;
     const [node] = this.#cluster.masters;
     if (node === undefined) return undefined;
     if (node.client === undefined) {
-      // As any command of its owner would. Whether it succeeds is nothing to us.
+      // As any command of the owner would. Whether it succeeds is nothing to us.
       Promise.resolve(this.#cluster.nodeClient(node)).catch(() => {});
     }
-    this.#pattern = node.client;
-    return this.#pattern;
+    this.#template = node.client;
+    return this.#template;
   }
 
   /** Through the caller's `nodeAddressMap`: what it made of the nodes that it knows, or the map itself. */
@@ -86,7 +85,7 @@ class NodeRedisClusterDriver implements ClusterDriver {
   }
 }
 
-/** The caller must have made sure that it is one: see `adapt.ts`. */
+/** The caller must have made sure that the client is a node-redis cluster: see `adapt.ts`. */
 export function driveNodeRedisCluster(client: object): ClusterDriver {
   // The one border: what `adapt.ts` checked stands for the rest, and the tests on a real cluster for that.
   return new NodeRedisClusterDriver(client as NodeRedisCluster);

@@ -1,14 +1,18 @@
-/** node-redis 5 to 6. */
+/**
+ * This folder adapts node-redis 5 to 6: one server (this file), sentinels (version 6 only) and clusters. Only `adapt.ts`
+ * imports it.
+ */
 import { LockConfigError } from '../../errors.ts';
 import type { ScriptCall } from '../client.ts';
 import type { NodeAddress } from '../cluster/address.ts';
 import {
+  type ChannelMode,
   CONNECT_MS_MAX,
   CONNECTION_NAME,
+  type Driver,
   KEEP_ALIVE_MS,
-  type NodeDriver,
-  type NodeWire,
-  type WireEvents,
+  type RawConnection,
+  type RawConnectionEvents,
 } from '../connection/raw-connection.ts';
 import { ignoreRefusal } from '../connection/reply-errors.ts';
 import { scriptCommand } from '../connection/script-command.ts';
@@ -16,10 +20,8 @@ import { scriptCommand } from '../connection/script-command.ts';
 export type Options = Readonly<Record<string, unknown>>;
 type MessageListener = (text: string, channel: string) => void;
 
-/** What we use of it. */
+/** What we use of a client. */
 export interface NodeRedis {
-  readonly isOpen: boolean;
-  readonly isReady: boolean;
   readonly options?: Options | undefined;
   duplicate(override: object): NodeRedis;
   connect(): Promise<unknown>;
@@ -31,7 +33,6 @@ export interface NodeRedis {
   unsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
   sSubscribe(channel: string, listener: MessageListener): Promise<unknown>;
   sUnsubscribe(channel: string, listener: MessageListener): Promise<unknown>;
-  ref(): void;
   unref(): void;
 }
 
@@ -40,9 +41,9 @@ export interface NodeRedis {
  * decides when a command is sent, queued, delayed, prefixed or converted is ours.
  */
 const OPTIONS: Options = {
-  // It has been taken apart into the other options, and would win over them.
+  // The URL has been taken apart into the other options, and would win over them.
   url: undefined,
-  // Ours is said after the handshake, where a refusal does no harm.
+  // Our name is set after the handshake, where a refusal does no harm.
   name: undefined,
   disableOfflineQueue: true,
   commandsQueueMaxLength: undefined,
@@ -65,8 +66,8 @@ const SOCKET_OPTIONS: Options = {
 };
 
 /**
- * For all commands of ours, over what the caller has chosen: no time limit of its own (version 6 has one of five
- * seconds, and makes an `AbortSignal` for each command to keep it), and replies as strings and numbers.
+ * For all commands of ours, over what the caller has chosen: no time limit (version 6 has one of five seconds, and makes
+ * an `AbortSignal` for each command to keep it), and replies as strings and numbers.
  */
 const COMMAND_OPTIONS = {
   timeout: undefined,
@@ -75,78 +76,76 @@ const COMMAND_OPTIONS = {
   typeMapping: undefined,
 };
 
-export class NodeRedisWire implements NodeWire {
+class NodeRedisConnection implements RawConnection {
   readonly #client: NodeRedis;
-  readonly #abort = new AbortController();
   readonly #onMessage: MessageListener;
 
-  /** `own` are further options that differ from the caller's, such as where to connect to. */
-  constructor(caller: NodeRedis, events: WireEvents, own: Options = {}) {
-    const socket = socketOptionsOf('socket' in own ? own : caller.options);
-    this.#client = caller.duplicate({
-      ...own,
-      ...OPTIONS,
-      commandOptions: COMMAND_OPTIONS,
-      // The signal ends a socket that is still connecting, which `destroy` forgets.
-      socket: { ...socket, ...SOCKET_OPTIONS, signal: this.#abort.signal },
-    });
+  constructor(client: NodeRedis, events: RawConnectionEvents) {
+    this.#client = client;
     this.#onMessage = (text, channel) => events.message(channel, text);
-    this.#client.on('error', events.lost);
-    this.#client.on('sharded-channel-moved', (channel) => events.dropped?.(channel));
-  }
-
-  /**
-   * Version 5 has no handshake when it has nothing to say, and calls itself connected when only the kernel has
-   * answered. The name is awaited, so that a call to a server that is stuck is never written.
-   */
-  async connect(): Promise<void> {
-    await this.#client.connect();
-    const naming = ['CLIENT', 'SETNAME', CONNECTION_NAME];
-    await this.#client.sendCommand(naming).catch(ignoreRefusal);
+    client.on('error', events.lost);
+    client.on('sharded-channel-moved', events.dropped);
   }
 
   send(call: ScriptCall, isByText: boolean): Promise<unknown> {
-    // Right before it: the permission is good for the next command only. Without it the script is refused.
+    // Right before the script: the permission is good for the next command only. Without it the script is refused.
     if (call.isAsking === true) this.#client.sendCommand(['ASKING']).catch(() => {});
     return this.#client.sendCommand(scriptCommand(call, isByText));
-  }
-
-  async subscribe(channel: string): Promise<void> {
-    await this.#client.subscribe(channel, this.#onMessage);
-  }
-
-  async unsubscribe(channel: string): Promise<void> {
-    await this.#client.unsubscribe(channel, this.#onMessage);
   }
 
   command(args: readonly string[]): Promise<unknown> {
     return this.#client.sendCommand(args);
   }
 
-  async subscribeShard(channel: string): Promise<void> {
-    await this.#client.sSubscribe(channel, this.#onMessage);
+  async subscribe(channel: string, mode: ChannelMode): Promise<void> {
+    if (mode === 'sharded') await this.#client.sSubscribe(channel, this.#onMessage);
+    else await this.#client.subscribe(channel, this.#onMessage);
   }
 
-  async unsubscribeShard(channel: string): Promise<void> {
-    await this.#client.sUnsubscribe(channel, this.#onMessage);
-  }
-
-  hold(isHeld: boolean): void {
-    if (isHeld) this.#client.ref();
-    else this.#client.unref();
-  }
-
-  drop(): void {
-    try {
-      this.#client.destroy();
-    } catch {
-      // Version 5 throws when it has closed by itself.
-    }
-    this.#abort.abort();
+  async unsubscribe(channel: string, mode: ChannelMode): Promise<void> {
+    if (mode === 'sharded') await this.#client.sUnsubscribe(channel, this.#onMessage);
+    else await this.#client.unsubscribe(channel, this.#onMessage);
   }
 }
 
-class NodeRedisDriver implements NodeDriver {
+/**
+ * A connection like that of a client, with these options over its own, such as where to connect to.
+ *
+ * Version 5 has no handshake when it has nothing to say, and calls itself connected when only the kernel has
+ * answered. The answer to our name is awaited, so that a call to a server that is stuck is never written.
+ */
+export async function dialNodeRedis(
+  template: NodeRedis,
+  options: Options,
+  events: RawConnectionEvents,
+  signal: AbortSignal,
+): Promise<RawConnection> {
+  const client = template.duplicate({
+    ...options,
+    ...OPTIONS,
+    commandOptions: COMMAND_OPTIONS,
+    // The signal ends a socket that is still connecting, which `destroy` forgets.
+    socket: { ...socketOptionsOf(options), ...SOCKET_OPTIONS, signal },
+  });
+  // Before the socket: `destroy` must come first when the signal aborts.
+  signal.addEventListener('abort', () => destroy(client), { once: true });
+  const connection = new NodeRedisConnection(client, events);
+  // Before there is a socket: the client hides one that is still being let in.
+  client.unref();
+  await client.connect();
+  await client.sendCommand(['CLIENT', 'SETNAME', CONNECTION_NAME]).catch(ignoreRefusal);
+  return connection;
+}
+
+function destroy(client: NodeRedis): void {
+  try {
+    client.destroy();
+  } catch {
+    // Version 5 throws when it has closed by itself.
+  }
+}
+
+class NodeRedisDriver implements Driver {
   readonly #client: NodeRedis;
   readonly #socket: Options;
   readonly description: string;
@@ -159,21 +158,21 @@ class NodeRedisDriver implements NodeDriver {
     this.keyPrefix = keyPrefixOf(client.options);
   }
 
-  /** In the database of its options: the client does not tell which one its owner has selected since. */
-  dial(events: WireEvents): NodeWire {
-    return new NodeRedisWire(this.#client, events, { socket: this.#socket });
+  /** In the database of the client's options: it does not tell which one its owner has selected since. */
+  dial(events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
+    return dialNodeRedis(this.#client, { socket: this.#socket }, events, signal);
   }
 }
 
-/** The caller must have made sure that it is one: see `adapt.ts`. */
-export function driveNodeRedis(client: object): NodeDriver {
+/** The caller must have made sure that the client is one of node-redis: see `adapt.ts`. */
+export function driveNodeRedis(client: object): Driver {
   // The one border: what `adapt.ts` checked stands for the rest, and the conformance suite for that.
   const nodeRedis = client as NodeRedis;
   return new NodeRedisDriver(nodeRedis, socketOptionsOf(nodeRedis.options));
 }
 
 /** A connection like that of a client, to another address. */
-export function driveNodeRedisTo(client: NodeRedis, { host, port }: NodeAddress): NodeDriver {
+export function driveNodeRedisTo(client: NodeRedis, { host, port }: NodeAddress): Driver {
   return new NodeRedisDriver(client, { ...socketOptionsOf(client.options), host, port });
 }
 

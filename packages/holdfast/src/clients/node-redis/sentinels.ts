@@ -1,12 +1,12 @@
-/** Sentinels of node-redis 6. Those of version 5 tell nothing of how they were made. */
+/** Sentinels of node-redis 6. Those of version 5 do not tell their options. */
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import type { Driver, Wire, WireEvents } from '../connection/raw-connection.ts';
+import type { Driver, RawConnection, RawConnectionEvents } from '../connection/raw-connection.ts';
 import { PrimaryDriver } from '../sentinel/primary.ts';
 import type { Address, Sentinels } from '../sentinel/search.ts';
-import { KindSearch, patternOf, type Sentinel } from './client-template.ts';
-import { keyPrefixOf, NodeRedisWire, type Options, socketOptionsOf } from './node-redis.ts';
+import { type Sentinel, TemplateSearch, templateOf } from './client-template.ts';
+import { dialNodeRedis, keyPrefixOf, type Options, socketOptionsOf } from './node-redis.ts';
 
-/** Of a client of the primary that a client of a sentinel must not have. */
+/** Options of a client of the primary that a client of a sentinel must not have. */
 const NOT_OF_SENTINELS: Options = {
   username: undefined,
   password: undefined,
@@ -22,7 +22,7 @@ class NodeRedisSentinels implements Sentinels {
   readonly #sentinel: Sentinel;
   readonly #options: Options;
   readonly #timers: TimerQueue;
-  #search: KindSearch | null = null;
+  #search: TemplateSearch | null = null;
 
   constructor(sentinel: Sentinel, timers: TimerQueue) {
     this.#sentinel = sentinel;
@@ -37,8 +37,8 @@ class NodeRedisSentinels implements Sentinels {
   }
 
   async ready(signal: AbortSignal): Promise<void> {
-    if (patternOf(this.#sentinel) !== undefined) return;
-    this.#search ??= new KindSearch(this.#sentinel, this.#options, this.addresses, this.#timers);
+    if (templateOf(this.#sentinel) !== undefined) return;
+    this.#search ??= new TemplateSearch(this.#sentinel, this.#options, this.addresses, this.#timers);
     const search = this.#search;
     try {
       await search.join(signal);
@@ -47,34 +47,40 @@ class NodeRedisSentinels implements Sentinels {
     }
   }
 
-  dialSentinel(address: Address, events: WireEvents): Wire {
+  dialSentinel(address: Address, events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
     const own = partOf(this.#options, 'sentinelClientOptions');
     // Flat lists for answers, and nothing that a sentinel might not know.
-    return this.#dial(address, events, { ...NOT_OF_SENTINELS, ...own, RESP: 2 });
+    return this.#dial(address, { ...NOT_OF_SENTINELS, ...own, RESP: 2 }, events, signal);
   }
 
-  dialPrimary(address: Address, events: WireEvents): Wire {
-    return this.#dial(address, events, partOf(this.#options, 'nodeClientOptions'));
+  dialPrimary(address: Address, events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
+    return this.#dial(address, partOf(this.#options, 'nodeClientOptions'), events, signal);
   }
 
-  #dial(address: Address, events: WireEvents, own: Options): Wire {
-    const pattern = patternOf(this.#sentinel);
-    if (pattern === undefined) throw new Error('no client to make connections from yet');
+  async #dial(
+    address: Address,
+    own: Options,
+    events: RawConnectionEvents,
+    signal: AbortSignal,
+  ): Promise<RawConnection> {
+    const template = templateOf(this.#sentinel);
+    if (template === undefined) throw new Error('no client to make connections from yet');
     const { host, port } = mapped(address, this.#options['nodeAddressMap']);
     const socket = { ...socketOptionsOf(own), host, port };
-    return new NodeRedisWire(pattern, events, { ...own, socket });
+    return dialNodeRedis(template, { ...own, socket }, events, signal);
   }
 }
 
-/** The caller must have made sure that it is one: see `adapt.ts`. */
+/** The caller must have made sure that the client is a node-redis sentinel: see `adapt.ts`. */
 export function driveNodeRedisSentinel(sentinel: object, timers: TimerQueue): Driver {
   // The one border: what `adapt.ts` checked stands for the rest, and the tests of sentinels for that.
   return new PrimaryDriver(new NodeRedisSentinels(sentinel as Sentinel, timers), timers);
 }
 
 /**
- * With what it was made: it keeps that to itself, but hands it to the constructor when it is asked for a duplicate.
- * So an heir of it is asked whose constructor is ours. Nothing is set on the caller's, and nothing made.
+ * The options of a sentinel. It keeps them private, but `duplicate` hands them to the constructor: so we call `duplicate`
+ * on an object that inherits from the sentinel and has a constructor of ours. Nothing is set on the caller's sentinel,
+ * and nothing is made.
  */
 function optionsOf(sentinel: Sentinel): Options {
   const seen: Options[] = [];

@@ -1,14 +1,15 @@
 /**
  * Hears from the sentinels when another server becomes the primary.
  *
- * A planned failover leaves the old primary in its office for some ten seconds, in which it takes writes that are lost
+ * After a planned failover the old primary goes on taking writes for some ten seconds, and these writes are lost
  * afterwards: whoever stays with it holds locks that others hold elsewhere. A primary that froze keeps its connections
- * too. So all sentinels are listened to while there is a connection to a primary; the one that leads the failover tells
- * it first. Nothing of this keeps the process alive.
+ * too. So all sentinels are listened to while there is a connection to a primary; the sentinel that leads the failover
+ * tells it first. Nothing of this keeps the process alive.
  */
+import { Backoff } from '../../runtime/backoff.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import type { Wire, WireEvents } from '../connection/raw-connection.ts';
-import { Link } from '../connection/reconnecting-connection.ts';
+import type { RawConnection, RawConnectionEvents } from '../connection/raw-connection.ts';
+import { ReconnectingConnection } from '../connection/reconnecting-connection.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
 import { type Address, PrimarySearch, type Sentinels } from './search.ts';
 
@@ -18,74 +19,71 @@ const CHANNEL = '+switch-master';
 const RETRY_MS = 1_000;
 
 /**
- * How long a sentinel may take to let us in, at first. A socket that is still connecting keeps the process alive, whatever
- * it is told, so one that nobody answers must go soon; and soon is longer the next time, for those who are far away.
+ * How long a sentinel may take to let us in, at first. A socket that is still connecting keeps the process alive, unref'd
+ * or not, so an attempt that gets no answer must end soon; and later the next time, for sentinels that are far away.
  */
-const PATIENCE_MS_MIN = 500;
-const PATIENCE_MS_MAX = 2_000;
+const CONNECT_MS_MIN = 500;
+const CONNECT_MS_MAX = 2_000;
 
-/** How long after that it is tried again: most of the time no socket is connecting. */
+/** How long after that the sentinel is tried again: most of the time no socket is connecting. */
 const UNANSWERED_RETRY_MS = 10_000;
 
-/** How long a look around may take: one that waits for silent sentinels would keep the next one from being taken. */
-const LOOK_MS_MAX = 2_000;
+/** How long a search beside the watch may take: a search that waits for silent sentinels would delay the next one. */
+const SEARCH_MS_MAX = 2_000;
 
-interface EarNews {
-  /** From now on nothing is missed. */
+interface ListenerEvents {
+  /** From now on no message is missed. */
   readonly listening: () => void;
-  /** `<name> <old host> <old port> <new host> <new port>` */
-  readonly heard: (text: string) => void;
+  /** The text is `<name> <old host> <old port> <new host> <new port>`. */
+  readonly switched: (text: string) => void;
 }
 
-/** One sentinel that is listened to. */
-class Ear {
+/** Listens to one sentinel. */
+class SentinelListener {
   readonly #timers: TimerQueue;
-  readonly #link: Link;
+  readonly #connection: ReconnectingConnection;
   readonly #retry = new Deadline(() => this.#open(), false);
-  readonly #patience = new Deadline(() => this.#giveUp(), false);
-  #patienceMs = PATIENCE_MS_MIN;
+  readonly #connectDeadline = new Deadline(() => this.#giveUp(), false);
+  readonly #connectBackoff = new Backoff(null, { minMs: CONNECT_MS_MIN, maxMs: CONNECT_MS_MAX });
+  #connectMs = this.#connectBackoff.nextMs();
 
-  constructor(sentinels: Sentinels, address: Address, timers: TimerQueue, news: EarNews) {
+  constructor(sentinels: Sentinels, address: Address, timers: TimerQueue, events: ListenerEvents) {
     this.#timers = timers;
-    const dial = (events: WireEvents): Wire => {
-      const wire = sentinels.dialSentinel(address, events);
-      // Before it has a socket: some clients hide one that is still being let in.
-      wire.hold(false);
-      return wire;
-    };
-    this.#link = new Link({ dial }, timers, {
-      up: (wire) => {
-        timers.cancel(this.#patience);
-        this.#patienceMs = PATIENCE_MS_MIN;
-        // Refused or lost: the others tell us, and the next connection asks again.
-        wire.subscribe(CHANNEL).then(news.listening, () => {});
+    const dial = (raw: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> =>
+      sentinels.dialSentinel(address, raw, signal);
+    this.#connection = new ReconnectingConnection({ dial }, timers, {
+      up: ({ raw }) => {
+        timers.cancel(this.#connectDeadline);
+        this.#connectBackoff.reset();
+        this.#connectMs = this.#connectBackoff.nextMs();
+        // Refused or lost: the other sentinels tell us, and the next connection subscribes again.
+        raw.subscribe(CHANNEL, 'plain').then(events.listening, () => {});
       },
       down: () => {
-        timers.cancel(this.#patience);
+        timers.cancel(this.#connectDeadline);
         timers.setIn(this.#retry, RETRY_MS);
       },
       message: (channel, text) => {
-        if (channel === CHANNEL) news.heard(text);
+        if (channel === CHANNEL) events.switched(text);
       },
     });
-    this.#link.hold(false);
     this.#open();
   }
 
   close(): void {
     this.#timers.cancel(this.#retry);
-    this.#timers.cancel(this.#patience);
-    this.#link.close();
+    this.#timers.cancel(this.#connectDeadline);
+    this.#connection.close();
   }
 
   #open(): void {
-    this.#timers.setIn(this.#patience, this.#patienceMs);
-    this.#link.open();
+    this.#timers.setIn(this.#connectDeadline, this.#connectMs);
+    this.#connection.open();
   }
 
   #giveUp(): void {
-    this.#patienceMs = Math.min(this.#patienceMs * 2, PATIENCE_MS_MAX);
-    this.#link.close();
+    this.#connectMs = this.#connectBackoff.nextMs();
+    this.#connection.close();
     this.#timers.setIn(this.#retry, UNANSWERED_RETRY_MS);
   }
 }
@@ -95,9 +93,9 @@ export class PrimaryWatch {
   readonly #timers: TimerQueue;
   readonly #memory: PrimaryMemory;
   readonly #tell: (primary: Address) => void;
-  #ears: Ear[] = [];
+  #listeners: SentinelListener[] = [];
   #search: PrimarySearch | null = null;
-  #isLookWanted = false;
+  #isSearchWanted = false;
 
   constructor(
     sentinels: Sentinels,
@@ -112,40 +110,47 @@ export class PrimaryWatch {
   }
 
   open(): void {
-    if (this.#ears.length > 0) return;
-    const news: EarNews = { listening: () => this.#look(), heard: (text) => this.#hear(text) };
-    const { addresses } = this.#sentinels;
-    this.#ears = addresses.map((address) => new Ear(this.#sentinels, address, this.#timers, news));
+    if (this.#listeners.length > 0) return;
+    const events: ListenerEvents = {
+      listening: () => this.#searchAgain(),
+      switched: (text) => this.#switched(text),
+    };
+    this.#listeners = this.#sentinels.addresses.map(
+      (address) => new SentinelListener(this.#sentinels, address, this.#timers, events),
+    );
   }
 
   close(): void {
-    for (const ear of this.#ears.splice(0)) ear.close();
+    for (const listener of this.#listeners.splice(0)) listener.close();
     this.#search?.cancel();
     this.#search = null;
-    this.#isLookWanted = false;
+    this.#isSearchWanted = false;
   }
 
-  #hear(text: string): void {
+  #switched(text: string): void {
     const [name, oldHost = '', oldPort, host, port] = text.split(' ');
     if (name !== this.#sentinels.name || host === undefined) return;
     const primary = { host, port: Number(port) };
-    this.#memory.hear({ host: oldHost, port: Number(oldPort) }, primary);
+    this.#memory.switched({ host: oldHost, port: Number(oldPort) }, primary);
     this.#tell(primary);
   }
 
-  /** What happened before it listened was not heard, and one that looks already may have asked before that. */
-  #look(): void {
-    if (this.#ears.length === 0) return;
-    this.#isLookWanted = this.#search !== null;
+  /**
+   * A switch from before a sentinel was listened to was not heard, so the sentinels are asked. A search that is under
+   * way may have asked before the switch: then another one follows it.
+   */
+  #searchAgain(): void {
+    if (this.#listeners.length === 0) return;
+    this.#isSearchWanted = this.#search !== null;
     if (this.#search !== null) return;
-    const tools = { timers: this.#timers, memory: this.#memory, limitMs: LOOK_MS_MAX };
+    const tools = { timers: this.#timers, memory: this.#memory, limitMs: SEARCH_MS_MAX };
     const search = new PrimarySearch(this.#sentinels, tools);
     this.#search = search;
     const end = (primary: Address | null): void => {
       if (this.#search !== search) return;
       this.#search = null;
       if (primary !== null) this.#tell(primary);
-      if (this.#isLookWanted) this.#look();
+      if (this.#isSearchWanted) this.#searchAgain();
     };
     search.result.then(end, () => end(null));
   }

@@ -2,7 +2,13 @@
 
 import { describeReply } from '../../runtime/describe.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
-import type { Wire, WireEvents } from '../connection/raw-connection.ts';
+import { CallFailure } from '../client.ts';
+import { Connection } from '../connection/connection.ts';
+import {
+  CONNECT_MS_MAX,
+  type RawConnection,
+  type RawConnectionEvents,
+} from '../connection/raw-connection.ts';
 import { reasonOf } from '../connection/reply-errors.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
 
@@ -17,26 +23,29 @@ export interface Sentinels {
   /** Which client, where. No secrets. */
   readonly description: string;
   readonly keyPrefix: string;
-  /** What they call the primary. */
+  /** What the sentinels call the primary. */
   readonly name: string;
   readonly addresses: readonly Address[];
-  /** Resolves when connections can be made. Whoever does not wait for it any more aborts the signal. */
+  /** Resolves when connections can be made. Whoever does not wait for that any more aborts the signal. */
   ready(signal: AbortSignal): Promise<void>;
-  /** The wire can be told before it connects that it does not keep the process alive. */
-  dialSentinel(address: Address, events: WireEvents): Wire;
-  dialPrimary(address: Address, events: WireEvents): Wire;
+  dialSentinel(address: Address, events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection>;
+  dialPrimary(address: Address, events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection>;
 }
 
 /**
- * How long the others may take once one has answered. During a failover they disagree for a second or two, and the one
- * that has led it knows best; but one that is frozen must not keep us from a primary that all the others name.
+ * How long the other sentinels may take once one has answered. During a failover sentinels disagree for a second or two,
+ * and the one that leads it knows best; but a frozen sentinel must not keep us from a primary that all others name.
  */
 const STRAGGLER_MS = 250;
 
+/** The address of the primary, as one sentinel told it. */
 export interface Answer extends Address {
   /** Grows with every failover: the sentinel with the largest knows best. */
   readonly epoch: number;
-  /** Another address than its own while it leads a failover that is past the point of no return: the one before. */
+  /**
+   * The address in the sentinel's state. It is another one than the address that was told while the sentinel leads a
+   * failover that is past the point of no return: the primary before.
+   */
   readonly from: Address;
 }
 
@@ -47,11 +56,11 @@ export function isSame(one: Address, other: Address): boolean {
 export interface SearchTools {
   readonly timers: TimerQueue;
   readonly memory: PrimaryMemory;
-  /** How long it may take in all. */
+  /** How long the search may take in all. */
   readonly limitMs: number;
 }
 
-/** All sentinels are asked at once. What is found is remembered. */
+/** One search: all sentinels are asked at once. What is found is remembered. */
 export class PrimarySearch {
   readonly result: Promise<Address>;
   readonly #sentinels: Sentinels;
@@ -60,7 +69,7 @@ export class PrimarySearch {
   readonly #deadline = new Deadline(() => this.#settle(), false);
   readonly #straggler = new Deadline(() => this.#settleIfFound(), false);
   readonly #abort = new AbortController();
-  readonly #wires: Wire[] = [];
+  readonly #connections: Connection[] = [];
   readonly #answers: Answer[] = [];
   readonly #refusals: string[] = [];
   #resolve: (address: Address) => void = () => {};
@@ -75,6 +84,8 @@ export class PrimarySearch {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    // Nobody may be waiting for the result when it fails.
+    this.result.catch(() => {});
     timers.setIn(this.#deadline, limitMs);
     sentinels.ready(this.#abort.signal).then(
       () => this.#askAll(),
@@ -82,13 +93,14 @@ export class PrimarySearch {
     );
   }
 
-  /** Ends it; the result stays open, and nobody waits for it any more. */
+  /** Ends the search; a result that is still open is rejected. */
   cancel(): void {
     this.#isOver = true;
     this.#timers.cancel(this.#deadline);
     this.#timers.cancel(this.#straggler);
     this.#abort.abort();
-    for (const wire of this.#wires.splice(0)) wire.drop();
+    for (const connection of this.#connections.splice(0)) connection.close();
+    this.#reject(new Error('the search for the primary was cancelled'));
   }
 
   #askAll(): void {
@@ -101,18 +113,30 @@ export class PrimarySearch {
     }
   }
 
-  /** A client may leave a command without an answer for ever when its connection is lost. */
-  #ask(address: Address): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const wire = this.#sentinels.dialSentinel(address, { lost: reject, message: () => {} });
-      this.#wires.push(wire);
-      wire.hold(false);
-      wire
-        .connect()
-        .then(() => question(wire, this.#sentinels.name))
-        .then(resolve)
-        .catch(reject);
-    });
+  /**
+   * SENTINEL MASTER tells the epoch, but not where the primary is: the sentinel that leads a failover has the new epoch
+   * there at once, beside the old address, until every replica follows the new primary. Only the other question is
+   * answered with the new address. It comes second, so that what changes between the two is never an old address with a
+   * new epoch.
+   */
+  async #ask(sentinel: Address): Promise<Answer> {
+    const { name } = this.#sentinels;
+    const dial = (events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> =>
+      this.#sentinels.dialSentinel(sentinel, events, signal);
+    // Whoever waits for the primary keeps the process alive.
+    const connection = new Connection({ dial }, this.#timers, { keepsAlive: false });
+    this.#connections.push(connection);
+    const answer = async (...command: string[]): Promise<unknown> => {
+      // Longer than any search: the search decides.
+      const reply = await connection.command(command, { timeoutMs: CONNECT_MS_MAX });
+      if (reply instanceof CallFailure) throw new Error(reply.text);
+      return reply;
+    };
+    const [state, address] = await Promise.all([
+      answer('SENTINEL', 'MASTER', name),
+      answer('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name),
+    ]);
+    return answerOf(fieldsOf(state), address);
   }
 
   #note(answer: Answer | string): void {
@@ -129,7 +153,7 @@ export class PrimarySearch {
     return this.#sentinels.addresses.length - this.#answers.length - this.#refusals.length;
   }
 
-  /** Judged as late as can be: what was good news when it came may be old by now. */
+  /** Judged as late as possible: an answer that was news when it came may be old by now. */
   #newest(): Answer | undefined {
     return latestOf(this.#answers.filter((answer) => this.#memory.believes(answer)));
   }
@@ -145,20 +169,20 @@ export class PrimarySearch {
       const silent = this.#silent === 0 ? [] : [`${this.#silent} did not answer`];
       this.#fail([...this.#refusals, ...stale, ...silent].join('; '));
     } else {
-      this.cancel();
       this.#memory.learn(newest);
       this.#resolve({ host: newest.host, port: newest.port });
+      this.cancel();
     }
   }
 
   #lastResort(): Answer | undefined {
-    return this.#answers.length > 0 && this.#memory.doubt() ? latestOf(this.#answers) : undefined;
+    return this.#answers.length > 0 && this.#memory.contradict() ? latestOf(this.#answers) : undefined;
   }
 
   #fail(reasons: string): void {
     if (this.#isOver) return;
-    this.cancel();
     this.#reject(new Error(`no sentinel names the primary ${this.#sentinels.name}: ${reasons}`));
+    this.cancel();
   }
 }
 
@@ -169,20 +193,7 @@ function latestOf(answers: readonly Answer[]): Answer | undefined {
   return latest;
 }
 
-/**
- * The state tells the epoch, but not where the primary is: the sentinel that leads a failover has the new epoch there at
- * once, beside the old address, until every replica follows the new primary. Only the other question is answered with
- * the new one. It comes second, so that what changes between the two is never an old address with a new epoch.
- */
-async function question(wire: Wire, name: string): Promise<Answer> {
-  const [state, address] = await Promise.all([
-    wire.command(['SENTINEL', 'MASTER', name]),
-    wire.command(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]),
-  ]);
-  return answerOf(fieldsOf(state), address);
-}
-
-/** Names and values in turn, or an object of them: clients differ. */
+/** The fields of a reply that is a list of names and values in turn, a map, or an object: clients differ. */
 function fieldsOf(reply: unknown): Map<string, unknown> {
   if (reply instanceof Map) return new Map([...reply].map(([name, value]) => [String(name), value]));
   if (!Array.isArray(reply)) return new Map(Object.entries(reply ?? {}));

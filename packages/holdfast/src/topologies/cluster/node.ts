@@ -1,7 +1,7 @@
 /** One node of a cluster that we talk to: one server, with a clock of its own. */
 import type { CallFailure, ReplicaTerms, StopListening, Wake } from '../../clients/client.ts';
 import type { NodeAddress } from '../../clients/cluster/address.ts';
-import type { NodeClient } from '../../clients/node-client.ts';
+import type { OwnedClient } from '../../clients/owned-client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { PubSubMode } from '../protocol.ts';
 import { serverFor } from '../server/confirmed.ts';
@@ -15,14 +15,14 @@ export interface ClusterNodeOptions {
 
 export class ClusterNode {
   readonly address: NodeAddress;
-  readonly client: NodeClient;
+  readonly client: OwnedClient;
   readonly server: Server;
   /** For calls that another node has sent here. */
   readonly askingServer: Server;
 
   constructor(
     address: NodeAddress,
-    client: NodeClient,
+    client: OwnedClient,
     clock: Clock,
     { replicas }: ClusterNodeOptions,
     pubSubMode: () => PubSubMode,

@@ -3,8 +3,8 @@ import { CallFailure } from '../../clients/client.ts';
 import { addressKey, type NodeAddress } from '../../clients/cluster/address.ts';
 import { type ClusterDriver, driveNode } from '../../clients/cluster/cluster-driver.ts';
 import { SlotMap } from '../../clients/cluster/slot-map.ts';
-import { inquire } from '../../clients/connection/one-command.ts';
-import { nodeClient } from '../../clients/node-client.ts';
+import { oneCommand } from '../../clients/one-command.ts';
+import { ownedClient } from '../../clients/owned-client.ts';
 import { detached } from '../../runtime/detached.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -42,7 +42,7 @@ export class ClusterNodes {
     this.#options = options;
     this.#choice = new PubSubModeChoice(options.pubsub, timers.clock, {
       nodes: () => this.#map.owners,
-      ask: async (node, question) => inquire(driveNode(driver, node), question, timers, this.#closing.signal),
+      ask: (node, question) => oneCommand(driveNode(driver, node), question, timers, this.#closing.signal),
       changed: () => this.onChange(),
     });
     this.#map = new SlotMap(driver, timers, options.random, {
@@ -143,10 +143,11 @@ export class ClusterNodes {
 
   #make(address: NodeAddress): ClusterNode {
     const { random } = this.#options;
-    const client = nodeClient(driveNode(this.#driver, address), this.#timers, random, {
+    const events = {
       down: () => this.refresh(node),
-      refused: (_, failure) => this.onRefused(node, failure),
-    });
+      refused: (_: string, failure: CallFailure) => this.onRefused(node, failure),
+    };
+    const client = ownedClient(driveNode(this.#driver, address), { timers: this.#timers, random, events });
     const pubSubMode = (): PubSubMode => this.pubSubMode;
     const { clock } = this.#timers;
     const node: ClusterNode = new ClusterNode(address, client, clock, this.#options, pubSubMode);

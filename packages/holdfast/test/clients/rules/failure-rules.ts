@@ -1,6 +1,6 @@
 /** What a call ends as when the connection or the server fails under it. */
 import { describe, expect } from 'vitest';
-import { SILENCE_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
+import { STALL_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { command, script } from '../../support/proxies/fault-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -150,7 +150,7 @@ export function failureRules(harness: Harness): void {
       const startMs = performance.now();
       await client.close();
       // Less than whatever it could have waited for: the silence of the server, the call, the patience of the client.
-      expect(performance.now() - startMs).toBeLessThan(SILENCE_MS_MAX - 1_000);
+      expect(performance.now() - startMs).toBeLessThan(STALL_MS_MAX - 1_000);
       expect(failureOf(await call).kind).toBe('unknown');
       expect(timers.size).toBe(0);
       harness.redis.resume();
@@ -159,7 +159,7 @@ export function failureRules(harness: Harness): void {
   });
 
   describe('a connection that takes commands and answers none', () => {
-    rule('is dropped when the oldest has waited for SILENCE_MS_MAX, and not before', async () => {
+    rule('is dropped when the oldest has waited for STALL_MS_MAX, and not before', async () => {
       const clock = new FakeClock();
       const { client } = await harness.adapt({ clock });
       await client.run(echo('x'), AMPLE_MS);
@@ -167,9 +167,9 @@ export function failureRules(harness: Harness): void {
       const results: string[] = [];
       const note = (result: unknown): void => void results.push(failureOf(result as never).kind);
       const first = client.run(echo('a'), 60_000).then(note);
-      await clock.advance(SILENCE_MS_MAX / 2);
+      await clock.advance(STALL_MS_MAX / 2);
       const second = client.run(echo('b'), 60_000).then(note);
-      await clock.advance(SILENCE_MS_MAX / 2 - 1);
+      await clock.advance(STALL_MS_MAX / 2 - 1);
       expect(results).toEqual([]);
       expect(client.isConnected).toBe(true);
       await clock.advance(1);
@@ -188,7 +188,7 @@ export function failureRules(harness: Harness): void {
       for (let turn = 0; turn < 4; turn += 1) {
         harness.proxy.freeze();
         const slow = client.run(echo('slow'), 60_000);
-        await clock.advance(SILENCE_MS_MAX - 1);
+        await clock.advance(STALL_MS_MAX - 1);
         harness.proxy.thaw();
         expect(await slow).toBe('slow');
       }

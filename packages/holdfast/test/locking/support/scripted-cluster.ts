@@ -2,7 +2,7 @@
 import type { ScriptCall } from '../../../src/clients/client.ts';
 import { addressKey, type NodeAddress } from '../../../src/clients/cluster/address.ts';
 import type { ClusterDriver } from '../../../src/clients/cluster/cluster-driver.ts';
-import type { NodeDriver, NodeWire } from '../../../src/clients/connection/raw-connection.ts';
+import type { Driver, RawConnection } from '../../../src/clients/connection/raw-connection.ts';
 
 export interface Received extends ScriptCall {
   readonly node: string;
@@ -53,13 +53,13 @@ export class ScriptedCluster implements ClusterDriver {
       .map((call) => `${call.isAsking === true ? 'asking ' : ''}${call.script.name}`);
   }
 
-  drive(address: NodeAddress): NodeDriver {
+  drive(address: NodeAddress): Driver {
     const node = addressKey(address);
     if (this.unmapped.has(node)) throw new Error(`no way to ${node}`);
     return {
       description: node,
       keyPrefix: '',
-      dial: () => this.#wire(node),
+      dial: () => this.#dial(node),
     };
   }
 
@@ -69,12 +69,9 @@ export class ScriptedCluster implements ClusterDriver {
     return this.shardAnswer === undefined ? new Promise(() => {}) : this.shardAnswer;
   }
 
-  #wire(node: string): NodeWire {
+  async #dial(node: string): Promise<RawConnection> {
+    if (this.down.has(node)) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
     return {
-      connect: async () => {
-        if (this.down.has(node))
-          throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
-      },
       send: async (call) => {
         this.received.push({ ...call, node });
         const answer = this.#answering.get(node)?.(call);
@@ -87,12 +84,8 @@ export class ScriptedCluster implements ClusterDriver {
         if (this.silent.has(node)) return new Promise(() => {});
         return [[0, this.lastSlot, [this.primary.host, this.primary.port, 'id']]];
       },
-      subscribe: async (channel) => this.listening.add(`plain ${node} ${channel}`),
-      unsubscribe: async (channel) => this.listening.delete(`plain ${node} ${channel}`),
-      subscribeShard: async (channel) => this.listening.add(`sharded ${node} ${channel}`),
-      unsubscribeShard: async (channel) => this.listening.delete(`sharded ${node} ${channel}`),
-      hold: () => {},
-      drop: () => {},
+      subscribe: async (channel, mode) => this.listening.add(`${mode} ${node} ${channel}`),
+      unsubscribe: async (channel, mode) => this.listening.delete(`${mode} ${node} ${channel}`),
     };
   }
 }

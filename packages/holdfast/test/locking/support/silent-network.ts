@@ -4,10 +4,13 @@
  */
 
 import type { EmbeddedNode, ManualClock } from 'holdfast-testing';
-import { CallFailure, CLIENT, type Client, type ScriptCall } from '../../../src/clients/client.ts';
-import { Connection } from '../../../src/clients/connection/connection.ts';
-import type { Driver, Wire } from '../../../src/clients/connection/raw-connection.ts';
-import { Subscriptions } from '../../../src/clients/connection/subscriptions.ts';
+import { CallFailure, type Client, type ScriptCall } from '../../../src/clients/client.ts';
+import type {
+  Driver,
+  RawConnection,
+  RawConnectionEvents,
+} from '../../../src/clients/connection/raw-connection.ts';
+import { ownedClient } from '../../../src/clients/owned-client.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 
@@ -20,7 +23,7 @@ export class SilentNetwork implements Driver {
   readonly #clock: ManualClock;
   readonly #server: Client;
   readonly #latencyMs: number;
-  readonly #wires: { isSilent: boolean }[] = [];
+  readonly #dialled: { isSilent: boolean }[] = [];
 
   constructor(name: string, clock: ManualClock, node: EmbeddedNode, latencyMs: number) {
     this.description = name;
@@ -31,45 +34,30 @@ export class SilentNetwork implements Driver {
 
   /** How many connections were ever made. */
   get made(): number {
-    return this.#wires.length;
+    return this.#dialled.length;
   }
 
   /** All that are up now go silent. */
   silence(): void {
-    for (const wire of this.#wires) wire.isSilent = true;
+    for (const raw of this.#dialled) raw.isSilent = true;
   }
 
   /** A client of ours that dials through it, as `Locks` takes it. */
   client(): Client {
     const timers = new TimerQueue(this.#clock);
-    const connection = new Connection(this, timers, 128);
-    const subscriptions = new Subscriptions(this, timers, systemRandom);
-    return {
-      [CLIENT]: true,
-      description: this.description,
-      keyPrefix: '',
-      get isConnected() {
-        return connection.isConnected;
-      },
-      get connections() {
-        return connection.connections;
-      },
-      run: (call, timeoutMs) => connection.run(call, timeoutMs),
-      listen: (channel, wake, timeoutMs) => subscriptions.listen(channel, wake, timeoutMs),
-      close: async () => {
-        connection.close();
-        subscriptions.close();
-      },
-    };
+    return ownedClient(this, { timers, random: systemRandom, bundleMax: 128 });
   }
 
-  dial(): Wire {
-    const wire = { isSilent: false };
-    this.#wires.push(wire);
+  async dial(_: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> {
+    const raw = { isSilent: false };
+    this.#dialled.push(raw);
+    signal.addEventListener('abort', () => {
+      raw.isSilent = true;
+    });
     const travel = (ms: number): Promise<void> =>
       new Promise((resolve) => {
         this.#clock.startTimer(ms, () => {
-          if (!wire.isSilent) resolve();
+          if (!raw.isSilent) resolve();
         });
       });
     const send = async (call: ScriptCall): Promise<unknown> => {
@@ -79,16 +67,12 @@ export class SilentNetwork implements Driver {
       if (reply instanceof CallFailure) throw new Error(reply.text);
       return reply;
     };
+    await travel(HANDSHAKE_MS + 4 * this.#latencyMs);
     return {
-      connect: () => travel(HANDSHAKE_MS + 4 * this.#latencyMs),
       send,
       command: () => travel(2 * this.#latencyMs),
       subscribe: () => travel(2 * this.#latencyMs),
       unsubscribe: () => travel(2 * this.#latencyMs),
-      hold: () => {},
-      drop: () => {
-        wire.isSilent = true;
-      },
     };
   }
 }

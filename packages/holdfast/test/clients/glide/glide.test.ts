@@ -1,16 +1,16 @@
 /** What is peculiar to GLIDE: its own words for errors, no sharing, no quorum, and how it finds a primary. */
 import { GlideClient } from '@valkey/valkey-glide';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LockConfigError, Locks } from '../../src/index.ts';
-import { script, startProxy } from '../support/proxies/fault-proxy.ts';
-import { ask } from '../support/servers/raw-redis.ts';
-import { startRedis, useRedis } from '../support/servers/redis-server.ts';
-import { waitFor } from '../support/wait-for.ts';
-import type { Caller } from './caller.ts';
-import { GLIDE } from './glide-flavours.ts';
-import { AMPLE_MS, failureOf } from './harness.ts';
-import { APPEND, append, returning } from './scripts.ts';
-import { using } from './using.ts';
+import { LockConfigError, Locks } from '../../../src/index.ts';
+import { script, startProxy } from '../../support/proxies/fault-proxy.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../../support/servers/redis-server.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import type { Caller } from '../caller.ts';
+import { GLIDE } from '../glide-flavours.ts';
+import { AMPLE_MS, failureOf } from '../harness.ts';
+import { APPEND, append, returning } from '../scripts.ts';
+import { using } from '../using.ts';
 
 const redis = useRedis({ args: ['--repl-diskless-sync-delay', '0'] });
 

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { Redis as Iovalkey } from 'iovalkey';
 import { describe, expect, it } from 'vitest';
-import { commandMaker } from '../../src/clients/ioredis/command.ts';
+import { commandMaker } from '../../../src/clients/ioredis/command.ts';
 
 const CALL = {
   script: { name: 'test', sha: 'abc', source: 'return 1' },

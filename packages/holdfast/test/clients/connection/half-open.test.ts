@@ -3,13 +3,13 @@
  * same. A second connection tells them apart, and takes the place of the first only when the first is dead.
  */
 import { describe, expect, test } from 'vitest';
-import { Connection } from '../../src/clients/connection/connection.ts';
-import { SILENCE_MS_MAX } from '../../src/clients/connection/stall-watch.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { FakeDriver, type FakeWire } from './fake-driver.ts';
-import { failureOf } from './harness.ts';
-import { echo } from './scripts.ts';
+import { Connection } from '../../../src/clients/connection/connection.ts';
+import { STALL_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
+import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { failureOf } from '../harness.ts';
+import { echo } from '../scripts.ts';
+import { FakeDriver, type FakeRawConnection } from './fake-driver.ts';
 
 /** How long a call may take, and when its connection is doubted: half of that, from 100 ms to a second. */
 const CALL_MS = 600;
@@ -25,13 +25,13 @@ interface Scene {
   readonly timers: TimerQueue;
   readonly driver: FakeDriver;
   readonly connection: Connection;
-  readonly first: FakeWire;
+  readonly first: FakeRawConnection;
 }
 
-function wireAt({ driver }: Scene, index: number): FakeWire {
-  const wire = driver.wires[index];
-  if (wire === undefined) throw new Error(`there is no connection ${index}`);
-  return wire;
+function rawAt({ driver }: Scene, index: number): FakeRawConnection {
+  const raw = driver.dialled[index];
+  if (raw === undefined) throw new Error(`there is no connection ${index}`);
+  return raw;
 }
 
 /** A connection that works. */
@@ -41,19 +41,19 @@ async function connected(): Promise<Scene> {
   const driver = new FakeDriver();
   const connection = new Connection(driver, timers);
   const answer = connection.run(echo('first'), CALL_MS);
-  driver.wire.next('connect').answer();
+  driver.raw.next('connect').answer();
   await clock.settle();
-  driver.wire.next('evalsha', 'echo first').answer('first');
+  driver.raw.next('evalsha', 'echo first').answer('first');
   expect(await answer).toBe('first');
-  return { clock, timers, driver, connection, first: driver.wire };
+  return { clock, timers, driver, connection, first: driver.raw };
 }
 
 /** The server lets us in there. */
-async function letIn(scene: Scene, index: number): Promise<FakeWire> {
-  const wire = wireAt(scene, index);
-  wire.next('connect').answer();
+async function letIn(scene: Scene, index: number): Promise<FakeRawConnection> {
+  const raw = rawAt(scene, index);
+  raw.next('connect').answer();
   await scene.clock.settle();
-  return wire;
+  return raw;
 }
 
 describe('a connection on which nothing comes back', () => {
@@ -65,10 +65,10 @@ describe('a connection on which nothing comes back', () => {
     const { clock, driver, connection, first } = await connected();
     void connection.run(echo('x'), callMs);
     await clock.advance(doubtMs);
-    expect(driver.wires).toHaveLength(1);
+    expect(driver.dialled).toHaveLength(1);
     await clock.advance(LOOK_MS);
-    expect(driver.wires).toHaveLength(2);
-    expect(first.isDropped).toBe(false);
+    expect(driver.dialled).toHaveLength(2);
+    expect(first.isClosed).toBe(false);
     connection.close();
   });
 
@@ -78,7 +78,7 @@ describe('a connection on which nothing comes back', () => {
     await clock.advance(50);
     void connection.run(echo('hasty'), 200);
     await clock.advance(50 + LOOK_MS);
-    expect(driver.wires).toHaveLength(2);
+    expect(driver.dialled).toHaveLength(2);
     connection.close();
   });
 
@@ -89,20 +89,20 @@ describe('a connection on which nothing comes back', () => {
     await clock.advance(DOUBT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
     await clock.advance(GRACE_MS - 1);
-    expect(first.isDropped).toBe(false);
+    expect(first.isClosed).toBe(false);
     await clock.advance(1);
     expect(failureOf(await stuck)).toMatchObject({
       kind: 'unknown',
       text: 'the connection was lost: no answer for 352 ms, while a new connection works',
     });
-    expect([first.isDropped, second.isDropped]).toEqual([true, false]);
+    expect([first.isClosed, second.isClosed]).toEqual([true, false]);
     expect(connection.isConnected).toBe(true);
     // Whoever must know that the server may have restarted in between is told.
     expect(connection.connections).toBe(2);
     const next = connection.run(echo('next'), CALL_MS);
     second.next('evalsha', 'echo next').answer('next');
     expect(await next).toBe('next');
-    expect(driver.wires).toHaveLength(2);
+    expect(driver.dialled).toHaveLength(2);
     connection.close();
   });
 
@@ -130,12 +130,12 @@ describe('a connection on which nothing comes back', () => {
     const { clock, timers, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
     await clock.advance(DOUBT_MS + LOOK_MS);
-    expect(wireAt(scene, 1).isHeld).toBe(false);
+    expect(scene.driver.dialled).toHaveLength(2);
     await clock.advance(CALL_MS);
     expect(failureOf(await stuck).kind).toBe('unknown');
     expect(clock.refdTimers).toBe(0);
     connection.close();
-    expect([first.isDropped, wireAt(scene, 1).isDropped]).toEqual([true, true]);
+    expect([first.isClosed, rawAt(scene, 1).isClosed]).toEqual([true, true]);
     expect(timers.size).toBe(0);
   });
 });
@@ -150,7 +150,7 @@ describe('a server that is slow', () => {
     expect(await slow).toBe('slow');
     const second = await letIn(scene, 1);
     await clock.advance(GRACE_MS);
-    expect([first.isDropped, second.isDropped]).toEqual([false, true]);
+    expect([first.isClosed, second.isClosed]).toEqual([false, true]);
     const next = connection.run(echo('next'), CALL_MS);
     first.next('evalsha', 'echo next').answer('next');
     expect(await next).toBe('next');
@@ -168,7 +168,7 @@ describe('a server that is slow', () => {
     first.next('evalsha', 'echo slow').answer('slow');
     expect(await slow).toBe('slow');
     await clock.advance(1);
-    expect([first.isDropped, second.isDropped]).toEqual([false, true]);
+    expect([first.isClosed, second.isClosed]).toEqual([false, true]);
     connection.close();
   });
 
@@ -180,14 +180,14 @@ describe('a server that is slow', () => {
       await clock.advance(DOUBT_MS + 100);
       first.next('evalsha', 'echo slow').answer('slow');
       expect(await slow).toBe('slow');
-      const { wire } = driver;
-      if (wire === first || wire.isDropped) continue;
-      await letIn(scene, driver.wires.length - 1);
+      const { raw } = driver;
+      if (raw === first || raw.isClosed) continue;
+      await letIn(scene, driver.dialled.length - 1);
       await clock.advance(GRACE_MS);
     }
     // Ten answers of 400 ms each.
-    expect(driver.wires.length - 1).toBeLessThanOrEqual((10 * (DOUBT_MS + 100)) / PAUSE_MS);
-    expect(first.isDropped).toBe(false);
+    expect(driver.dialled.length - 1).toBeLessThanOrEqual((10 * (DOUBT_MS + 100)) / PAUSE_MS);
+    expect(first.isClosed).toBe(false);
     connection.close();
   });
 });
@@ -197,14 +197,14 @@ describe('a server that stands still', () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     const calls = [1, 2, 3].map((i) => connection.run(echo(`${i}`), 60_000));
-    await clock.advance(SILENCE_MS_MAX - 1);
-    expect(driver.wires).toHaveLength(2);
-    expect(first.isDropped).toBe(false);
+    await clock.advance(STALL_MS_MAX - 1);
+    expect(driver.dialled).toHaveLength(2);
+    expect(first.isClosed).toBe(false);
     for (const i of [1, 2, 3]) first.next('evalsha', `echo ${i}`).answer(`${i}`);
     expect(await Promise.all(calls)).toEqual(['1', '2', '3']);
     await letIn(scene, 1);
     await clock.advance(GRACE_MS);
-    expect(first.isDropped).toBe(false);
+    expect(first.isClosed).toBe(false);
     connection.close();
   });
 
@@ -212,12 +212,12 @@ describe('a server that stands still', () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(SILENCE_MS_MAX);
+    await clock.advance(STALL_MS_MAX);
     expect(failureOf(await stuck).kind).toBe('unknown');
-    expect(first.isDropped).toBe(true);
+    expect(first.isClosed).toBe(true);
     expect(connection.isConnected).toBe(false);
     const next = connection.run(echo('next'), CALL_MS);
-    expect(driver.wires).toHaveLength(2);
+    expect(driver.dialled).toHaveLength(2);
     const second = await letIn(scene, 1);
     second.next('evalsha', 'echo next').answer('next');
     expect(await next).toBe('next');
@@ -234,7 +234,7 @@ describe('a server that stands still', () => {
     const second = await letIn(scene, 1);
     second.next('evalsha', 'echo next').answer('next');
     expect(await next).toBe('next');
-    expect(driver.wires).toHaveLength(2);
+    expect(driver.dialled).toHaveLength(2);
     connection.close();
   });
 });
@@ -252,7 +252,7 @@ describe('a second connection', () => {
     second.next('evalsha', 'echo next').answer('next');
     expect(await next).toBe('next');
     await clock.advance(GRACE_MS);
-    expect(second.isDropped).toBe(false);
+    expect(second.isClosed).toBe(false);
     connection.close();
   });
 
@@ -264,7 +264,7 @@ describe('a second connection', () => {
     const second = await letIn(scene, 1);
     second.events.lost(new Error('read ECONNRESET'));
     await clock.advance(GRACE_MS);
-    expect([first.isDropped, second.isDropped]).toEqual([false, true]);
+    expect([first.isClosed, second.isClosed]).toEqual([false, true]);
     first.next('evalsha', 'echo x').answer('x');
     expect(await call).toBe('x');
     connection.close();
@@ -275,12 +275,12 @@ describe('a second connection', () => {
     const { clock, driver, connection, first } = scene;
     const call = connection.run(echo('x'), 60_000);
     await clock.advance(1_000 + LOOK_MS);
-    wireAt(scene, 1).next('connect').refuse('connect ECONNREFUSED');
+    rawAt(scene, 1).next('connect').refuse('connect ECONNREFUSED');
     await clock.advance(PAUSE_MS);
-    expect(driver.wires).toHaveLength(2);
+    expect(driver.dialled).toHaveLength(2);
     await clock.advance(LOOK_MS);
-    expect(driver.wires).toHaveLength(3);
-    expect(first.isDropped).toBe(false);
+    expect(driver.dialled).toHaveLength(3);
+    expect(first.isClosed).toBe(false);
     first.next('evalsha', 'echo x').answer('x');
     expect(await call).toBe('x');
     connection.close();
@@ -297,7 +297,7 @@ describe('a second connection', () => {
     await clock.advance(1_000 + LOOK_MS);
     driver.dial = dial;
     await clock.advance(PAUSE_MS + LOOK_MS);
-    expect(driver.wires).toHaveLength(2);
+    expect(driver.dialled).toHaveLength(2);
     first.next('evalsha', 'echo x').answer('x');
     expect(await call).toBe('x');
     connection.close();
@@ -312,8 +312,8 @@ describe('a second connection', () => {
     for (let elapsedMs = 0; elapsedMs < 30_000; elapsedMs += 50) {
       void connection.run(echo('x'), 200);
       await clock.advance(50);
-      if (driver.wires.length === made) continue;
-      made = driver.wires.length;
+      if (driver.dialled.length === made) continue;
+      made = driver.dialled.length;
       replacedMs.push(clock.monotonicMs());
       await letIn(scene, made - 1);
     }

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PRIMARY } from '../process/counter/task.ts';
-import { type Child, startChild, useChildren } from '../support/processes/child.ts';
-import { type RedisServer, startRedis, useRedis } from '../support/servers/redis-server.ts';
+import { PRIMARY } from '../../process/counter/task.ts';
+import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
+import { type RedisServer, startRedis, useRedis } from '../../support/servers/redis-server.ts';
 
 /** Far below what a connection that gets no answer is given. */
 const AT_ONCE_MS = 1_500;

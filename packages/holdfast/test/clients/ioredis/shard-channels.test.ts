@@ -2,22 +2,22 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { asIoredis, IoredisDriver } from '../../src/clients/ioredis/ioredis.ts';
-import { type NodeClient, nodeClient } from '../../src/clients/node-client.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { freePort } from '../support/servers/free-port.ts';
-import { RespReader } from '../support/servers/resp.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { failureOf } from './harness.ts';
+import { asIoredis, IoredisDriver } from '../../../src/clients/ioredis/ioredis.ts';
+import { type OwnedClient, ownedClient } from '../../../src/clients/owned-client.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { freePort } from '../../support/servers/free-port.ts';
+import { RespReader } from '../../support/servers/resp.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { failureOf } from '../harness.ts';
 
 const MOVED = 'MOVED 1 127.0.0.1:1';
 const sockets = new Set<Socket>();
 const asked: string[] = [];
 let answers: string[] = [];
 let server: Server;
-let client: NodeClient;
+let client: OwnedClient;
 
 /** What a server says of a channel, in one piece with whatever follows it. */
 const said = (verb: string, channel: string, count: number): string =>
@@ -45,7 +45,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const caller = new Redis({ host: '127.0.0.1', port, lazyConnect: true });
   const driver = new IoredisDriver(asIoredis(caller));
-  client = nodeClient(driver, new TimerQueue(systemClock), systemRandom, {});
+  client = ownedClient(driver, { timers: new TimerQueue(systemClock), random: systemRandom });
 });
 
 afterEach(async () => {

@@ -1,12 +1,12 @@
 /** How writes are counted: in rounds, on a connection of its own, each with its own deadline. */
 import { describe, expect, test } from 'vitest';
-import { type Acknowledged, CallFailure } from '../../src/clients/client.ts';
-import { Acknowledgements } from '../../src/clients/connection/replica-count.ts';
-import { SILENCE_MS_MAX } from '../../src/clients/connection/stall-watch.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { FakeDriver, type FakeWire } from './fake-driver.ts';
-import { echo } from './scripts.ts';
+import { type Acknowledged, CallFailure } from '../../../src/clients/client.ts';
+import { ReplicaCount } from '../../../src/clients/connection/replica-count.ts';
+import { STALL_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
+import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { echo } from '../scripts.ts';
+import { FakeDriver, type FakeRawConnection } from './fake-driver.ts';
 
 const TERMS = { min: 1, timeoutMs: 500, aof: false };
 
@@ -20,27 +20,30 @@ function setUp() {
   const clock = new FakeClock();
   const timers = new TimerQueue(clock);
   const driver = new FakeDriver();
-  return { clock, timers, driver, writes: new Acknowledgements(driver, timers) };
+  return { clock, timers, driver, writes: new ReplicaCount(driver, timers) };
 }
 
 /** The connection is up, and nothing is under way on it. */
 async function connected() {
   const parts = setUp();
   const first = parts.writes.acknowledge(echo('first'), TERMS, 1_000);
-  const { wire } = parts.driver;
-  wire.next('connect').answer();
+  const { raw } = parts.driver;
+  raw.next('connect').answer();
   await parts.clock.settle();
-  wire.next('evalsha', 'echo first').answer('first');
+  raw.next('evalsha', 'echo first').answer('first');
   await parts.clock.settle();
-  wire.next('command', 'WAIT 1 500').answer(1);
+  raw.next('command', 'WAIT 1 500').answer(1);
   expect(await acknowledged(await first).copies).toEqual({ local: 0, replicas: 1 });
   expect(parts.timers.size).toBeLessThanOrEqual(1);
-  return { ...parts, wire };
+  return { ...parts, raw };
 }
 
-async function play(parts: { clock: FakeClock; wire: FakeWire }, names: readonly string[]): Promise<void> {
+async function play(
+  parts: { clock: FakeClock; raw: FakeRawConnection },
+  names: readonly string[],
+): Promise<void> {
   await parts.clock.settle();
-  for (const name of names) parts.wire.next('evalsha', `echo ${name}`).answer(name);
+  for (const name of names) parts.raw.next('evalsha', `echo ${name}`).answer(name);
   await parts.clock.settle();
 }
 
@@ -51,7 +54,7 @@ describe('a write that is counted', () => {
     await play(parts, ['a']);
     const { reply, copies } = acknowledged(await write);
     expect(reply).toBe('a');
-    parts.wire.next('command', 'WAIT 1 500').answer(0);
+    parts.raw.next('command', 'WAIT 1 500').answer(0);
     expect(await copies).toEqual({ local: 0, replicas: 0 });
     parts.writes.close();
   });
@@ -62,14 +65,14 @@ describe('a write that is counted', () => {
     await play(parts, ['a', 'b']);
     const later = ['c', 'd'].map((name) => parts.writes.acknowledge(echo(name), TERMS, 1_000));
     await parts.clock.settle();
-    parts.wire.next('command', 'WAIT 1 500').answer(1);
+    parts.raw.next('command', 'WAIT 1 500').answer(1);
     await Promise.all(turn);
     await play(parts, ['c', 'd']);
-    parts.wire.next('command', 'WAIT 1 500').answer(2);
+    parts.raw.next('command', 'WAIT 1 500').answer(2);
     for (const write of later) {
       expect(await acknowledged(await write).copies).toEqual({ local: 0, replicas: 2 });
     }
-    expect(parts.wire.asked).toEqual([]);
+    expect(parts.raw.asked).toEqual([]);
     parts.writes.close();
   });
 
@@ -77,11 +80,11 @@ describe('a write that is counted', () => {
     const parts = await connected();
     const write = parts.writes.acknowledge(echo('a'), TERMS, 1_000);
     await parts.clock.settle();
-    parts.wire.next('evalsha', 'echo a').refuse('NOSCRIPT No matching script.');
+    parts.raw.next('evalsha', 'echo a').refuse('NOSCRIPT No matching script.');
     await parts.clock.settle();
-    parts.wire.next('eval', 'echo a').answer('a');
+    parts.raw.next('eval', 'echo a').answer('a');
     await parts.clock.settle();
-    parts.wire.next('command', 'WAIT 1 500').answer(1);
+    parts.raw.next('command', 'WAIT 1 500').answer(1);
     expect(await acknowledged(await write).copies).toEqual({ local: 0, replicas: 1 });
     parts.writes.close();
   });
@@ -90,7 +93,7 @@ describe('a write that is counted', () => {
     const parts = await connected();
     const write = parts.writes.acknowledge(echo('a'), { ...TERMS, min: 2, aof: true }, 1_000);
     await play(parts, ['a']);
-    parts.wire.next('command', 'WAITAOF 1 2 500').answer([1, 2]);
+    parts.raw.next('command', 'WAITAOF 1 2 500').answer([1, 2]);
     expect(await acknowledged(await write).copies).toEqual({ local: 1, replicas: 2 });
     parts.writes.close();
   });
@@ -99,10 +102,10 @@ describe('a write that is counted', () => {
     const parts = await connected();
     const write = parts.writes.acknowledge(echo('a'), TERMS, 1_000);
     await parts.clock.settle();
-    parts.wire.next('evalsha', 'echo a').refuse('OOM command not allowed.');
+    parts.raw.next('evalsha', 'echo a').refuse('OOM command not allowed.');
     expect(await write).toMatchObject({ kind: 'reply', word: 'OOM' });
     await parts.clock.settle();
-    expect(parts.wire.asked).toEqual([]);
+    expect(parts.raw.asked).toEqual([]);
     parts.writes.close();
   });
 
@@ -111,9 +114,9 @@ describe('a write that is counted', () => {
     void parts.writes.acknowledge(echo('a'), TERMS, 300);
     await parts.clock.settle();
     await parts.clock.advance(100);
-    parts.wire.next('evalsha', 'echo a').answer('a');
+    parts.raw.next('evalsha', 'echo a').answer('a');
     await parts.clock.settle();
-    expect(parts.wire.asked[0]?.what).toBe('WAIT 1 100');
+    expect(parts.raw.asked[0]?.what).toBe('WAIT 1 100');
     parts.writes.close();
   });
 
@@ -125,7 +128,7 @@ describe('a write that is counted', () => {
     await parts.clock.advance(100);
     expect(await first).toMatchObject({ kind: 'unknown', text: 'no answer within 100 ms' });
     expect(await behind).toMatchObject({ kind: 'unreachable' });
-    parts.wire.next('evalsha', 'echo a').answer('a');
+    parts.raw.next('evalsha', 'echo a').answer('a');
     const third = parts.writes.acknowledge(echo('c'), TERMS, 100);
     await play(parts, ['c']);
     const { copies } = acknowledged(await third);
@@ -142,7 +145,7 @@ describe('a write that is counted', () => {
     ] as const) {
       const write = parts.writes.acknowledge(echo('a'), TERMS, 1_000);
       await play(parts, ['a']);
-      const asked = parts.wire.next('command', 'WAIT 1 500');
+      const asked = parts.raw.next('command', 'WAIT 1 500');
       if (answer instanceof Error) asked.refuse(answer.message);
       else asked.answer(answer);
       expect(await acknowledged(await write).copies).toMatchObject(expected);
@@ -158,20 +161,20 @@ describe('the connection for writes that are counted', () => {
     await play(parts, ['a']);
     const { copies } = acknowledged(await counting);
     const waiting = parts.writes.acknowledge(echo('b'), TERMS, 1_000);
-    parts.wire.events.lost(new Error('gone'));
-    expect(await copies).toMatchObject({ kind: 'unknown', text: 'gone' });
+    parts.raw.events.lost(new Error('gone'));
+    expect(await copies).toMatchObject({ kind: 'unknown', text: 'the connection was lost: gone' });
     expect(await waiting).toMatchObject({ kind: 'unreachable', text: 'gone' });
     void parts.writes.acknowledge(echo('c'), TERMS, 1_000);
-    expect(parts.driver.wires).toHaveLength(2);
+    expect(parts.driver.dialled).toHaveLength(2);
     parts.writes.close();
   });
 
   test('that is silent is given up', async () => {
     const parts = await connected();
     const write = parts.writes.acknowledge(echo('a'), TERMS, 60_000);
-    await parts.clock.advance(SILENCE_MS_MAX);
+    await parts.clock.advance(STALL_MS_MAX);
     expect(await write).toMatchObject({ kind: 'unknown' });
-    expect(parts.wire.isDropped).toBe(true);
+    expect(parts.raw.isClosed).toBe(true);
   });
 
   test('of a server that has become a replica is dropped, and another made for those who wait', async () => {
@@ -179,11 +182,11 @@ describe('the connection for writes that are counted', () => {
     const write = parts.writes.acknowledge(echo('a'), TERMS, 1_000);
     await parts.clock.settle();
     void parts.writes.acknowledge(echo('b'), TERMS, 1_000);
-    parts.wire.next('evalsha', 'echo a').refuse("READONLY You can't write against a read only replica.");
+    parts.raw.next('evalsha', 'echo a').refuse("READONLY You can't write against a read only replica.");
     expect(await write).toMatchObject({ kind: 'reply', word: 'READONLY' });
     await parts.clock.settle();
-    expect(parts.wire.isDropped).toBe(true);
-    expect(parts.driver.wires).toHaveLength(2);
+    expect(parts.raw.isClosed).toBe(true);
+    expect(parts.driver.dialled).toHaveLength(2);
     parts.writes.close();
   });
 
@@ -202,31 +205,48 @@ describe('the connection for writes that are counted', () => {
 
 describe('a connection on which writes are counted', () => {
   test('is replaced when a write gets no answer, and the next write is counted on the other one', async () => {
-    const { clock, driver, wire, writes } = await connected();
+    const { clock, driver, raw, writes } = await connected();
     const stuck = writes.acknowledge(echo('stuck'), TERMS, 400);
     await clock.advance(200);
-    expect(driver.wires).toHaveLength(1);
+    expect(driver.dialled).toHaveLength(1);
     await clock.advance(1);
-    expect(driver.wires).toHaveLength(2);
-    driver.wire.next('connect').answer();
+    expect(driver.dialled).toHaveLength(2);
+    driver.raw.next('connect').answer();
     await clock.advance(60);
     expect(await stuck).toMatchObject({ kind: 'unknown' });
-    expect(wire.isDropped).toBe(true);
+    expect(raw.isClosed).toBe(true);
     const write = writes.acknowledge(echo('a'), TERMS, 1_000);
-    await play({ clock, wire: driver.wire }, ['a']);
-    driver.wire.next('command', 'WAIT 1 500').answer(1);
+    await play({ clock, raw: driver.raw }, ['a']);
+    driver.raw.next('command', 'WAIT 1 500').answer(1);
     expect(await acknowledged(await write).copies).toEqual({ local: 0, replicas: 1 });
     writes.close();
   });
 
-  test('is not doubted while the server waits for its replicas, as it was asked to', async () => {
+  test('is the only one that may count its writes: on another every replica would seem to have them', async () => {
+    const { clock, driver, raw, writes } = await connected();
+    const written = writes.acknowledge(echo('a'), TERMS, 10_000);
+    const stuck = writes.acknowledge(echo('stuck'), TERMS, 400);
+    await clock.settle();
+    raw.next('evalsha', 'echo a').answer('a');
+    const { copies } = acknowledged(await written);
+    await clock.advance(201);
+    driver.raw.next('connect').answer();
+    await clock.advance(60);
+    expect(await stuck).toMatchObject({ kind: 'unknown' });
+    expect([raw.isClosed, driver.raw.isClosed]).toEqual([true, false]);
+    expect(await copies).toMatchObject({ kind: 'unknown', text: 'the connection was lost' });
+    expect(driver.raw.asked).toEqual([]);
+    writes.close();
+  });
+
+  test('is not suspected while the server waits for its replicas, as it was asked to', async () => {
     const parts = await connected();
-    const { clock, driver, wire, writes } = parts;
+    const { clock, driver, raw, writes } = parts;
     const write = writes.acknowledge(echo('a'), { ...TERMS, timeoutMs: 3_000 }, 4_000);
     await play(parts, ['a']);
-    const wait = wire.next('command', 'WAIT 1 3000');
+    const wait = raw.next('command', 'WAIT 1 3000');
     await clock.advance(3_100);
-    expect(driver.wires).toHaveLength(1);
+    expect(driver.dialled).toHaveLength(1);
     wait.answer(1);
     expect(await acknowledged(await write).copies).toEqual({ local: 0, replicas: 1 });
     writes.close();

@@ -1,8 +1,12 @@
 /** How long a process may take to learn of what kind the clients of a sentinel of node-redis are. */
 import { expect, test } from 'vitest';
-import { KindSearch, patternOf, type Sentinel } from '../../src/clients/node-redis/client-template.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import {
+  type Sentinel,
+  TemplateSearch,
+  templateOf,
+} from '../../../src/clients/node-redis/client-template.ts';
+import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const ROOTS = [{ host: '127.0.0.1', port: 1 }];
 
@@ -23,15 +27,15 @@ function sentinelOf(clock: FakeClock, connectMs: number): Sentinel {
 test('a busy machine that takes seconds to connect has learnt it all the same', async () => {
   const clock = new FakeClock();
   const sentinel = sentinelOf(clock, 3_500);
-  const search = new KindSearch(sentinel, {}, ROOTS, new TimerQueue(clock));
+  const search = new TemplateSearch(sentinel, {}, ROOTS, new TimerQueue(clock));
   await clock.advance(3_500);
   await search.result;
-  expect(patternOf(sentinel)).toBeDefined();
+  expect(templateOf(sentinel)).toBeDefined();
 });
 
 test('a sentinel that never answers is given up, with the search for the primary that waits for it', async () => {
   const clock = new FakeClock();
-  const search = new KindSearch(sentinelOf(clock, 60_000), {}, ROOTS, new TimerQueue(clock));
+  const search = new TemplateSearch(sentinelOf(clock, 60_000), {}, ROOTS, new TimerQueue(clock));
   await clock.advance(4_000);
   await expect(search.result).rejects.toThrow('no answer within 4000 ms');
 });

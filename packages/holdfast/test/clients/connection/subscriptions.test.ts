@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { SILENCE_MS_MAX } from '../../src/clients/connection/stall-watch.ts';
+import { STALL_MS_MAX } from '../../../src/clients/connection/stall-watch.ts';
 import {
   RECONNECT_MS_MAX,
   RECONNECT_MS_MIN,
   REFUSED_MS,
   Subscriptions,
-} from '../../src/clients/connection/subscriptions.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { TimerQueue } from '../../src/runtime/timer-queue.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+} from '../../../src/clients/connection/subscriptions.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { failureOf } from '../harness.ts';
 import { FakeDriver } from './fake-driver.ts';
-import { failureOf } from './harness.ts';
 
 function setUp(fraction = 0) {
   const clock = new FakeClock();
@@ -18,9 +18,8 @@ function setUp(fraction = 0) {
   const driver = new FakeDriver();
   const refusals: string[] = [];
   const random = { ...systemRandom, fraction: () => fraction };
-  const subscriptions = new Subscriptions(driver, timers, random, {
-    refused: (_, { text }) => refusals.push(text),
-  });
+  const events = { refused: (_: string, { text }: { text: string }) => refusals.push(text) };
+  const subscriptions = new Subscriptions(driver, { timers, random, events });
   return { clock, timers, driver, subscriptions, refusals };
 }
 
@@ -29,9 +28,9 @@ async function listening(fraction = 0) {
   const parts = setUp(fraction);
   const heard: (string | null)[] = [];
   const listened = parts.subscriptions.listen('news', (message) => heard.push(message), 1_000);
-  parts.driver.wire.next('connect').answer();
+  parts.driver.raw.next('connect').answer();
   await parts.clock.settle();
-  parts.driver.wire.next('subscribe', 'news').answer();
+  parts.driver.raw.next('subscribe', 'news').answer();
   const stop = await listened;
   if (typeof stop !== 'function') throw new Error(stop.text);
   return { ...parts, heard, stop };
@@ -43,16 +42,16 @@ describe('a lost subscription', () => {
     ['with luck', 0.5, [75, 150, 300, 600, 750, 750]],
   ])('is tried again after longer and longer times: %s', async (_, fraction, delays) => {
     const { clock, driver } = await listening(fraction);
-    driver.wire.events.lost(new Error('read ECONNRESET'));
+    driver.raw.events.lost(new Error('read ECONNRESET'));
     for (const [index, delayMs] of delays.entries()) {
       expect(delayMs).toBeGreaterThanOrEqual(RECONNECT_MS_MIN);
       expect(delayMs).toBeLessThanOrEqual(RECONNECT_MS_MAX);
-      expect(driver.wires).toHaveLength(index + 1);
+      expect(driver.dialled).toHaveLength(index + 1);
       await clock.advance(delayMs - 1);
-      expect(driver.wires).toHaveLength(index + 1);
+      expect(driver.dialled).toHaveLength(index + 1);
       await clock.advance(1);
-      expect(driver.wires).toHaveLength(index + 2);
-      driver.wire.next('connect').refuse('connect ECONNREFUSED');
+      expect(driver.dialled).toHaveLength(index + 2);
+      driver.raw.next('connect').refuse('connect ECONNREFUSED');
       await clock.settle();
     }
   });
@@ -60,11 +59,11 @@ describe('a lost subscription', () => {
   test('is tried again soon once one has been confirmed in between', async () => {
     const { clock, driver, heard } = await listening();
     for (let turn = 0; turn < 5; turn += 1) {
-      driver.wire.events.lost(new Error('read ECONNRESET'));
+      driver.raw.events.lost(new Error('read ECONNRESET'));
       await clock.advance(RECONNECT_MS_MIN);
-      driver.wire.next('connect').answer();
+      driver.raw.next('connect').answer();
       await clock.settle();
-      driver.wire.next('subscribe', 'news').answer();
+      driver.raw.next('subscribe', 'news').answer();
       await clock.settle();
     }
     expect(heard).toEqual([null, null, null, null, null]);
@@ -73,35 +72,35 @@ describe('a lost subscription', () => {
   test('is not tried again soon by a server that lets us in and throws us out', async () => {
     const { clock, driver } = await listening();
     for (const delayMs of [50, 100, 200, 400]) {
-      const dials = driver.wires.length;
-      driver.wire.events.lost(new Error('read ECONNRESET'));
+      const dials = driver.dialled.length;
+      driver.raw.events.lost(new Error('read ECONNRESET'));
       await clock.advance(delayMs - 1);
-      expect(driver.wires).toHaveLength(dials);
+      expect(driver.dialled).toHaveLength(dials);
       await clock.advance(1);
-      driver.wire.next('connect').answer();
+      driver.raw.next('connect').answer();
       await clock.settle();
     }
   });
 
-  test('holds the process while somebody listens, and is forgotten when nobody does', async () => {
+  test('does not hold the process, and is forgotten when nobody listens', async () => {
     const { clock, driver, timers, stop } = await listening();
-    driver.wire.events.lost(new Error('read ECONNRESET'));
-    expect(clock.refdTimers).toBe(1);
-    stop();
+    driver.raw.events.lost(new Error('read ECONNRESET'));
+    expect(timers.size).toBe(1);
     expect(clock.refdTimers).toBe(0);
+    stop();
     expect(timers.size).toBe(0);
     await clock.advance(60_000);
-    expect(driver.wires).toHaveLength(1);
+    expect(driver.dialled).toHaveLength(1);
   });
 
   /** Lost, with a new connection on which it is refused. */
   async function refused(refusal: string) {
     const parts = await listening();
-    parts.driver.wire.events.lost(new Error('read ECONNRESET'));
+    parts.driver.raw.events.lost(new Error('read ECONNRESET'));
     await parts.clock.advance(RECONNECT_MS_MIN);
-    parts.driver.wire.next('connect').answer();
+    parts.driver.raw.next('connect').answer();
     await parts.clock.settle();
-    parts.driver.wire.next('subscribe', 'news').refuse(refusal);
+    parts.driver.raw.next('subscribe', 'news').refuse(refusal);
     await parts.clock.settle();
     return parts;
   }
@@ -109,9 +108,9 @@ describe('a lost subscription', () => {
   test('that the server refuses to restore is told to its listener, and restored when somebody asks again', async () => {
     const { driver, subscriptions, heard } = await refused('NOPERM No permissions to access a channel');
     expect(heard).toEqual([null]);
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
     const again = subscriptions.listen('news', () => {}, 1_000);
-    driver.wire.next('subscribe', 'news').answer();
+    driver.raw.next('subscribe', 'news').answer();
     expect(await again).toBeTypeOf('function');
     expect(heard).toEqual([null, null]);
   });
@@ -120,27 +119,27 @@ describe('a lost subscription', () => {
     const { clock, driver, heard } = await refused('CLUSTERDOWN Hash slot not served');
     for (let turn = 0; turn < 3; turn += 1) {
       await clock.advance(REFUSED_MS - 1);
-      expect(driver.wire.asked).toEqual([]);
+      expect(driver.raw.asked).toEqual([]);
       await clock.advance(1);
-      driver.wire.next('subscribe', 'news').refuse('CLUSTERDOWN Hash slot not served');
+      driver.raw.next('subscribe', 'news').refuse('CLUSTERDOWN Hash slot not served');
       await clock.settle();
     }
     expect(heard).toEqual([null]);
     await clock.advance(REFUSED_MS);
-    driver.wire.next('subscribe', 'news').answer();
+    driver.raw.next('subscribe', 'news').answer();
     await clock.settle();
     expect(heard).toEqual([null, null]);
     await clock.advance(2 * REFUSED_MS);
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
   });
 
   test('that the server refuses to restore is forgotten when nobody listens', async () => {
-    const { clock, driver, stop } = await refused('CLUSTERDOWN Hash slot not served');
-    expect(clock.refdTimers).toBe(1);
-    stop();
+    const { clock, driver, timers, stop } = await refused('CLUSTERDOWN Hash slot not served');
+    expect(timers.size).toBeGreaterThan(0);
     expect(clock.refdTimers).toBe(0);
+    stop();
     await clock.advance(2 * REFUSED_MS);
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
   });
 
   test('that has moved is left to whoever follows it', async () => {
@@ -151,44 +150,47 @@ describe('a lost subscription', () => {
 });
 
 describe('a subscription', () => {
-  test('holds the process by its socket while somebody listens', async () => {
-    const { driver, stop } = await listening();
-    expect(driver.wire.isHeld).toBe(true);
-    stop();
-    expect(driver.wire.isHeld).toBe(false);
+  test('holds the process until it is confirmed, and not by its listeners', async () => {
+    const { clock, driver, subscriptions } = await listening();
+    expect(clock.refdTimers).toBe(0);
+    const listened = subscriptions.listen('other', () => {}, 1_000);
+    expect(clock.refdTimers).toBe(1);
+    driver.raw.next('subscribe', 'other').answer();
+    expect(await listened).toBeTypeOf('function');
+    expect(clock.refdTimers).toBe(0);
   });
 
   test('that is asked for while the channel is being given up waits, and is asked for anew', async () => {
     const { clock, driver, subscriptions, stop, heard } = await listening();
     stop();
-    const unsubscribing = driver.wire.next('unsubscribe', 'news');
+    const unsubscribing = driver.raw.next('unsubscribe', 'news');
     let isConfirmed = false;
     const again = subscriptions.listen('news', (message) => heard.push(message), 1_000);
     void again.then(() => {
       isConfirmed = true;
     });
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
     unsubscribing.answer();
     await clock.settle();
     expect(isConfirmed).toBe(false);
-    driver.wire.next('subscribe', 'news').answer();
+    driver.raw.next('subscribe', 'news').answer();
     expect(await again).toBeTypeOf('function');
-    driver.wire.events.message('news', 'x');
+    driver.raw.events.message('news', 'x');
     expect(heard).toEqual(['x']);
   });
 
   test('that is confirmed after its listener gave up is given up, too', async () => {
     const { clock, driver, subscriptions } = await listening();
     const late = subscriptions.listen('late', () => {}, 100);
-    const subscribing = driver.wire.next('subscribe', 'late');
+    const subscribing = driver.raw.next('subscribe', 'late');
     await clock.advance(100);
     expect(failureOf(await late).kind).toBe('unknown');
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
     subscribing.answer();
     await clock.settle();
-    driver.wire.next('unsubscribe', 'late').answer();
+    driver.raw.next('unsubscribe', 'late').answer();
     await clock.settle();
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
   });
 
   test('that is confirmed after its listener gave up serves one that came meanwhile', async () => {
@@ -197,17 +199,17 @@ describe('a subscription', () => {
     await clock.advance(100);
     await hasty;
     const patient = subscriptions.listen('late', () => {}, 100);
-    driver.wire.next('subscribe', 'late').answer();
+    driver.raw.next('subscribe', 'late').answer();
     expect(await patient).toBeTypeOf('function');
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
   });
 
   test('hears a message that comes in the same breath as the confirmation', async () => {
     const { driver, subscriptions } = await listening();
     const heard: (string | null)[] = [];
     const listened = subscriptions.listen('other', (message) => heard.push(message), 1_000);
-    driver.wire.next('subscribe', 'other').answer();
-    driver.wire.events.message('other', 'x');
+    driver.raw.next('subscribe', 'other').answer();
+    driver.raw.events.message('other', 'x');
     await listened;
     expect(heard).toEqual(['x']);
   });
@@ -215,24 +217,24 @@ describe('a subscription', () => {
   test('that is taken back in the same breath as it is confirmed is asked for once more', async () => {
     const { clock, driver, subscriptions } = await listening();
     const listened = subscriptions.listen('other', () => {}, 1_000);
-    driver.wire.next('subscribe', 'other').answer();
-    driver.wire.events.dropped?.('other');
+    driver.raw.next('subscribe', 'other').answer();
+    driver.raw.events.dropped('other');
     await clock.settle();
-    driver.wire.next('subscribe', 'other').refuse('MOVED 1 127.0.0.1:7001');
+    driver.raw.next('subscribe', 'other').refuse('MOVED 1 127.0.0.1:7001');
     expect(failureOf(await listened).text).toBe('MOVED 1 127.0.0.1:7001');
-    expect(driver.wire.asked).toEqual([]);
+    expect(driver.raw.asked).toEqual([]);
   });
 
-  test('that gets no answer for SILENCE_MS_MAX is taken to a new connection', async () => {
+  test('that gets no answer for STALL_MS_MAX is taken to a new connection', async () => {
     const { clock, driver, subscriptions, heard } = await listening();
     const stuck = subscriptions.listen('other', () => {}, 60_000);
-    await clock.advance(SILENCE_MS_MAX);
-    expect(driver.wires[0]?.isDropped).toBe(true);
+    await clock.advance(STALL_MS_MAX);
+    expect(driver.dialled[0]?.isClosed).toBe(true);
     expect(failureOf(await stuck).kind).toBe('unreachable');
     await clock.advance(RECONNECT_MS_MIN);
-    driver.wire.next('connect').answer();
+    driver.raw.next('connect').answer();
     await clock.settle();
-    driver.wire.next('subscribe', 'news').answer();
+    driver.raw.next('subscribe', 'news').answer();
     await clock.settle();
     expect(heard).toEqual([null]);
   });
@@ -242,10 +244,10 @@ describe('a subscription', () => {
     const pending = subscriptions.listen('other', () => {}, 1_000);
     subscriptions.close();
     expect(failureOf(await pending).kind).toBe('closed');
-    driver.wire.events.message('news', 'x');
+    driver.raw.events.message('news', 'x');
     stop();
     expect(heard).toEqual([]);
-    expect(driver.wire.isDropped).toBe(true);
+    expect(driver.raw.isClosed).toBe(true);
     expect(timers.size).toBe(0);
   });
 });

@@ -1,12 +1,12 @@
 /**
- * The channels of a shard, heard by a client of ioredis.
+ * The sharded channels that a client of ioredis is subscribed to.
  *
- * Version 6 says that some channel has moved, but not which: those that it has struck off its list by itself.
- * Version 5 takes the server's word for an answer to nothing, which ends the connection.
+ * ioredis 6 emits `moved` when the server drops a sharded subscription, but does not say which: those that are gone from
+ * its own list. ioredis 5 takes the server's message for an answer to nothing, which ends the connection.
  */
 import type { Ioredis } from './ioredis.ts';
 
-export class IoredisShards {
+export class ShardChannels {
   readonly #client: Ioredis;
   readonly #dropped: (channel: string) => void;
   readonly #channels = new Set<string>();
@@ -17,7 +17,7 @@ export class IoredisShards {
     this.#dropped = dropped;
     client.on('moved', () => {
       this.#moves += 1;
-      this.#tellDropped();
+      this.#reportDropped();
     });
   }
 
@@ -25,9 +25,9 @@ export class IoredisShards {
     const moves = this.#moves;
     await this.#client.ssubscribe(channel);
     this.#channels.add(channel);
-    // One that was taken back in the same breath as it was confirmed has moved before it could be noted. Not noted
-    // earlier: until it is confirmed it is not on the client's list either, and would pass for one that has moved.
-    if (moves !== this.#moves) this.#tellDropped();
+    // A channel that was dropped in the packet that confirmed it has moved before it could be noted here. It cannot be
+    // noted earlier: until it is confirmed it is not on the client's list either, and would pass for one that has moved.
+    if (moves !== this.#moves) this.#reportDropped();
   }
 
   async unsubscribe(channel: string): Promise<void> {
@@ -35,7 +35,7 @@ export class IoredisShards {
     await this.#client.sunsubscribe(channel);
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     const subscriber = this.#client.condition?.subscriber;
     const left = new Set(subscriber ? subscriber.channels('ssubscribe') : []);
     for (const channel of [...this.#channels]) {

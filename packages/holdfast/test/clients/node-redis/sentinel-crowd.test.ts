@@ -1,8 +1,8 @@
 /** What must be learnt once for a whole process is learnt once, however many sessions need it at the same moment. */
 import { beforeAll, expect, test } from 'vitest';
-import { PRIMARY } from '../process/counter/task.ts';
-import { startChild, useChildren } from '../support/processes/child.ts';
-import { type RedisServer, startRedis, useRedis } from '../support/servers/redis-server.ts';
+import { PRIMARY } from '../../process/counter/task.ts';
+import { startChild, useChildren } from '../../support/processes/child.ts';
+import { type RedisServer, startRedis, useRedis } from '../../support/servers/redis-server.ts';
 
 const SESSIONS = 30;
 

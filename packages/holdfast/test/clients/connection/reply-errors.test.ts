@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { ignoreRefusal, reasonOf, replyWord } from '../../src/clients/connection/reply-errors.ts';
-import { glideReply } from '../../src/clients/glide/reply.ts';
+import { ignoreRefusal, reasonOf, replyWord } from '../../../src/clients/connection/reply-errors.ts';
+import { glideReply } from '../../../src/clients/glide/reply.ts';
 
 const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
 
