@@ -50,23 +50,18 @@ function nodeRedisOptions({ port, db, username, password, ca }: CallerOptions) {
   };
 }
 
-export async function ioredis6(options: CallerOptions): Promise<Caller> {
-  const client = new Ioredis6(ioredisOptions(options));
-  await client.connect();
-  return { client, ping: () => client.ping(), close: () => client.quit() };
+/** The clients of ioredis's shape; their full types are unrelated. */
+function ofIoredis(Client: typeof Ioredis6): Connect {
+  return async (options) => {
+    const client = new Client(ioredisOptions(options));
+    await client.connect();
+    return { client, ping: () => client.ping(), close: () => client.quit() };
+  };
 }
 
-export async function ioredis5(options: CallerOptions): Promise<Caller> {
-  const client = new Ioredis5(ioredisOptions(options));
-  await client.connect();
-  return { client, ping: () => client.ping(), close: () => client.quit() };
-}
-
-export async function iovalkey(options: CallerOptions): Promise<Caller> {
-  const client = new Iovalkey(ioredisOptions(options));
-  await client.connect();
-  return { client, ping: () => client.ping(), close: () => client.quit() };
-}
+export const ioredis6: Connect = ofIoredis(Ioredis6);
+export const ioredis5: Connect = ofIoredis(Ioredis5 as unknown as typeof Ioredis6);
+export const iovalkey: Connect = ofIoredis(Iovalkey as unknown as typeof Ioredis6);
 
 // It writes warnings to the terminal about every connection that a rule cuts.
 Logger.setLoggerConfig('off');
@@ -85,26 +80,35 @@ export async function glide({ port, db, username, password, ca }: CallerOptions)
   return { client, ping: () => client.ping(), close: async () => client.close() };
 }
 
+/** What the two versions of node-redis have in common. */
+interface NodeRedis {
+  duplicate(options: ReturnType<typeof nodeRedisOptions>): NodeRedis;
+  on(event: 'error', listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  ping(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
 /**
- * Never connected. Making a client builds a class of all its commands, which costs version 5 a good part of a second
- * and everything else in this process too; a duplicate is as good as a client of its own, and costs nothing.
+ * The template is never connected. Making a client builds a class of all its commands, which costs version 5 a good part
+ * of a second and everything else in this process too; a duplicate is as good as a client of its own, and costs nothing.
  */
-const pattern6 = createNodeRedis6();
-const pattern5 = createNodeRedis5();
-
-export async function nodeRedis6(options: CallerOptions): Promise<Caller> {
-  const client = pattern6.duplicate(nodeRedisOptions(options));
-  client.on('error', () => {});
-  await client.connect();
-  return { client, ping: () => client.ping(), close: () => client.close() };
+function ofNodeRedis(template: NodeRedis): Connect {
+  return async (options) => {
+    const client = template.duplicate(nodeRedisOptions(options));
+    client.on('error', () => {});
+    await client.connect();
+    return {
+      client: client as unknown as RedisClient,
+      ping: () => client.ping(),
+      close: () => client.close(),
+    };
+  };
 }
 
-export async function nodeRedis5(options: CallerOptions): Promise<Caller> {
-  const client = pattern5.duplicate(nodeRedisOptions(options));
-  client.on('error', () => {});
-  await client.connect();
-  return { client, ping: () => client.ping(), close: () => client.close() };
-}
+// The types of the two versions differ in ways that do not matter here.
+export const nodeRedis6: Connect = ofNodeRedis(createNodeRedis6() as unknown as NodeRedis);
+export const nodeRedis5: Connect = ofNodeRedis(createNodeRedis5() as unknown as NodeRedis);
 
 /** No client at all: the embedded node's own door. A session closes what it was given, so each gets one of its own. */
 export async function inProcess({ node }: CallerOptions): Promise<Caller> {
