@@ -12,7 +12,6 @@ export interface CompiledScript {
 }
 
 const PREAMBLE = `// Generated from lua/ by \`npm run lua\`. Do not edit.
-import type { Reply, ScriptCall, ScriptText } from '../clients/client.ts';
 import { bundleSource } from './bundle-source.ts';
 import { OUTCOMES } from './outcome.ts';
 `;
@@ -28,7 +27,7 @@ export function emitModule(scripts: readonly CompiledScript[]): string {
   const used = OFFERED.split(',').filter((name) =>
     new RegExp(`\\b${name.replace('type ', '')}[<(]`).test(body),
   );
-  return `${PREAMBLE}import { ${used.join(', ')} } from './script.ts';\n\n${body}`;
+  return `${PREAMBLE}import { ${used.join(', ')} } from './script.ts';\nimport type { Reply, ScriptCall, ScriptText } from './script-call.ts';\n\n${body}`;
 }
 
 function emitScript(script: CompiledScript): string {

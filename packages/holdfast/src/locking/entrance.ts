@@ -19,14 +19,14 @@ import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
-import { type AttemptServices, Attempts, type Grant } from './attempt.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
 import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './holding.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
 import type { Reentry } from './reentry.ts';
-import { type LeaseWaiter, Waiters } from './waiters.ts';
+import { type AttemptServices, Attempts, type Grant } from './waiting/attempt.ts';
+import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
 
 /** After a release that other processes heard, this one stands back: a wake-up and a round trip for them. */
 const YIELD_MS = 2;

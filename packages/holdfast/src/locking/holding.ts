@@ -3,10 +3,10 @@ import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
-import type { Grant } from './attempt.ts';
 import { Hold, type HoldKeeper } from './hold.ts';
 import type { Renewal } from './renewal.ts';
-import type { WaitLoopServices } from './wait-loop.ts';
+import type { Grant } from './waiting/attempt.ts';
+import type { WaitLoopServices } from './waiting/wait-loop.ts';
 
 /** A hold is handed over only with at least this share of its lease left. */
 const HANDOVER_LEASE_SHARE = 1 / 3;

@@ -13,7 +13,7 @@ import { assert } from '../runtime/assert.ts';
 import { LinkedQueue } from '../runtime/linked-queue.ts';
 import { WeakLater } from '../runtime/weak-later.ts';
 import type { Hold, HoldOwner } from './hold.ts';
-import type { Waiter } from './waiter.ts';
+import type { Waiter } from './waiting/waiter.ts';
 
 /** The owner above has released meanwhile: whoever wanted to enter below it must come in by the entrance. */
 export const ENDED = 'ended';

@@ -11,7 +11,7 @@ import type { StateResult } from '../topologies/topology.ts';
 import { abortError, acquireError, crowdError, lossAgain, quoted } from './failures.ts';
 import { ENDED, Owner } from './owner.ts';
 import type { Renewal } from './renewal.ts';
-import { WAITERS_MAX, Waiter } from './waiter.ts';
+import { WAITERS_MAX, Waiter } from './waiting/waiter.ts';
 
 function addChild(parent: Owner): Owner {
   const child = new Owner(parent.hold, parent.fence, parent);

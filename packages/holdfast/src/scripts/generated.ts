@@ -1,5 +1,4 @@
 // Generated from lua/ by `npm run lua`. Do not edit.
-import type { Reply, ScriptCall, ScriptText } from '../clients/client.ts';
 import { bundleSource } from './bundle-source.ts';
 import { OUTCOMES } from './outcome.ts';
 import {
@@ -14,6 +13,7 @@ import {
   stringAt,
   stringsFrom,
 } from './script.ts';
+import type { Reply, ScriptCall, ScriptText } from './script-call.ts';
 
 const adminForceReleaseSource =
   '#!lua flags=allow-oom\n' +

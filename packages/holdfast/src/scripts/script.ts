@@ -1,6 +1,6 @@
-import type { Reply, Scalar, ScriptCall, ScriptText } from '../clients/client.ts';
 import { assert } from '../runtime/assert.ts';
 import { describeReply } from '../runtime/describe.ts';
+import type { Reply, Scalar, ScriptCall, ScriptText } from './script-call.ts';
 
 /** A Lua script seen from TypeScript: typed arguments in, a named outcome out. */
 export interface Script<Input, Outcome> {

@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '../../../..');
 const PAGE = 'docs/architecture.md';
 
 /** Most calls into the session for one uncontended acquire and release: the session only finds entrances and closes. */
-const SESSION_CALLS_MAX = 24;
+const SESSION_CALLS_MAX = 5;
 
 interface Walk {
   readonly request: string;

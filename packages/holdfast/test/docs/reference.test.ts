@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as holdfast from '../../src/index.ts';
 import { NAME_BYTES_MAX } from '../../src/keys/name.ts';
 import { BATCH_MAX } from '../../src/locking/renewal.ts';
-import { WAITERS_MAX } from '../../src/locking/waiter.ts';
+import { WAITERS_MAX } from '../../src/locking/waiting/waiter.ts';
 import * as options from '../../src/options/options.ts';
 import * as generated from '../../src/scripts/generated.ts';
 import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';

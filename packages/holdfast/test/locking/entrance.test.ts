@@ -1,11 +1,11 @@
 /** Who gets in: the two numbers of a kind of lock, `holdsMax` and `ownersMax`, and who is asked for when. */
 import { describe, expect, test } from 'vitest';
-import { Attempts } from '../../src/locking/attempt.ts';
 import type { LeaseHandle } from '../../src/locking/lease.ts';
 import { Session } from '../../src/locking/session.ts';
-import { WaitLoop } from '../../src/locking/wait-loop.ts';
-import { Waiter } from '../../src/locking/waiter.ts';
-import { Waiters } from '../../src/locking/waiters.ts';
+import { Attempts } from '../../src/locking/waiting/attempt.ts';
+import { WaitLoop } from '../../src/locking/waiting/wait-loop.ts';
+import { Waiter } from '../../src/locking/waiting/waiter.ts';
+import { Waiters } from '../../src/locking/waiting/waiters.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/options.ts';
 import type { Policy } from '../../src/topologies/protocol.ts';
 import { HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../src/errors.ts';
 import { BATCH_MAX } from '../../src/locking/renewal.ts';
-import { WAITERS_MAX } from '../../src/locking/waiter.ts';
+import { WAITERS_MAX } from '../../src/locking/waiting/waiter.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/options.ts';
 import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
 import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';

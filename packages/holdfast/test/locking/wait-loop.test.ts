@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CallFailure } from '../../src/clients/client.ts';
 import type { Refusal } from '../../src/locking/failures.ts';
-import { WaitLoop, type WaitParty } from '../../src/locking/wait-loop.ts';
+import { WaitLoop, type WaitParty } from '../../src/locking/waiting/wait-loop.ts';
 import { CHANNELS, type WokenMessage } from '../../src/telemetry/channels.ts';
 import { failed, HELD, ScriptedTopology } from './support/scripted-topology.ts';
 

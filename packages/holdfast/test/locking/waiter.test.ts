@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { LockAbortedError, LockTimeoutError } from '../../src/errors.ts';
-import { Waiter } from '../../src/locking/waiter.ts';
+import { Waiter } from '../../src/locking/waiting/waiter.ts';
 import {
   type AcquireOptions,
   resolveAcquireOptions,

@@ -1,8 +1,9 @@
 /** ioredis clients that find their server by sentinels. */
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { Driver, RawConnection, RawConnectionEvents } from '../connection/raw-connection.ts';
+import type { Address } from '../sentinel/address.ts';
 import { PrimaryDriver } from '../sentinel/primary.ts';
-import type { Address, Sentinels } from '../sentinel/search.ts';
+import type { Sentinels } from '../sentinel/search.ts';
 import { asIoredis, dialIoredis, type Ioredis, IoredisDriver } from './ioredis.ts';
 
 const SENTINEL_PORT = 26_379;

@@ -4,15 +4,23 @@
  * ioredis 6 emits `moved` when the server drops a sharded subscription, but does not say which: those that are gone from
  * its own list. ioredis 5 takes the server's message for an answer to nothing, which ends the connection.
  */
-import type { Ioredis } from './ioredis.ts';
+/** What is used of a client here. */
+interface ShardSubscriber {
+  readonly condition?: {
+    readonly subscriber?: false | { channels(verb: 'ssubscribe'): readonly string[] };
+  } | null;
+  on(event: 'moved', listener: () => void): unknown;
+  ssubscribe(channel: string): Promise<unknown>;
+  sunsubscribe(channel: string): Promise<unknown>;
+}
 
 export class ShardChannels {
-  readonly #client: Ioredis;
+  readonly #client: ShardSubscriber;
   readonly #dropped: (channel: string) => void;
   readonly #channels = new Set<string>();
   #moves = 0;
 
-  constructor(client: Ioredis, dropped: (channel: string) => void) {
+  constructor(client: ShardSubscriber, dropped: (channel: string) => void) {
     this.#client = client;
     this.#dropped = dropped;
     client.on('moved', () => {

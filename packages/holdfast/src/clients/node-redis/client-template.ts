@@ -5,7 +5,7 @@
  */
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { causesOf, reasonOf } from '../connection/reply-errors.ts';
-import type { Address } from '../sentinel/search.ts';
+import type { Address } from '../sentinel/address.ts';
 import { type NodeRedis, type Options, socketOptionsOf } from './node-redis.ts';
 
 /** What we use of a sentinel. */

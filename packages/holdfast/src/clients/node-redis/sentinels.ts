@@ -1,8 +1,9 @@
 /** Sentinels of node-redis 6. Those of version 5 do not tell their options. */
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { Driver, RawConnection, RawConnectionEvents } from '../connection/raw-connection.ts';
+import type { Address } from '../sentinel/address.ts';
 import { PrimaryDriver } from '../sentinel/primary.ts';
-import type { Address, Sentinels } from '../sentinel/search.ts';
+import type { Sentinels } from '../sentinel/search.ts';
 import { type Sentinel, TemplateSearch, templateOf } from './client-template.ts';
 import { dialNodeRedis, keyPrefixOf, type Options, socketOptionsOf } from './node-redis.ts';
 

@@ -4,7 +4,7 @@
  * from the others goes on naming it.
  */
 import type { Clock } from '../../runtime/clock.ts';
-import { type Address, type Answer, isSame } from './search.ts';
+import { type Address, type Answer, isSame } from './address.ts';
 
 /**
  * How long sentinels that contradict what we know are not believed. Longer than an old primary goes on taking writes; but

@@ -10,8 +10,9 @@ import { Backoff } from '../../runtime/backoff.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import type { RawConnection, RawConnectionEvents } from '../connection/raw-connection.ts';
 import { ReconnectingConnection } from '../connection/reconnecting-connection.ts';
+import type { Address } from './address.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
-import { type Address, PrimarySearch, type Sentinels } from './search.ts';
+import { PrimarySearch, type Sentinels } from './search.ts';
 
 const CHANNEL = '+switch-master';
 

@@ -13,9 +13,10 @@ import {
   type RawConnectionEvents,
 } from '../connection/raw-connection.ts';
 import { ignoreRefusal } from '../connection/reply-errors.ts';
+import { type Address, isSame } from './address.ts';
 import { PrimaryMemory } from './primary-memory.ts';
 import { PrimaryWatch } from './primary-watch.ts';
-import { type Address, isSame, PrimarySearch, type SearchTools, type Sentinels } from './search.ts';
+import { PrimarySearch, type SearchTools, type Sentinels } from './search.ts';
 
 /** A part of the time that a connection may take is left for the primary itself. */
 const SEARCH_MS_MAX = CONNECT_MS_MAX - 1_000;

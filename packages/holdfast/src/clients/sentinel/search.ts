@@ -10,13 +10,8 @@ import {
   type RawConnectionEvents,
 } from '../connection/raw-connection.ts';
 import { reasonOf } from '../connection/reply-errors.ts';
+import { type Address, type Answer, isSame } from './address.ts';
 import type { PrimaryMemory } from './primary-memory.ts';
-
-/** Where a server listens, as the sentinels say it. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** What a caller's client knows of sentinels, and how it connects to them and to what they name. */
 export interface Sentinels {
@@ -37,21 +32,6 @@ export interface Sentinels {
  * and the one that leads it knows best; but a frozen sentinel must not keep us from a primary that all others name.
  */
 const STRAGGLER_MS = 250;
-
-/** The address of the primary, as one sentinel told it. */
-export interface Answer extends Address {
-  /** Grows with every failover: the sentinel with the largest knows best. */
-  readonly epoch: number;
-  /**
-   * The address in the sentinel's state. It is another one than the address that was told while the sentinel leads a
-   * failover that is past the point of no return: the primary before.
-   */
-  readonly from: Address;
-}
-
-export function isSame(one: Address, other: Address): boolean {
-  return one.host === other.host && one.port === other.port;
-}
 
 export interface SearchTools {
   readonly timers: TimerQueue;

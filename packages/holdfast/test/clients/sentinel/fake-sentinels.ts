@@ -1,8 +1,9 @@
 /** Sentinels whose every answer a test gives by hand. */
 
 import type { RawConnection, RawConnectionEvents } from '../../../src/clients/connection/raw-connection.ts';
+import type { Address } from '../../../src/clients/sentinel/address.ts';
 import { PrimaryDriver } from '../../../src/clients/sentinel/primary.ts';
-import type { Address, Sentinels } from '../../../src/clients/sentinel/search.ts';
+import type { Sentinels } from '../../../src/clients/sentinel/search.ts';
 import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeRawConnection } from '../connection/fake-driver.ts';

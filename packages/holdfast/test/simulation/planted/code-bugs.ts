@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../src/index.ts';
 import { Hold } from '../../../src/locking/hold.ts';
-import { WaitLoop } from '../../../src/locking/wait-loop.ts';
+import { WaitLoop } from '../../../src/locking/waiting/wait-loop.ts';
 import { Holders } from '../../../src/topologies/server/holders.ts';
 import { Server } from '../../../src/topologies/server/server.ts';
 import type { Machine } from '../world/machine.ts';

@@ -3,10 +3,10 @@
  * the kind of lock says so. An attempt that may have been granted without our knowing is repeated under its own id, with
  * the same fences, until that id is granted or abandoned: safety rule 5.
  */
-import type { ResolvedLocksOptions } from '../options/options.ts';
-import type { HolderIds, HoldTerms, Protocol } from '../topologies/protocol.ts';
-import type { AcquireResult, Topology } from '../topologies/topology.ts';
-import type { Broken, Refusal } from './failures.ts';
+import type { ResolvedLocksOptions } from '../../options/options.ts';
+import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
+import type { AcquireResult, Topology } from '../../topologies/topology.ts';
+import type { Broken, Refusal } from '../failures.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
 const ATTEMPT_MS_MIN = 250;

@@ -15,14 +15,14 @@
  * so that an answer `held` is followed by another attempt at once. The subscription outlives a round and the loop's
  * run, until `stop`: who waits behind a hold of this process keeps listening.
  */
-import { CallFailure, type StopListening } from '../clients/client.ts';
-import type { ResolvedLocksOptions } from '../options/options.ts';
-import { Backoff } from '../runtime/backoff.ts';
-import { detached } from '../runtime/detached.ts';
-import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import { type Subject, telemetry, type WakeReason } from '../telemetry/channels.ts';
-import type { Topology } from '../topologies/topology.ts';
-import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from './failures.ts';
+import { CallFailure, type StopListening } from '../../clients/client.ts';
+import type { ResolvedLocksOptions } from '../../options/options.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import { detached } from '../../runtime/detached.ts';
+import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import { type Subject, telemetry, type WakeReason } from '../../telemetry/channels.ts';
+import type { Topology } from '../../topologies/topology.ts';
+import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
 
 /** Messages are hints and may be lost; nobody sleeps longer. Up to a quarter less, so that processes do not march in step. */
 const SLEEP_MS_MAX = 5_000;

@@ -3,11 +3,10 @@
  * and how those leave who do not get it. A caller of `tryAcquire` stands here only while an attempt is under way that
  * can answer it.
  */
-import { LockConfigError, type LockError } from '../errors.ts';
-import type { ResolvedAcquireOptions } from '../options/options.ts';
-import { LinkedQueue } from '../runtime/linked-queue.ts';
-import type { Protocol } from '../topologies/protocol.ts';
-import type { Grant } from './attempt.ts';
+import { LockConfigError, type LockError } from '../../errors.ts';
+import type { ResolvedAcquireOptions } from '../../options/options.ts';
+import { LinkedQueue } from '../../runtime/linked-queue.ts';
+import type { Protocol } from '../../topologies/protocol.ts';
 import {
   acquireError,
   type Broken,
@@ -17,8 +16,9 @@ import {
   type Held,
   isUnanswered,
   type Refusal,
-} from './failures.ts';
-import type { LeaseHandle } from './lease.ts';
+} from '../failures.ts';
+import type { LeaseHandle } from '../lease.ts';
+import type { Grant } from './attempt.ts';
 import { WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
 

@@ -2,13 +2,13 @@
  * A caller that wants in: its options, its promise, and what ends its wait (its turn, its time, its signal).
  * The caller awaits the promise in its own async context; settling the promise from elsewhere does not carry ours over.
  */
-import type { LockError } from '../errors.ts';
-import type { ResolvedAcquireOptions } from '../options/options.ts';
-import type { LinkedItem, LinkedQueue } from '../runtime/linked-queue.ts';
-import { onAbort } from '../runtime/on-abort.ts';
-import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import type { Subject } from '../telemetry/channels.ts';
-import { abortError } from './failures.ts';
+import type { LockError } from '../../errors.ts';
+import type { ResolvedAcquireOptions } from '../../options/options.ts';
+import type { LinkedItem, LinkedQueue } from '../../runtime/linked-queue.ts';
+import { onAbort } from '../../runtime/on-abort.ts';
+import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { Subject } from '../../telemetry/channels.ts';
+import { abortError } from '../failures.ts';
 
 /** Callers that may wait for one name in one process. Beyond it something else is wrong. */
 export const WAITERS_MAX = 100_000;

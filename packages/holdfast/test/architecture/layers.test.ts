@@ -1,0 +1,87 @@
+/** The shape of the sources of all packages: layers, cycles, fan-out, sizes. Imports of types count like all others. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const PACKAGES = resolve(import.meta.dirname, '../../..');
+const HOLDFAST = 'holdfast/src/';
+/** From below. A file imports its own layer and lower rows; of another layer in its row, only the entry `index.ts`. */
+const LAYERS = [
+  ['runtime'],
+  ['errors'],
+  ['keys'],
+  ['options', 'telemetry'],
+  ['scripts'],
+  ['clients'],
+  ['topologies'],
+  ['locking'],
+  ['primitives', 'admin'],
+  ['locks'],
+  ['index'],
+];
+const FILES_MAX = 15;
+const LINES_MAX = 300;
+const FAN_OUT_MAX = 15;
+const IMPORT = /(?:\bfrom |\bimport\(|^import )'([^']+)'/gm;
+
+const paths = readdirSync(PACKAGES, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => /^[^/]+\/src\/.*\.ts$/.test(path))
+  .sort();
+const texts = new Map(paths.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
+
+/** Files by their paths, other modules by their names. */
+function importsOf(path: string): string[] {
+  const names = [...(texts.get(path) ?? '').matchAll(IMPORT)].map(([, name = '']) => name);
+  return [
+    ...new Set(names.map((name) => (name.startsWith('.') ? posix.join(posix.dirname(path), name) : name))),
+  ];
+}
+
+function layerOf(path: string): string {
+  return path.slice(HOLDFAST.length).split('/')[0]?.replace(/\.ts$/, '') ?? '';
+}
+
+function isUpOrSideways(from: string, to: string): boolean {
+  const [own, other] = [from, to].map((path) => LAYERS.findIndex((row) => row.includes(layerOf(path))));
+  if (own === undefined || other === undefined || own < 0 || other < 0) return true;
+  if (layerOf(from) === layerOf(to) || other < own) return false;
+  return other > own || !to.endsWith('/index.ts');
+}
+
+/** Import cycles that can be reached from a file. `cleared` has the files that were followed before. */
+function cyclesFrom(path: string, trail: readonly string[], cleared: Set<string>): string[] {
+  if (trail.includes(path)) return [[...trail.slice(trail.indexOf(path)), path].join(' -> ')];
+  if (cleared.has(path)) return [];
+  const cycles = importsOf(path).flatMap((next) => cyclesFrom(next, [...trail, path], cleared));
+  cleared.add(path);
+  return cycles;
+}
+
+test('no import goes upward, or sideways past the entry of a layer', () => {
+  const imports = paths
+    .filter((path) => path.startsWith(HOLDFAST))
+    .flatMap((from) => importsOf(from).map((to) => ({ from, to })));
+  const wrong = imports.filter(({ from, to }) => to.startsWith(HOLDFAST) && isUpOrSideways(from, to));
+  expect(wrong.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
+test('no import cycle, types included', () => {
+  const cleared = new Set<string>();
+  expect(paths.flatMap((path) => cyclesFrom(path, [], cleared))).toEqual([]);
+});
+
+test(`no file imports more than ${FAN_OUT_MAX} modules, but for an index`, () => {
+  const counts = paths.map((path) => `${path}: ${importsOf(path).length}`);
+  const wide = (line: string) => !line.includes('/index.ts:') && Number(line.split(': ')[1]) > FAN_OUT_MAX;
+  expect(counts.filter(wide)).toEqual([]);
+});
+
+test(`no folder has more than ${FILES_MAX} files, no file more than ${LINES_MAX} lines`, () => {
+  const folders = paths.map((path) => posix.dirname(path));
+  const full = [...new Set(folders)].filter(
+    (folder) => folders.filter((each) => each === folder).length > FILES_MAX,
+  );
+  const long = paths.filter((path) => (texts.get(path) ?? '').split('\n').length - 1 > LINES_MAX);
+  expect([...full, ...long.filter((path) => !path.endsWith('/scripts/generated.ts'))]).toEqual([]);
+});
