@@ -94,7 +94,11 @@ async function breakAtStart(session: Session, { file, scriptId, start, end }: Fo
     start: at(start),
     end: at(end),
   });
-  const [location] = locations;
+  const lines = text.split('\n');
+  const codeAt = ({ lineNumber, columnNumber = 0 }: Debugger.Location) =>
+    lines[lineNumber]?.slice(columnNumber);
+  // A breakpoint at `super()` makes V8 evaluate the call twice.
+  const location = locations.find((possible) => codeAt(possible)?.startsWith('super(') !== true);
   if (location === undefined) return;
   // Two functions may begin at the same place, `() => () => 1`: the inner one then has no breakpoint of its own.
   await session.post('Debugger.setBreakpoint', { location, condition }).catch(() => {});
