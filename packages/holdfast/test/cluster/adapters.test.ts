@@ -4,6 +4,7 @@ import { createCluster as createNodeRedis5Cluster } from 'redis-5';
 import { describe, expect, test } from 'vitest';
 import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
+import { HANDOVERS_DEFAULT } from '../../src/options/options.ts';
 import { aborted } from '../support/aborted.ts';
 import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
@@ -72,7 +73,12 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
     const name = `force:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 2_400 });
     const told = aborted(lease.signal);
-    expect(await other.inspect(name)).toMatchObject({ kind: 'lock', holdCount: 1, fence: lease.fence });
+    expect(await other.inspect(name)).toMatchObject({
+      kind: 'lock',
+      holdCount: 1,
+      // The end of its block.
+      fence: lease.fence + HANDOVERS_DEFAULT,
+    });
     expect(await other.forceRelease(name)).toMatch(locks.session);
     expect(await told).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
     expect(await other.check()).toEqual([]);
