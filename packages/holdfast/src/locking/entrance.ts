@@ -258,11 +258,11 @@ export class Entrance implements HoldKeeper {
   /** Nothing was granted to anybody. What may have been granted all the same is repeated by the next, or abandoned. */
   #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
-    if (last === null || this.#head === null) {
+    this.#pump(last);
+    if (this.#seeker === 'nobody') {
       this.#attempts?.abandon();
       this.#attempts = null;
     }
-    this.#pump(last);
     this.session.finish();
   }
 
