@@ -74,16 +74,17 @@ export class Entrance implements HoldKeeper {
       return this.#enterAlone(options, startedMs);
     }
     const waiters = this.#queue();
-    const isLoopAsking = this.#seeker === 'the loop' && (isFirst || waiters.isAttempting);
+    const wasSeeking = this.#seeker === 'the loop';
+    const isLoopAsking = wasSeeking && (isFirst || waiters.isAttempting);
     const isAnswerComing = canShare || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
     if (isTry && !isAnswerComing) return waiters.answerTry();
     if (waiters.isFull) return Promise.reject(crowdError(this.protocol, waiters.size));
     const waiter = waiters.newWaiter(options, startedMs);
     waiters.push(waiter);
     if (isFirst) this.#pump();
-    // Whoever the loop asks for first has its wait begin with the answer.
-    const isAskedFor = this.#seeker === 'the loop' && waiter === waiters.head;
-    if (waiter.isWaiting && !isTry && !isAskedFor) waiters.armTimeout(waiter);
+    // Whoever the loop asks for first has its wait begin with the answer. A loop that was out before may be subscribing.
+    const isAsking = this.#seeker === 'the loop' && (!wasSeeking || waiters.isAttempting);
+    if (waiter.isWaiting && !isTry && !(isAsking && waiter === waiters.head)) waiters.armTimeout(waiter);
     return waiter.promise;
   }
 
@@ -227,14 +228,13 @@ export class Entrance implements HoldKeeper {
 
   /** The loop asks for all who wait, until one of them is served or all have left. */
   async #seek(last: Refusal | Broken | null): Promise<void> {
-    const { session } = this;
     this.#seeker = 'the loop';
-    session.begin();
+    this.session.begin();
     const grant = await this.#queue().seek(last, this.#yieldMs);
     const next = this.#head;
     if (grant === null || next === null) {
       // The grant crossed the departure of the last caller.
-      if (grant !== null) session.topology.abandon(this.protocol, grant.terms);
+      if (grant !== null) this.session.topology.abandon(this.protocol, grant.terms);
       this.#endSeeking(null);
       return;
     }
@@ -244,7 +244,7 @@ export class Entrance implements HoldKeeper {
       // The lease was asked for by whoever was first then.
       void this.#restate(hold, next);
     } else {
-      session.renewal.adopt(hold, leaseMs, renew);
+      this.session.renewal.adopt(hold, leaseMs, renew);
       next.resolve(this.#serve(hold));
     }
     this.#pump();
@@ -258,11 +258,11 @@ export class Entrance implements HoldKeeper {
   /** Nothing was granted to anybody. What may have been granted all the same is repeated by the next, or abandoned. */
   #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
-    if (last === null || this.#head === null) {
+    this.#pump(last);
+    if (this.#seeker === 'nobody') {
       this.#attempts?.abandon();
       this.#attempts = null;
     }
-    this.#pump(last);
     this.session.finish();
   }
 

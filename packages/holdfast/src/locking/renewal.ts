@@ -180,16 +180,24 @@ export class Renewal {
       due.push(hold);
     }
     const lost: Hold[] = [];
+    const abandoned: Hold[] = [];
     const batches = new Map<StatementBatch, Hold[]>();
     for (const hold of due) {
       if (hold.remainingMs(clock) <= 0) lost.push(hold);
-      else this.#sort(hold, nowMs, batches);
+      else {
+        if (hold.renews && hold.abandonIfUnreachable()) abandoned.push(hold);
+        this.#sort(hold, nowMs, batches);
+      }
     }
     for (const holds of batches.values()) {
       for (let i = 0; i < holds.length; i += BATCH_MAX) this.#send(holds.slice(i, i + BATCH_MAX));
     }
     this.#arm();
     // Last: this runs callers' callbacks.
+    for (const { protocol } of abandoned) {
+      telemetry.abandoned(protocol);
+      warnAbandoned(quoted(protocol));
+    }
     for (const hold of lost) if (hold.isLive) hold.lose(hold.endsAs);
   }
 
@@ -211,10 +219,6 @@ export class Renewal {
   }
 
   #sort(hold: Hold, nowMs: number, batches: Map<StatementBatch, Hold[]>): void {
-    if (hold.renews && hold.abandonIfUnreachable()) {
-      telemetry.abandoned(hold.protocol);
-      warnAbandoned(quoted(hold.protocol));
-    }
     if (!canRenew(hold) || hold.renewAtMs - earlyMs(hold.leaseMs) > nowMs) {
       this.#place(hold);
       return;
@@ -224,7 +228,10 @@ export class Renewal {
     else batch.push(hold);
   }
 
-  #send(holds: readonly Hold[]): void {
+  #send(due: readonly Hold[]): void {
+    // A subscriber that heard of the batch before this one may have released a hold of this one, or extended it.
+    const holds = due.filter((hold) => hold.isLive && canRenew(hold));
+    if (holds.length === 0) return;
     const { clock } = this.#timers;
     const sentAt = instantNow(clock);
     const jitter = this.#options.random.fraction();
@@ -261,7 +268,7 @@ export class Renewal {
     for (const hold of holds) hold.endStatement();
     const live = holds.filter((hold) => hold.isLive);
     const middle = Math.ceil(live.length / 2);
-    for (const half of [live.slice(0, middle), live.slice(middle)]) if (half.length > 0) this.#send(half);
+    for (const half of [live.slice(0, middle), live.slice(middle)]) this.#send(half);
   }
 
   /** After an answer: `gone` and time declare a loss; anything unclear is tried again while time remains. */

@@ -8,7 +8,8 @@ import { Waiter } from '../../src/locking/waiting/waiter.ts';
 import { Waiters } from '../../src/locking/waiting/waiters.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/options.ts';
 import type { Policy } from '../../src/topologies/protocol.ts';
-import { HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';
+import { gate } from '../support/gate.ts';
+import { failed, HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';
 import { failure } from './support/stage.ts';
 
 const PERMITS = { holdsMax: Number.POSITIVE_INFINITY };
@@ -59,6 +60,33 @@ describe('permits: each owner has a hold of its own', () => {
     expect((await attempt())?.isHeld).toBe(true);
     topology.answers.push(HELD);
     expect(await attempt()).toBe(null);
+  });
+
+  test('an attempt without an answer is given back when a hand-over serves its caller', async () => {
+    const { topology, clock, acquire } = setup(PERMITS);
+    const old = await acquire();
+    await clock.advance(50);
+    const young = await acquire();
+    const answer = gate();
+    topology.answers.push(answer.opened.then(() => failed(true)));
+    const asking = acquire();
+    const controller = new AbortController();
+    const behind = failure(acquire({ signal: controller.signal }));
+    const release = gate();
+    topology.release = async () => {
+      await release.opened;
+      return { is: 'released', receivers: 0 };
+    };
+    const releasing = old.release();
+    await young.release();
+    answer.open();
+    await clock.settle();
+    controller.abort();
+    release.open();
+    expect([await releasing, (await asking).isHeld]).toEqual([true, true]);
+    await behind;
+    expect(topology.asked.map(({ holder }) => holder)).toEqual(['s:1', 's:2', 's:3']);
+    expect(topology.abandoned).toEqual(['s:3']);
   });
 
   test('the loss of one hold leaves the others as they are', async () => {

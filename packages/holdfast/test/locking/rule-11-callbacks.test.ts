@@ -1,6 +1,8 @@
 /** Safety rule 11: a user's callback runs last, and cannot hurt us. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import type { Lease } from '../../src/locking/lease.ts';
+import { Owner } from '../../src/locking/owner.ts';
 import { CHANNELS } from '../../src/telemetry/channels.ts';
 import { hangs } from './support/scripted-client.ts';
 import { Stage, type StageProcess } from './support/stage.ts';
@@ -147,4 +149,50 @@ describe('rule 11: a subscriber of a channel', () => {
       expect(new Set(uncaught)).toEqual(new Set([FAULT]));
     },
   );
+
+  test.each([
+    ['releases', async (lease: Lease): Promise<void> => void (await lease.release())],
+    ['extends', (lease: Lease) => lease.extend(1_200)],
+  ] as const)(
+    'that %s a lease of the next batch when one is renewed leaves the others renewed',
+    async (_, act) => {
+      const { stage, process } = setup();
+      const first = await process.lock('a').acquire({ leaseMs: 600 });
+      const second = await process.mutex('b').acquire({ leaseMs: 600 });
+      const third = await process.mutex('c').acquire({ leaseMs: 600 });
+      let acted: Promise<void> | undefined;
+      const start = (): void => {
+        acted ??= act(second);
+      };
+      subscribe(`tracing:${CHANNELS.renew}:start`, start);
+      try {
+        await stage.clock.advance(6_000);
+      } finally {
+        unsubscribe(`tracing:${CHANNELS.renew}:start`, start);
+      }
+      await acted;
+      expect([first.isHeld, third.isHeld]).toEqual([true, true]);
+    },
+  );
+
+  test('that closes the session when a lease was abandoned finds what is due settled', async () => {
+    const { stage, process } = setup();
+    const held = await Promise.all(['a', 'b'].map((name) => process.lock(name).acquire({ leaseMs: 600 })));
+    const signals = held.map(({ signal }) => signal);
+    const unreachable = vi.spyOn(Owner.prototype, 'isAbandoned').mockReturnValue(true);
+    let closing: Promise<void> | undefined;
+    const abandoned = (): void => {
+      closing ??= process.session.close(0);
+    };
+    subscribe(CHANNELS.abandoned, abandoned);
+    try {
+      await stage.clock.advance(600);
+    } finally {
+      unsubscribe(CHANNELS.abandoned, abandoned);
+      unreachable.mockRestore();
+    }
+    await closing;
+    expect(signals.map(({ reason }) => reason.reason)).toEqual(['closed', 'closed']);
+    expect([process.timers.size, stage.server.keys]).toEqual([0, []]);
+  });
 });

@@ -1,6 +1,7 @@
 /** How the one remote contender of a process tries, listens, sleeps and gives up. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
+import { LockTimeoutError } from '../../src/errors.ts';
 import { lockChannel } from '../../src/keys/name.ts';
 import { CHANNELS, type WokenMessage } from '../../src/telemetry/channels.ts';
 import { answers, fails, refuses } from './support/scripted-client.ts';
@@ -129,6 +130,17 @@ describe('a process that finds the lock held', () => {
     await error;
     await stage.clock.settle();
     expect([stage.server.channels, stage.clock.refdTimers]).toEqual([[], 0]);
+  });
+
+  test('keeps to the wait of a caller who comes while it still subscribes for others who have left', async () => {
+    const { stage, process } = setup();
+    process.client.next('listen', answers(1_900));
+    const first = failure(process.lock('a').acquire({ waitMs: 50 }));
+    await stage.clock.advance(60);
+    expect(await first).toBeInstanceOf(LockTimeoutError);
+    const second = failure(process.lock('a').acquire({ waitMs: 50 }));
+    expect(await stage.until(second)).toBeInstanceOf(LockTimeoutError);
+    expect(stage.clock.monotonicMs() - 1_000).toBe(60 + 50);
   });
 
   test('says why it woke', async () => {
