@@ -37,7 +37,7 @@ export class CallFailure {
     this.text = text;
     this.word = word;
     this.cause = cause;
-    // Not enumerable: it is for us, not for logs.
+    // Not enumerable: the mark is for us, not for logs.
     Object.defineProperty(this, FAILURE, { value: true });
   }
 
@@ -46,24 +46,24 @@ export class CallFailure {
   }
 }
 
-/** Who must have a write before it counts. */
+/** Which replicas must have a write before it counts. */
 export interface ReplicaTerms {
   /** How many replicas. */
   readonly min: number;
-  /** How long they may take. */
+  /** How long the replicas may take. */
   readonly timeoutMs: number;
-  /** On disk, there and on the server itself, not only in memory. */
+  /** On disk, at the replicas and at the server itself, not only in memory. */
   readonly aof: boolean;
 }
 
-/** Who has a write. */
+/** Which servers have a write. */
 export interface Copies {
   readonly replicas: number;
-  /** 1 when the server itself has it on disk. Only told when that was asked for. */
+  /** 1 when the server itself has the write on disk. Only told when `aof` was asked for. */
   readonly local: number;
 }
 
-/** A script has answered; who else has what it wrote is told later. */
+/** A script has answered; which replicas have what it wrote is told later. */
 export interface Acknowledged {
   readonly reply: Reply;
   readonly copies: Promise<Copies | CallFailure>;
@@ -88,9 +88,9 @@ export interface Client {
   readonly keyPrefix: string;
   /** Whether a call would be written at once. */
   readonly isConnected: boolean;
-  /** How many connections it has had so far. Between two of them the server may have restarted. */
+  /** How many connections the client has had so far. Between two of them the server may have restarted. */
   readonly connections: number;
-  /** True when it makes lost connections again without counting them. Then it cannot be one of several. @default false */
+  /** True when lost connections are made again without being counted. Such a client cannot be in a quorum. @default false */
   readonly reconnectsSilently?: boolean;
   /**
    * Runs a script: by its hash, and by its text on the same node when the server does not know it. Written a second time
@@ -98,8 +98,8 @@ export interface Client {
    */
   run(call: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure>;
   /**
-   * Runs a script that writes, then counts who has it, on a connection where nothing else waits behind the counting.
-   * A client without it cannot serve `replicas`.
+   * Runs a script that writes, then counts the replicas that have the write, on a connection where nothing else waits
+   * behind the count. A client without this verb cannot serve `replicas`.
    */
   acknowledge?(call: ScriptCall, terms: ReplicaTerms, timeoutMs: number): Promise<Acknowledged | CallFailure>;
   /** Hears a channel until stopped. Resolves when the server has confirmed, or with why it did not. */

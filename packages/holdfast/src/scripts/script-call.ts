@@ -11,17 +11,17 @@ export interface ScriptText {
   /** SHA-1 of the source, in lower-case hexadecimal. */
   readonly sha: string;
   readonly source: string;
-  /** The same for many calls at once: keys and arguments laid end to end, one reply each. */
+  /** The script that runs many calls of this one: keys and arguments laid end to end, one reply for each call. */
   readonly bundle?: ScriptText;
 }
 
 /** One call of a script: keys are full Redis keys, arguments are strings. */
 export interface ScriptCall {
-  /** Asked before it is written a second time: what undoes it may have been written meanwhile. @default always */
+  /** Asked before the call is written a second time: its release may have been written meanwhile. @default always */
   readonly isWanted?: () => boolean;
   readonly script: ScriptText;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** For a node that is taking over the slot, which serves it only to those who say that they were sent there. */
+  /** Sent behind ASKING, to a cluster node that is taking over the slot: the node refuses the call without it. */
   readonly isAsking?: true;
 }

@@ -10,19 +10,19 @@ import { ruleOf } from './rule.ts';
 /** Below the timers of a client that would hold the process back: the shortest is two seconds. */
 const AT_ONCE_MS = 1_500;
 
-interface Line {
+interface ChildLine {
   readonly word?: string;
   readonly livedOnMs?: number;
 }
 
 const redis = useRedis();
 
-function start(flavour: string, port: number, deed: string): Child<Line> {
-  return startChild<Line>('test/clients/fixtures/leaver.ts', [flavour, String(port), deed]);
+function start(flavour: string, port: number, deed: string): Child<ChildLine> {
+  return startChild<ChildLine>('test/clients/fixtures/leaver.ts', [flavour, String(port), deed]);
 }
 
 /** The process exits by itself, soon after it has left, having said these words. */
-async function expectToLeave(child: Child<Line>, words: string[]): Promise<void> {
+async function expectToLeave(child: Child<ChildLine>, words: string[]): Promise<void> {
   expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null });
   expect(child.lines.flatMap(({ word }) => word ?? [])).toEqual(words);
   expect(child.lines.at(-1)?.livedOnMs).toBeLessThan(AT_ONCE_MS);

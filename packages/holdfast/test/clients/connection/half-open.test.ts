@@ -11,9 +11,9 @@ import { failureOf } from '../harness.ts';
 import { echo } from '../scripts.ts';
 import { FakeDriver, type FakeRawConnection } from './fake-driver.ts';
 
-/** How long a call may take, and when its connection is doubted: half of that, from 100 ms to a second. */
+/** How long a call may take, and when its connection is suspected: half of that, from 100 ms to a second. */
 const CALL_MS = 600;
-const DOUBT_MS = 300;
+const SUSPECT_MS = 300;
 const PAUSE_MS = 1_000;
 /** Nothing is believed before a second look. */
 const LOOK_MS = 1;
@@ -61,10 +61,10 @@ describe('a connection on which nothing comes back', () => {
     ['half of what a call may take', 600, 300],
     ['a tenth of a second at least', 20, 100],
     ['a second at most', 60_000, 1_000],
-  ])('is doubted after %s: a second one is made beside it', async (_, callMs, doubtMs) => {
+  ])('is suspected after %s: a second one is made beside it', async (_, callMs, suspectMs) => {
     const { clock, driver, connection, first } = await connected();
     void connection.run(echo('x'), callMs);
-    await clock.advance(doubtMs);
+    await clock.advance(suspectMs);
     expect(driver.dialled).toHaveLength(1);
     await clock.advance(LOOK_MS);
     expect(driver.dialled).toHaveLength(2);
@@ -72,7 +72,7 @@ describe('a connection on which nothing comes back', () => {
     connection.close();
   });
 
-  test('is doubted by the patience of the call that has the least', async () => {
+  test('is suspected by the patience of the call that has the least', async () => {
     const { clock, driver, connection } = await connected();
     void connection.run(echo('patient'), 60_000);
     await clock.advance(50);
@@ -86,7 +86,7 @@ describe('a connection on which nothing comes back', () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS + LOOK_MS);
+    await clock.advance(SUSPECT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
     await clock.advance(GRACE_MS - 1);
     expect(first.isClosed).toBe(false);
@@ -111,7 +111,7 @@ describe('a connection on which nothing comes back', () => {
     const { clock, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
     const late = first.next('evalsha', 'echo stuck');
-    await clock.advance(DOUBT_MS + LOOK_MS);
+    await clock.advance(SUSPECT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
     await clock.advance(GRACE_MS);
     expect(failureOf(await stuck).kind).toBe('unknown');
@@ -129,7 +129,7 @@ describe('a connection on which nothing comes back', () => {
     const scene = await connected();
     const { clock, timers, connection, first } = scene;
     const stuck = connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS + LOOK_MS);
+    await clock.advance(SUSPECT_MS + LOOK_MS);
     expect(scene.driver.dialled).toHaveLength(2);
     await clock.advance(CALL_MS);
     expect(failureOf(await stuck).kind).toBe('unknown');
@@ -145,7 +145,7 @@ describe('a server that is slow', () => {
     const scene = await connected();
     const { clock, connection, first } = scene;
     const slow = connection.run(echo('slow'), CALL_MS);
-    await clock.advance(DOUBT_MS + 50);
+    await clock.advance(SUSPECT_MS + 50);
     first.next('evalsha', 'echo slow').answer('slow');
     expect(await slow).toBe('slow');
     const second = await letIn(scene, 1);
@@ -162,7 +162,7 @@ describe('a server that is slow', () => {
     const scene = await connected();
     const { clock, connection, first } = scene;
     const slow = connection.run(echo('slow'), CALL_MS);
-    await clock.advance(DOUBT_MS + LOOK_MS);
+    await clock.advance(SUSPECT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
     await clock.advance(GRACE_MS - 1);
     first.next('evalsha', 'echo slow').answer('slow');
@@ -172,12 +172,12 @@ describe('a server that is slow', () => {
     connection.close();
   });
 
-  test('is doubted at most once a second, however slow it is', async () => {
+  test('is suspected at most once a second, however slow it is', async () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     for (let round = 0; round < 10; round += 1) {
       const slow = connection.run(echo('slow'), CALL_MS);
-      await clock.advance(DOUBT_MS + 100);
+      await clock.advance(SUSPECT_MS + 100);
       first.next('evalsha', 'echo slow').answer('slow');
       expect(await slow).toBe('slow');
       const { raw } = driver;
@@ -186,7 +186,7 @@ describe('a server that is slow', () => {
       await clock.advance(GRACE_MS);
     }
     // Ten answers of 400 ms each.
-    expect(driver.dialled.length - 1).toBeLessThanOrEqual((10 * (DOUBT_MS + 100)) / PAUSE_MS);
+    expect(driver.dialled.length - 1).toBeLessThanOrEqual((10 * (SUSPECT_MS + 100)) / PAUSE_MS);
     expect(first.isClosed).toBe(false);
     connection.close();
   });
@@ -228,7 +228,7 @@ describe('a server that stands still', () => {
     const scene = await connected();
     const { clock, driver, connection, first } = scene;
     void connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS + LOOK_MS);
+    await clock.advance(SUSPECT_MS + LOOK_MS);
     first.events.lost(new Error('read ECONNRESET'));
     const next = connection.run(echo('next'), CALL_MS);
     const second = await letIn(scene, 1);
@@ -244,7 +244,7 @@ describe('a second connection', () => {
     const scene = await connected();
     const { clock, connection, first } = scene;
     void connection.run(echo('stuck'), CALL_MS);
-    await clock.advance(DOUBT_MS + LOOK_MS);
+    await clock.advance(SUSPECT_MS + LOOK_MS);
     const second = await letIn(scene, 1);
     first.events.lost(new Error('read ECONNRESET'));
     expect(connection.isConnected).toBe(true);

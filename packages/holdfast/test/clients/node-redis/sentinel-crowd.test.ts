@@ -11,7 +11,7 @@ const ROOTS = 3;
 /** So long at least a search has to itself before the next one may begin beside it. */
 const HEAD_START_MS = 500;
 
-interface Line {
+interface ChildLine {
   readonly words: readonly string[];
   /** How many sentinels of the caller's kind began to connect before the first of them was done, and when that was. */
   readonly begun: number;
@@ -27,7 +27,7 @@ useChildren();
 
 test('many sessions of node-redis by sentinels that begin at once are all served, and few of them search', async () => {
   const args = [String(SESSIONS), String(sentinel.port)];
-  const child = startChild<Line>('test/clients/fixtures/sentinel-crowd.ts', args);
+  const child = startChild<ChildLine>('test/clients/fixtures/sentinel-crowd.ts', args);
   expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null });
   const [line] = child.lines;
   expect(line?.words).toEqual(['served']);

@@ -12,7 +12,7 @@ const AT_ONCE_MS = 1_500;
 /** After how long a server on this machine that has not taken a connection has no room for it. */
 const FULL_AFTER_MS = 400;
 
-interface Line {
+interface ChildLine {
   readonly word?: string;
   readonly livedOnMs?: number;
 }
@@ -53,7 +53,7 @@ afterAll(() => {
 const PORTS = { mute: () => (mute.address() as AddressInfo).port, full: () => full.port };
 
 describe.each(['ioredis', 'redis'])('a process with %s', (client) => {
-  const start = (ending: string, ports: readonly number[]): Child<Line> =>
+  const start = (ending: string, ports: readonly number[]): Child<ChildLine> =>
     startChild('test/clients/fixtures/sentinel-leaver.ts', [client, ending, ...ports.map(String)]);
 
   test.each([
