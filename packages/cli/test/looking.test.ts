@@ -110,9 +110,11 @@ describe('inspect', () => {
     expect(stdout).toMatch(
       /^order\n {2}kind {5}lock\n {2}owner {4}billing on .*\n {2}holder {3}[0-9a-f-]{36}:1\n/,
     );
-    expect(stdout).toContain(`  fence    ${lease.fence}\n`);
+    // The end of the block: a fence for each owner that the hold may be handed over to.
+    const fence = lease.fence + 64;
+    expect(stdout).toContain(`  fence    ${fence}\n`);
     const json = readAs<{ lock: LockView }>('inspect', (await onServer('inspect', 'order', '--json')).stdout);
-    expect(json.lock).toMatchObject({ application: 'billing', fence: lease.fence });
+    expect(json.lock).toMatchObject({ application: 'billing', fence });
   });
 
   test('exits with 1 when nobody holds it, and with 65 when something else stands there', async () => {
