@@ -178,11 +178,10 @@ export class Entrance implements HoldKeeper {
   }
 
   #handOver(hold: Hold, next: LeaseWaiter): void {
-    const { leaseMs, renew } = next.options;
     hold.handoversLeft -= 1;
-    if (!renew) return void this.#restate(hold, next);
+    if (!next.options.renew) return void this.#restate(hold, next);
     // The next owner takes what is left of the lease; its own takes effect with the next renewal.
-    if (hold.owners.length === 0) this.session.renewal.adopt(hold, leaseMs, renew);
+    if (hold.owners.length === 0) this.session.renewal.adopt(hold, next.options.leaseMs, true);
     next.resolve(this.#serve(hold));
   }
 
@@ -260,8 +259,9 @@ export class Entrance implements HoldKeeper {
     this.#seeker = 'nobody';
     this.#pump(last);
     if (this.#seeker === 'nobody') {
-      this.#attempts?.abandon();
+      const attempts = this.#attempts;
       this.#attempts = null;
+      attempts?.abandon();
     }
     this.session.finish();
   }

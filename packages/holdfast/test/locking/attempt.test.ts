@@ -68,6 +68,24 @@ describe('an attempt', () => {
     expect(topology.abandoned).toEqual(['s:1']);
   });
 
+  test('that is made while another is being abandoned has a fresh holder, and is abandoned by itself', async () => {
+    const { topology, attempts, make, holders } = setup([failed(true), failed(true)]);
+    await make();
+    let made: Promise<string> | undefined;
+    // A release that is dropped is told on a channel, whose subscribers run at once.
+    topology.abandon = (_, { holder }) => {
+      topology.abandoned.push(holder);
+      made ??= make();
+    };
+    attempts.abandon();
+    await made;
+    attempts.abandon();
+    expect([holders(), topology.abandoned]).toEqual([
+      ['s:1', 's:2'],
+      ['s:1', 's:2'],
+    ]);
+  });
+
   test('that throws is told as broken, and its holder is abandoned', async () => {
     const { topology, attempts, make } = setup([]);
     const error = new Error('cannot happen');

@@ -77,8 +77,10 @@ export class Attempts {
 
   /** Nobody wants what may have been granted: the servers are made to forget the holder. */
   abandon(): void {
-    if (this.#terms !== null && this.#isOpen) this.#services.topology.abandon(this.#protocol, this.#terms);
+    const terms = this.#isOpen ? this.#terms : null;
+    // First: a subscriber that hears of a late release may come for the same lock, and must not get this holder.
     this.#forget();
+    if (terms !== null) this.#services.topology.abandon(this.#protocol, terms);
   }
 
   #forget(): void {
