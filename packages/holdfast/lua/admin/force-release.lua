@@ -4,7 +4,7 @@
 -- @arg owner string: from whom, as inspect shows it; empty: from whoever has it
 -- @arg lock_channel string: where waiters of a lock listen
 -- @arg mutex_channel string: where waiters of a mutex listen
--- @arg how string: whom to wake: plain, sharded or both
+-- @arg mode string: whom to wake: plain, sharded or both
 -- @outcome RELEASED owner:string receivers:integer
 -- @outcome HELD owner:string ttl_ms:integer
 -- @outcome GONE
@@ -17,7 +17,7 @@ local name = KEYS[1]
 local owner = ARGV[1]
 local lock_channel = ARGV[2]
 local mutex_channel = ARGV[3]
-local how = ARGV[4]
+local mode = ARGV[4]
 
 local found = redis.call('TYPE', name)['ok']
 if found == 'none' then return { GONE } end
@@ -39,4 +39,4 @@ else
 end
 if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end
 redis.call('DEL', name)
-return { RELEASED, has_it, notify(how, channel, '0') }
+return { RELEASED, has_it, notify(mode, channel, '0') }

@@ -4,7 +4,7 @@
 -- @key fence string: the last fence given out
 -- @arg lock_channel string: where waiters of a lock listen
 -- @arg mutex_channel string: where waiters of a mutex listen
--- @arg how string: how they listen: plain, sharded or both
+-- @arg mode string: how they listen: plain, sharded or both
 -- @outcome ABSENT
 -- @outcome LOCK owner:string count:string ttl_ms:integer fence:string waiters:integer
 -- @outcome MUTEX owner:string ttl_ms:integer waiters:integer
@@ -16,13 +16,13 @@ local name = KEYS[1]
 local fence = KEYS[2]
 local lock_channel = ARGV[1]
 local mutex_channel = ARGV[2]
-local how = ARGV[3]
+local mode = ARGV[3]
 
 -- Who listens both ways is counted once.
 local function listeners(channel)
   local count = 0
-  if how ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end
-  if how ~= 'plain' then
+  if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end
+  if mode ~= 'plain' then
     local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0
     if sharded > count then count = sharded end
   end

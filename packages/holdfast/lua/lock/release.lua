@@ -3,7 +3,7 @@
 -- @key lock hash: one field, holder -> hold count
 -- @arg holder string: <session>:<hold number>
 -- @arg channel string: where waiters listen
--- @arg how string: whom to wake: nobody, plain, sharded or both
+-- @arg mode string: whom to wake: nobody, plain, sharded or both
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE
@@ -13,8 +13,8 @@
 local lock = KEYS[1]
 local holder = ARGV[1]
 local channel = ARGV[2]
-local how = ARGV[3]
+local mode = ARGV[3]
 
 if redis.call('HDEL', lock, holder) == 0 then return { GONE } end
 -- Also where a field of somebody else is left: who waits then hears of the conflict at once.
-return notify(how, channel, '0')
+return notify(mode, channel, '0')

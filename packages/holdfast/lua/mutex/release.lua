@@ -3,7 +3,7 @@
 -- @key mutex string: the owner's token
 -- @arg token string: random, one per hold
 -- @arg channel string: where waiters listen
--- @arg how string: whom to wake: nobody, plain, sharded or both
+-- @arg mode string: whom to wake: nobody, plain, sharded or both
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
 -- @outcome GONE
@@ -13,8 +13,8 @@
 local mutex = KEYS[1]
 local token = ARGV[1]
 local channel = ARGV[2]
-local how = ARGV[3]
+local mode = ARGV[3]
 
 if redis.call('GET', mutex) ~= token then return { GONE } end
 redis.call('DEL', mutex)
-return notify(how, channel, '0')
+return notify(mode, channel, '0')

@@ -25,7 +25,7 @@ export async function forceRelease(
   const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
   const answers = await servers.ask(
     servers.deciding,
-    (_, how) => adminForceRelease.call({ name: key, owner, ...channels, how }),
+    (_, mode) => adminForceRelease.call({ name: key, owner, ...channels, mode }),
     adminForceRelease.decode,
     name,
   );

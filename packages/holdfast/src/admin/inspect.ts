@@ -27,7 +27,7 @@ export async function inspectName(servers: AdminServers, name: string): Promise<
   const askWith = (fence: string): Promise<Answer<Inspection | null>[]> =>
     servers.ask(
       servers.deciding,
-      (_, how) => adminInspect.call({ name: key, fence, ...channels, how }),
+      (_, mode) => adminInspect.call({ name: key, fence, ...channels, mode }),
       (reply) => readInspection(name, reply),
       name,
     );

@@ -29,13 +29,13 @@ const adminForceReleaseSource =
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
-  'local function notify(how, channel, message)\n' +
+  'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
-  "if how == 'plain' or how == 'both' then\n" +
+  "if mode == 'plain' or mode == 'both' then\n" +
   "local heard = redis.pcall('PUBLISH', channel, message)\n" +
   "if type(heard) == 'number' then receivers = heard end\n" +
   'end\n' +
-  "if how == 'sharded' or how == 'both' then\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
   "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
   "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
   'end\n' +
@@ -45,7 +45,7 @@ const adminForceReleaseSource =
   'local owner = ARGV[1]\n' +
   'local lock_channel = ARGV[2]\n' +
   'local mutex_channel = ARGV[3]\n' +
-  'local how = ARGV[4]\n' +
+  'local mode = ARGV[4]\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
   "if found == 'none' then return { GONE } end\n" +
   'local has_it\n' +
@@ -64,11 +64,11 @@ const adminForceReleaseSource =
   'end\n' +
   "if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end\n" +
   "redis.call('DEL', name)\n" +
-  "return { RELEASED, has_it, notify(how, channel, '0') }\n";
+  "return { RELEASED, has_it, notify(mode, channel, '0') }\n";
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: '7a79452e571144d507a261b6b894cd53040ddb6d',
+  sha: '2071659e3016f2e28d76228fa0e71de06ab0e26b',
   source: adminForceReleaseSource,
 };
 
@@ -82,7 +82,7 @@ export interface AdminForceReleaseInput {
   /** where waiters of a mutex listen */
   readonly mutexChannel: string;
   /** whom to wake: plain, sharded or both */
-  readonly how: string;
+  readonly mode: string;
 }
 
 export type AdminForceReleaseOutcome =
@@ -98,7 +98,7 @@ export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceRelease
     return {
       script: adminForceReleaseText,
       keys: [input.name],
-      args: [input.owner, input.lockChannel, input.mutexChannel, input.how],
+      args: [input.owner, input.lockChannel, input.mutexChannel, input.mode],
     };
   },
   decode(reply: Reply): AdminForceReleaseOutcome {
@@ -215,11 +215,11 @@ const adminInspectSource =
   'local fence = KEYS[2]\n' +
   'local lock_channel = ARGV[1]\n' +
   'local mutex_channel = ARGV[2]\n' +
-  'local how = ARGV[3]\n' +
+  'local mode = ARGV[3]\n' +
   'local function listeners(channel)\n' +
   'local count = 0\n' +
-  "if how ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if how ~= 'plain' then\n" +
+  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode ~= 'plain' then\n" +
   "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
   'if sharded > count then count = sharded end\n' +
   'end\n' +
@@ -244,7 +244,7 @@ const adminInspectSource =
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '47dd5d351a6826a6da7d1b9644698b56df1edbe4',
+  sha: '1b38b09689b82fc3bdbf9943daaa1e0772191746',
   source: adminInspectSource,
 };
 
@@ -258,7 +258,7 @@ export interface AdminInspectInput {
   /** where waiters of a mutex listen */
   readonly mutexChannel: string;
   /** how they listen: plain, sharded or both */
-  readonly how: string;
+  readonly mode: string;
 }
 
 export type AdminInspectOutcome =
@@ -281,7 +281,7 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
     return {
       script: adminInspectText,
       keys: [input.name, input.fence],
-      args: [input.lockChannel, input.mutexChannel, input.how],
+      args: [input.lockChannel, input.mutexChannel, input.mode],
     };
   },
   decode(reply: Reply): AdminInspectOutcome {
@@ -861,13 +861,13 @@ const lockReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
   'local GONE = 6\n' +
-  'local function notify(how, channel, message)\n' +
+  'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
-  "if how == 'plain' or how == 'both' then\n" +
+  "if mode == 'plain' or mode == 'both' then\n" +
   "local heard = redis.pcall('PUBLISH', channel, message)\n" +
   "if type(heard) == 'number' then receivers = heard end\n" +
   'end\n' +
-  "if how == 'sharded' or how == 'both' then\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
   "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
   "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
   'end\n' +
@@ -876,18 +876,18 @@ const lockReleaseSource =
   'local lock = KEYS[1]\n' +
   'local holder = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
-  'local how = ARGV[3]\n' +
+  'local mode = ARGV[3]\n' +
   "if redis.call('HDEL', lock, holder) == 0 then return { GONE } end\n" +
-  "return notify(how, channel, '0')\n";
+  "return notify(mode, channel, '0')\n";
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '21833ea89a366b0c5599b24b99e7c668d11c085b',
+  sha: '8a31543d6e619ef7d2ca01cb79074b0fad745d65',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '1d8ffdabab33b559e772c2c010bed930b917979b',
-    source: bundleSource(lockReleaseSource, { headLength: 473, keys: 1, args: 3, isTimed: false }),
+    sha: 'd2a2b4846872ca3fbdf36ec759bf9802bd251ee3',
+    source: bundleSource(lockReleaseSource, { headLength: 478, keys: 1, args: 3, isTimed: false }),
   },
 };
 
@@ -899,7 +899,7 @@ export interface LockReleaseInput {
   /** where waiters listen */
   readonly channel: string;
   /** whom to wake: nobody, plain, sharded or both */
-  readonly how: string;
+  readonly mode: string;
 }
 
 export type LockReleaseOutcome =
@@ -910,7 +910,7 @@ export type LockReleaseOutcome =
 export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
   text: lockReleaseText,
   call(input: LockReleaseInput): ScriptCall {
-    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel, input.how] };
+    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel, input.mode] };
   },
   decode(reply: Reply): LockReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(lockReleaseText, reply) };
@@ -1145,13 +1145,13 @@ const mutexReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
   'local GONE = 6\n' +
-  'local function notify(how, channel, message)\n' +
+  'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
-  "if how == 'plain' or how == 'both' then\n" +
+  "if mode == 'plain' or mode == 'both' then\n" +
   "local heard = redis.pcall('PUBLISH', channel, message)\n" +
   "if type(heard) == 'number' then receivers = heard end\n" +
   'end\n' +
-  "if how == 'sharded' or how == 'both' then\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
   "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
   "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
   'end\n' +
@@ -1160,19 +1160,19 @@ const mutexReleaseSource =
   'local mutex = KEYS[1]\n' +
   'local token = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
-  'local how = ARGV[3]\n' +
+  'local mode = ARGV[3]\n' +
   "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
   "redis.call('DEL', mutex)\n" +
-  "return notify(how, channel, '0')\n";
+  "return notify(mode, channel, '0')\n";
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '10fe196796c8d847da6a8d27606fa3a51ff22a6e',
+  sha: 'f68ca27fe0578ef746bdcd15b38aa600091f3008',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '33e07b06c1e03a940d96751abdae6cce267db475',
-    source: bundleSource(mutexReleaseSource, { headLength: 473, keys: 1, args: 3, isTimed: false }),
+    sha: 'cc34fca452b634de03a5f146e92eca4d4279b440',
+    source: bundleSource(mutexReleaseSource, { headLength: 478, keys: 1, args: 3, isTimed: false }),
   },
 };
 
@@ -1184,7 +1184,7 @@ export interface MutexReleaseInput {
   /** where waiters listen */
   readonly channel: string;
   /** whom to wake: nobody, plain, sharded or both */
-  readonly how: string;
+  readonly mode: string;
 }
 
 export type MutexReleaseOutcome =
@@ -1195,7 +1195,7 @@ export type MutexReleaseOutcome =
 export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
   text: mutexReleaseText,
   call(input: MutexReleaseInput): ScriptCall {
-    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel, input.how] };
+    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel, input.mode] };
   },
   decode(reply: Reply): MutexReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(mutexReleaseText, reply) };

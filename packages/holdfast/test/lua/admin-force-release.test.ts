@@ -14,7 +14,7 @@ const INPUT: AdminForceReleaseInput = {
   owner: '',
   lockChannel: 'lock-channel',
   mutexChannel: 'mutex-channel',
-  how: 'plain',
+  mode: 'plain',
 };
 
 /** What a mutex with the value `token-1` has for an owner. */

@@ -14,7 +14,7 @@ const INPUT: AdminInspectInput = {
   fence: 'redisson_lock_token:{order}',
   lockChannel: 'lock-channel',
   mutexChannel: 'mutex-channel',
-  how: 'plain',
+  mode: 'plain',
 };
 
 async function inspect(): Promise<AdminInspectOutcome> {
@@ -125,11 +125,11 @@ test.each([
   ['plain', 2],
   ['sharded', 1],
   ['both', 2],
-] as const)('waiters that listen %s are counted, once each', async (how, waiters) => {
+] as const)('waiters that listen %s are counted, once each', async (mode, waiters) => {
   await database.listen(INPUT.lockChannel);
   await database.listen(INPUT.lockChannel);
   await database.listen(INPUT.lockChannel, 'sharded');
   await holdLock();
-  const reply = await database.run(adminInspect.call({ ...INPUT, how }));
+  const reply = await database.run(adminInspect.call({ ...INPUT, mode }));
   expect(adminInspect.decode(reply)).toMatchObject({ is: 'LOCK', waiters });
 });

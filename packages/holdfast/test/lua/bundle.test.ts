@@ -85,7 +85,7 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
         mutex: key,
         token: holder,
         channel: fc.constant('news'),
-        how: fc.constantFrom('nobody', 'plain'),
+        mode: fc.constantFrom('nobody', 'plain'),
       })
       .map((input) => mutexRelease.call(input)),
   },
@@ -107,7 +107,7 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
   {
     text: lockRelease.text,
     call: fc
-      .record({ lock: key, holder, channel: fc.constant('news'), how: fc.constantFrom('nobody', 'plain') })
+      .record({ lock: key, holder, channel: fc.constant('news'), mode: fc.constantFrom('nobody', 'plain') })
       .map((input) => lockRelease.call(input)),
   },
 ];

@@ -98,10 +98,10 @@ export class Database {
   }
 
   /** Listens to a channel; resolves when the server has confirmed. */
-  async listen(channel: string, how: 'plain' | 'sharded' = 'plain'): Promise<Messages> {
+  async listen(channel: string, mode: 'plain' | 'sharded' = 'plain'): Promise<Messages> {
     const client = this.#connect();
     const messages: string[] = [];
-    const [subscribe, publish] = how === 'plain' ? ['subscribe', 'publish'] : ['ssubscribe', 'spublish'];
+    const [subscribe, publish] = mode === 'plain' ? ['subscribe', 'publish'] : ['ssubscribe', 'spublish'];
     for (const event of ['message', 'smessage']) {
       client.on(event, (_channel: string, message: string) => messages.push(message));
     }

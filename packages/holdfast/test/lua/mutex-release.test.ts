@@ -12,7 +12,7 @@ const INPUT: MutexReleaseInput = {
   mutex: 'report',
   token: 'token-1',
   channel: 'holdfast_mutex__channel:{report}',
-  how: 'plain',
+  mode: 'plain',
 };
 
 async function release(changes: Partial<MutexReleaseInput> = {}): Promise<MutexReleaseOutcome> {
@@ -91,11 +91,11 @@ test.each([
   ['plain', ['0'], [], 1],
   ['sharded', [], ['0'], 1],
   ['both', ['0'], ['0'], 1],
-] as const)('a release that tells %s is heard by those alone', async (how, plain, sharded, receivers) => {
+] as const)('a release that tells %s is heard by those alone', async (mode, plain, sharded, receivers) => {
   const plainWaiter = await database.listen(INPUT.channel);
   const shardedWaiter = await database.listen(INPUT.channel, 'sharded');
   await hold();
-  expect(await release({ how })).toEqual({ is: 'RELEASED', receivers });
+  expect(await release({ mode })).toEqual({ is: 'RELEASED', receivers });
   expect(await plainWaiter.heard()).toEqual(plain);
   expect(await shardedWaiter.heard()).toEqual(sharded);
 });
@@ -105,5 +105,5 @@ test('a release that tells both counts the larger crowd, because the same may li
   await database.listen(INPUT.channel, 'sharded');
   await database.listen(INPUT.channel, 'sharded');
   await hold();
-  expect(await release({ how: 'both' })).toEqual({ is: 'RELEASED', receivers: 2 });
+  expect(await release({ mode: 'both' })).toEqual({ is: 'RELEASED', receivers: 2 });
 });

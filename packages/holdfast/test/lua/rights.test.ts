@@ -49,9 +49,9 @@ function callsOn(place: string): readonly ScriptCall[] {
     lockRecount.call({ ...held, count: 2, fixed: 0 }),
     lockRenew.call([held]),
     lockRaise.call({ ...HOLD, lock, fence, last: 2_000_000_000_000_000, fenceTtlMs: 600_000, isGiven: 0 }),
-    lockRelease.call({ ...HOLD, lock, channel: 'channel', how: 'plain' }),
+    lockRelease.call({ ...HOLD, lock, channel: 'channel', mode: 'plain' }),
     mutexRenew.call([{ mutex, token: TOKEN, leaseMs }]),
-    mutexRelease.call({ mutex, token: TOKEN, channel: 'channel', how: 'plain' }),
+    mutexRelease.call({ mutex, token: TOKEN, channel: 'channel', mode: 'plain' }),
     sessionForget.call({ record: `holdfast_session:${place}` }),
   ];
 }

@@ -165,7 +165,7 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
   }
 
   release(holder: string, mode: PubSubMode | 'nobody'): ScriptCall {
-    return lockRelease.call({ lock: this.key, holder, channel: this.channel, how: mode });
+    return lockRelease.call({ lock: this.key, holder, channel: this.channel, mode });
   }
 
   readRelease(reply: Reply): ReleaseAnswer {

@@ -73,7 +73,7 @@ export class MutexProtocol implements Protocol {
   }
 
   release(holder: string, mode: PubSubMode | 'nobody'): ScriptCall {
-    return mutexRelease.call({ mutex: this.key, token: holder, channel: this.channel, how: mode });
+    return mutexRelease.call({ mutex: this.key, token: holder, channel: this.channel, mode });
   }
 
   readRelease(reply: Reply): ReleaseAnswer {

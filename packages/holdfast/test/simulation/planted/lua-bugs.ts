@@ -184,7 +184,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   luaBug(
     'release without a message',
     ['served'],
-    [{ scripts: ['lock.release', 'mutex.release'], from: "notify(how, channel, '0')", to: '0' }],
+    [{ scripts: ['lock.release', 'mutex.release'], from: "notify(mode, channel, '0')", to: '0' }],
   ),
   luaBug(
     'repeated acquire with a fence of others',
