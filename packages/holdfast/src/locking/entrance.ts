@@ -254,7 +254,7 @@ export class Entrance implements HoldKeeper {
     return this.#attempts.make(leaseMs, waitMs, behind);
   }
 
-  /** Nothing was granted to anybody. What may have been granted all the same is repeated by the next, or abandoned. */
+  /** No attempt was granted. One without an answer may have been: the next caller repeats it, or it is abandoned. */
   #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
     this.#pump(last);
