@@ -1,5 +1,5 @@
 /**
- * From what the caller handed in to the seam: which client is it, and can it be used?
+ * Recognises the Redis client that the caller passes to `new Locks`, and makes a `Client` of it.
  *
  * This folder is the client layer. The layers above import the files beside this one and `cluster/`; `connection/`,
  * `sentinel/` and the adapters are for this folder alone.
@@ -57,18 +57,18 @@ function driverOf(client: unknown, timers: TimerQueue): Driver {
   );
 }
 
-/** What the object is instead, for relatives of the clients that people hand in by mistake. */
+/** What the object is, if it only resembles a client and is passed in by mistake; otherwise null. */
 function whyNot(client: object): string | null {
-  const kind = (member: string, value?: unknown): boolean =>
+  const has = (member: string, value?: unknown): boolean =>
     member in client && (value === undefined || Reflect.get(client, member) === value);
-  if (kind('isCluster', true)) return 'an ioredis Cluster; expected clients of single servers here';
-  if (kind('isPipeline', true)) return 'an ioredis pipeline';
-  if (kind('execAsPipeline')) return 'a node-redis multi';
-  if (kind('idleClients')) return 'a node-redis pool';
-  if (kind('nodeByAddress')) return 'a node-redis cluster; expected clients of single servers here';
-  if (kind('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
+  if (has('isCluster', true)) return 'an ioredis Cluster; expected clients of single servers here';
+  if (has('isPipeline', true)) return 'an ioredis pipeline';
+  if (has('execAsPipeline')) return 'a node-redis multi';
+  if (has('idleClients')) return 'a node-redis pool';
+  if (has('nodeByAddress')) return 'a node-redis cluster; expected clients of single servers here';
+  if (has('getSentinelNode') && !hasMethods(client, ['duplicate', '_execute']))
     return 'a node-redis 5 sentinel, which tells nothing of its options; use node-redis 6';
-  if (kind('ssubscribeLazy')) return 'a GLIDE cluster client; a cluster is not supported';
+  if (has('ssubscribeLazy')) return 'a GLIDE cluster client; a cluster is not supported';
   if (hasMethods(client, ['then'])) return 'a promise; await it first';
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * A client of our own making: connections like those of the caller's client, made when they are needed. One connection
- * runs scripts, one counts replicas, one hears plain channels and one the channels of a shard.
+ * The `Client` that holdfast makes from the settings of the caller's Redis client: its own connections, opened when
+ * needed. One connection runs scripts, one counts replicas, one hears plain channels and one the channels of a shard.
  */
 
 import type { Random } from '../runtime/random.ts';
@@ -16,9 +16,9 @@ import { type SubscriptionEvents, Subscriptions } from './connection/subscriptio
 export interface OwnedClientOptions {
   readonly timers: TimerQueue;
   readonly random: Random;
-  /** How many calls may travel as one. Calls to a cluster node may be about different slots: each goes alone. @default 1 */
+  /** Most calls in one request. A cluster node gets each call alone: two may be about different slots. @default 1 */
   readonly bundleMax?: number;
-  /** Of the subscriptions of both modes. */
+  /** Events of the subscriptions, plain and sharded. */
   readonly events?: SubscriptionEvents;
 }
 
@@ -105,6 +105,7 @@ class ClientOnConnections implements OwnedClient {
     for (const connection of [scripts, replicaCount, channels, shardChannels]) connection.close();
   }
 
+  /** The call, to be sent behind ASKING if this is the `asking` client. */
   #marked(call: ScriptCall): ScriptCall {
     return this.#isAsking ? { ...call, isAsking: true } : call;
   }

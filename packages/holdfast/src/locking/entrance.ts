@@ -3,16 +3,16 @@
  * servers at any time, and a hold passes from one local owner to the next without touching Redis.
  *
  * A caller that finds nobody waiting, and no hold that keeps it out, asks at once (`#enterAlone`); most are granted, and
- * nothing is built for them. Whoever is refused, or comes while others wait, queues. For those who wait `#pump` decides:
- * a hold with room serves the first; without such a hold one loop seeks another for all of them, unless the process has
- * as many as it may have (`holdsMax`).
+ * nothing is built for them. A caller that is refused, or comes while others wait, queues. `#pump` serves the queue: a
+ * hold with room goes to the first waiter; without one, a loop asks the servers for another hold on behalf of all
+ * waiters, unless the process has `holdsMax` holds already.
  *
- * A hold has room when fewer than `ownersMax` own it. Its next owner gets it by hand-over, which is unfair to other
- * processes for a moment: so at most `handovers` times, and not once the hold is `handoverMs` old. Then it is released,
- * and when other processes were listening this one stands back for `YIELD_MS` before it contends again.
+ * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
+ * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old.
+ * Then it is released, and if other processes were listening this process waits `YIELD_MS` before it asks again.
  *
- * While an answer or a callback is awaited that decides what comes next (`#turning`), nobody moves: a lease is being
- * restated for a caller with a fixed one, a hold is being released with callers waiting, or owners hear of a loss.
+ * While `#turning` is above zero no waiter moves, because a step under way decides what comes next: a lease is being
+ * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
  */
 import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
@@ -28,7 +28,7 @@ import type { Reentry } from './reentry.ts';
 import { type AttemptServices, Attempts, type Grant } from './waiting/attempt.ts';
 import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
 
-/** After a release that other processes heard, this one stands back: a wake-up and a round trip for them. */
+/** After a release that other processes heard, they may ask first: time for a wake-up and a round trip. */
 const YIELD_MS = 2;
 
 /** What an entrance needs of its session. */
@@ -36,7 +36,7 @@ export interface EntranceSession extends AttemptServices, HoldingServices {
   readonly id: string;
   readonly reentry: Reentry;
   readonly state: 'open' | 'closing' | 'closed';
-  /** Work begins with an attempt, and is finished with the hold that the attempt brought, or without one. */
+  /** `begin` is called before an attempt, `finish` when its hold has ended, or when it brought no hold. */
   begin(): void;
   finish(): void;
   /** Nobody uses the entrance any more. */
@@ -142,7 +142,7 @@ export class Entrance implements HoldKeeper {
     if (unowned !== undefined) void this.#release(unowned);
     else if (this.#head === null) this.#forgetIfIdle();
     else if (this.#canSeek) void this.#seek(last);
-    // With as many holds as there may be, no attempt will answer those who only tried.
+    // The process has `holdsMax` holds: no attempt will be made that could answer a `tryAcquire`.
     else if (this.#seeker === 'nobody') this.#waiters?.answerTries();
   }
 
@@ -158,7 +158,7 @@ export class Entrance implements HoldKeeper {
     return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.length < holdsMax;
   }
 
-  /** How long this process still stands back. */
+  /** How long this process still lets others ask first. */
   get #yieldMs(): number {
     return this.#yieldUntilMs === 0 ? 0 : this.#yieldUntilMs - this.session.timers.clock.monotonicMs();
   }
@@ -180,12 +180,12 @@ export class Entrance implements HoldKeeper {
   #handOver(hold: Hold, next: LeaseWaiter): void {
     hold.handoversLeft -= 1;
     if (!next.options.renew) return void this.#restate(hold, next);
-    // The next owner takes what is left of the lease; its own takes effect with the next renewal.
+    // The next owner takes what is left of the lease; its own lease takes effect with the next renewal.
     if (hold.owners.length === 0) this.session.renewal.adopt(hold, next.options.leaseMs, true);
     next.resolve(this.#serve(hold));
   }
 
-  /** A caller with a fixed lease gets the whole of it: one script states the lease anew. */
+  /** A caller with a fixed lease gets its full length: one script call states the lease anew. */
   async #restate(hold: Hold, waiter: LeaseWaiter): Promise<void> {
     this.#turning += 1;
     hold.renews = false;
@@ -201,7 +201,7 @@ export class Entrance implements HoldKeeper {
     return new LeaseHandle(new Owner(hold, hold.nextFence(), null));
   }
 
-  /** A caller that nobody waits before: one attempt, in its own async context, and as a rule its lease. */
+  /** A caller with nobody ahead of it: one attempt, in its own async context, which usually brings the lease. */
   async #enterAlone(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     const { session, protocol } = this;
     this.#seeker = 'a lone caller';
@@ -254,7 +254,7 @@ export class Entrance implements HoldKeeper {
     return this.#attempts.make(leaseMs, waitMs, behind);
   }
 
-  /** Nothing was granted to anybody. What may have been granted all the same is repeated by the next, or abandoned. */
+  /** No attempt was granted. One without an answer may have been: the next caller repeats it, or it is abandoned. */
   #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
     this.#pump(last);
@@ -278,12 +278,12 @@ export class Entrance implements HoldKeeper {
     this.holds = this.holds.filter((other) => other !== hold);
   }
 
-  /** Releases in Redis. With callers waiting, what the server says of other listeners decides when they contend. */
+  /** Releases in Redis. If the server tells of other listeners, callers who wait here ask again `YIELD_MS` later. */
   async #release(hold: Hold): Promise<ReleaseResult> {
     const releasing = releaseHold(this.session, hold);
     this.#drop(hold);
     const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
-    // A caller that comes when nobody waits may contend at once: its request travels behind this one.
+    // If nobody waits, the next caller may ask at once: its acquire is written after this release.
     const isAwaited = this.#head !== null;
     if (isAwaited) this.#turning += 1;
     else this.#releasing += 1;

@@ -10,8 +10,8 @@
  * - `lost`: ours no longer, by time or by the word of the server. Final: every owner has been told, or is about to be.
  *
  * Requests that state the lease (renewals, extensions, recounts) go one at a time, between `beginStatement` and
- * `endStatement`: with two in flight nobody would know which lease the server has, and the deadline must never be
- * later than the end of that one.
+ * `endStatement`: with two in flight we would not know which of the two leases the server has, and our deadline must
+ * never be later than the end of that lease.
  */
 import type { LockLostError, LossReason } from '../errors.ts';
 import { assert } from '../runtime/assert.ts';
@@ -35,14 +35,14 @@ export interface HoldOwner {
   tellLoss(): void;
 }
 
-/** Who looks after a hold, and what its owners need of that one. */
+/** Who is responsible for a hold (its entrance), as the hold and its owners see it. */
 export interface HoldKeeper {
   readonly session: {
     readonly id: string;
     readonly timers: { readonly clock: Clock };
     readonly renewal: { extend(hold: Hold, leaseMs: number): Promise<StateResult | null> };
   };
-  /** The hold has come to its end without being released: the only call from here upward. */
+  /** The hold has ended without a release: the only call from a hold upward. */
   lost(hold: Hold, reason: LossReason): void;
   /** Takes one ownership back. True: the lock was ours to the end. False: it was not any more. */
   leave(owner: HoldOwner): Promise<boolean>;
@@ -77,7 +77,7 @@ export class Hold implements HeapItem {
   /** When the next renewal should go out; only meaningful while `renews`. */
   renewAtMs = 0;
   #deadline: Instant;
-  /** The longest lease ever stated: what the server may have at worst. */
+  /** The longest lease ever sent: the server may keep the hold for this long. */
   #longestMs: number;
   #state: 'live' | 'abandoned' | 'released' | 'lost' = 'live';
   /** Those who wait for the present statement to end; null when no statement is under way. */
@@ -116,7 +116,7 @@ export class Hold implements HeapItem {
     return this.#state === 'abandoned' ? 'abandoned' : 'expired';
   }
 
-  /** What a release states. */
+  /** What a release must know of the hold. */
   get releaseTerms(): ReleaseTerms {
     return { holder: this.holder, leaseMs: this.#longestMs };
   }
@@ -151,7 +151,7 @@ export class Hold implements HeapItem {
   /** Live to abandoned, when every lease handed out under the hold was thrown away unreleased. */
   abandonIfUnreachable(): boolean {
     if (this.#state !== 'live' || this.owners.length === 0) return false;
-    // Every owner is asked: the first look at a lease is what makes the reference to it weak.
+    // Ask every owner, also after a false: the first `isAbandoned` makes the reference to the lease weak (`WeakLater`).
     let isUnreachable = true;
     for (const owner of this.owners) if (!owner.isAbandoned()) isUnreachable = false;
     if (!isUnreachable) return false;
@@ -216,12 +216,12 @@ export class Hold implements HeapItem {
     if (canShorten) this.#deadline = earlier(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
 
-  /** The server has stated exactly this lease. */
+  /** The server has confirmed that it set exactly this lease. */
   stated(sentAt: Instant, leaseMs: number): void {
     this.#deadline = leaseDeadline(sentAt, leaseMs);
   }
 
-  /** The server has made sure of at least this lease. */
+  /** The server has confirmed that the lease is at least this long. */
   statedAtLeast(sentAt: Instant, leaseMs: number): void {
     this.#deadline = later(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }

@@ -1,4 +1,4 @@
-/** How soon a hold is renewed, how soon a renewal without an answer is repeated, and how long one may take. */
+/** How soon a hold is renewed, how soon a failed renewal is repeated, and how long one may take. */
 
 /** Two renewals may fail before a lease is in danger. */
 const RENEWALS_PER_LEASE = 3;
@@ -9,7 +9,7 @@ const EARLY_SHARE = 0.25;
 /** The next renewal of a batch comes up to this share of the interval sooner. */
 const JITTER_SHARE = 0.1;
 
-/** After a renewal without an answer the next try waits this share of the lease, or of what is left, within bounds. */
+/** After a failed renewal the next waits this share of the lease, or of what is left of it, within bounds. */
 const RETRY_SHARE = 1 / 30;
 const RETRY_SHARE_LEFT = 1 / 3;
 const RETRY_MS_MIN = 5;
@@ -28,7 +28,7 @@ export function earlyMs(leaseMs: number): number {
   return renewalIntervalMs(leaseMs) * EARLY_SHARE;
 }
 
-/** After a renewal without an answer, until the next. */
+/** From a failed renewal to the next, whatever the reason: an error reply, an outage, no answer. */
 export function retryMs(leaseMs: number, leftMs: number): number {
   const shareMs = Math.min(leaseMs * RETRY_SHARE, leftMs * RETRY_SHARE_LEFT);
   return Math.min(Math.max(shareMs, RETRY_MS_MIN), RETRY_MS_MAX);

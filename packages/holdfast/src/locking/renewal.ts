@@ -2,9 +2,9 @@
  * Watches every hold of the session: renews those that ask for it, in batches, and declares the loss of those whose
  * time has run out. One timer for all of them. Who owns a hold, and what its loss means, is not decided here.
  *
- * A hold is due at its next renewal or at its deadline, whichever comes first. Holds that are due soon travel along
- * (`earlyMs`), so that a thousand leases settle into a few full batches; the next renewal of each batch comes after a
- * slightly different time (`jitter`), so that batches drift apart.
+ * A hold is due at its next renewal or at its deadline, whichever comes first. Holds that are due soon are renewed in
+ * the same batch (`earlyMs`), so that a thousand leases settle into a few full batches; the next renewal of each batch
+ * comes after a slightly different time (`jitter`), so that batches drift apart. The times are in `renewal-pace.ts`.
  */
 import type { ResolvedLocksOptions } from '../options/options.ts';
 import { assert } from '../runtime/assert.ts';
@@ -22,7 +22,7 @@ import { earlyMs, renewalIntervalMs, renewalTimeoutMs, retryMs } from './renewal
 /** Holds in one script call: with more, the server is busy for long enough to be felt by other callers. */
 export const BATCH_MAX = 128;
 
-/** How often the two clocks are compared while something is held: a machine that slept is noticed this soon. */
+/** How often the wall clock is compared with the monotonic one: a sleep of the machine is noticed this soon. */
 const CLOCK_CHECK_MS = 1_000;
 
 /** A wall clock that gains less than this between two checks is being adjusted, not jumping. */
@@ -41,7 +41,7 @@ function renewalOf(hold: Hold, leaseMs: number): Statement {
   return { protocol, holder, leaseMs, claim: hold, batch: protocol.renewal };
 }
 
-/** A topology never rejects: a client that throws has been caught below. If it did, no lease may hang on that. */
+/** In case a topology rejects. None does, as clients that throw are caught below; but no lease may depend on that. */
 function noAnswers(): readonly StateResult[] {
   return [];
 }
@@ -83,7 +83,7 @@ export class Renewal {
     this.#place(hold, now);
   }
 
-  /** Stops for good. The timer is left armed, and finds nothing to do. */
+  /** Stops watching the hold. The timer stays armed, and may find nothing to do. */
   forget(hold: Hold): void {
     this.#heap.remove(hold);
   }
@@ -146,13 +146,13 @@ export class Renewal {
     return result;
   }
 
-  /** Drops everything without a word. */
+  /** Stops watching all holds. Nobody is notified. */
   stop(): void {
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) this.#heap.remove(hold);
     this.#timers.cancel(this.#deadline);
   }
 
-  /** Puts the hold where its deadline or its next renewal belongs. */
+  /** Puts the hold into the heap, by its next renewal or its deadline, whichever comes first. */
   #place(hold: Hold, now: Instant = instantNow(this.#timers.clock)): void {
     // By both clocks: after a sleep of the machine the end is nearer than the monotonic deadline says.
     const endMs = now.monotonicMs + hold.remainingAt(now);
@@ -218,6 +218,7 @@ export class Renewal {
     return taken;
   }
 
+  /** Puts a hold that is to be renewed now into its batch, and any other back into the heap. */
   #sort(hold: Hold, nowMs: number, batches: Map<StatementBatch, Hold[]>): void {
     if (!canRenew(hold) || hold.renewAtMs - earlyMs(hold.leaseMs) > nowMs) {
       this.#place(hold);
@@ -235,7 +236,7 @@ export class Renewal {
     const { clock } = this.#timers;
     const sentAt = instantNow(clock);
     const jitter = this.#options.random.fraction();
-    // What is sent now, and not what a hold has when the answer comes: a hand-over may change that meanwhile.
+    // The leases that are sent now: a hand-over may change `hold.leaseMs` before the answer comes.
     const leasesMs = holds.map(({ leaseMs }) => leaseMs);
     const statements = holds.map((hold) => renewalOf(hold, hold.leaseMs));
     for (const hold of holds) {
@@ -263,7 +264,7 @@ export class Renewal {
     void sending.catch(noAnswers).then(settle);
   }
 
-  /** One key that our user may not touch refuses the whole call: the others must not pay for it. */
+  /** For one key that our Redis user may not touch, the server refuses the whole call: halves keep the others alive. */
   #split(holds: readonly Hold[]): void {
     for (const hold of holds) hold.endStatement();
     const live = holds.filter((hold) => hold.isLive);
@@ -271,7 +272,7 @@ export class Renewal {
     for (const half of [live.slice(0, middle), live.slice(middle)]) this.#send(half);
   }
 
-  /** After an answer: `gone` and time declare a loss; anything unclear is tried again while time remains. */
+  /** After an answer: `gone` and time declare a loss; any failure, for whatever reason, is retried in time. */
   #settle(hold: Hold, result: StateResult | null): void {
     if (!hold.isLive) return;
     const leftMs = hold.remainingMs(this.#timers.clock);

@@ -39,7 +39,7 @@ export interface SessionParts {
   readonly topology: Topology;
   readonly timers: TimerQueue;
   readonly options: ResolvedLocksOptions;
-  /** Null when nobody is to be told. */
+  /** Null without the option `application`. */
   readonly record: RecordKeeper | null;
 }
 
@@ -57,7 +57,7 @@ export class Session implements EntranceSession {
   state: 'open' | 'closing' | 'closed' = 'open';
   /** By kind, then by key. */
   readonly #entrances = new Map<string, Map<string, Entrance>>();
-  /** From each attempt to the end of the hold that it brought: what `close` waits for. */
+  /** How many attempts, and holds that attempts brought, have not ended. `close` waits until there are none. */
   #work = 0;
   #closing: Promise<void> | null = null;
   #onIdle: (() => void) | null = null;
@@ -110,8 +110,8 @@ export class Session implements EntranceSession {
 
   /** What this process holds under that key, of one kind or of all. */
   holdsOf(key: string, kind?: string): Hold[] {
-    const entrances = [...this.#entrances].flatMap(([of, ofKind]) =>
-      kind === undefined || kind === of ? [ofKind.get(key)] : [],
+    const entrances = [...this.#entrances].flatMap(([itsKind, ofKind]) =>
+      kind === undefined || kind === itsKind ? [ofKind.get(key)] : [],
     );
     return entrances.flatMap((entrance) => entrance?.holds ?? []);
   }
@@ -156,7 +156,7 @@ export class Session implements EntranceSession {
   async destroy(): Promise<void> {
     if (this.state === 'closed') return;
     this.state = 'closed';
-    // First: what is dropped now is left to its lease on the server.
+    // First, so that the entrances send no releases when they close: the locks are left to their leases on the server.
     this.topology.stop();
     for (const entrance of this.#all()) entrance.close();
     this.renewal.stop();
@@ -173,7 +173,7 @@ export class Session implements EntranceSession {
     await this.topology.flush();
   }
 
-  /** A copy: callers' callbacks may come and go while it is walked over. */
+  /** A copy: callbacks of callers may add or remove entrances while somebody iterates. */
   #all(): Entrance[] {
     return [...this.#entrances.values()].flatMap((ofKind) => [...ofKind.values()]);
   }

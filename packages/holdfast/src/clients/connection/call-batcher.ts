@@ -1,10 +1,10 @@
 /**
- * Gathers the calls that callers make at the same moment, so that they travel as one request: that costs client and
- * server a fraction of one request each.
+ * Gathers the calls that callers make at the same moment, so that several are sent as one request, a bundle: that costs
+ * client and server a fraction of one request for each call.
  *
  * A lone call is written at once. While several are in flight a call waits for the end of the present turn of the
- * event loop, when everybody who got an answer in it has made the next call. What was gathered is not written as one
- * piece either: the server works on one bundle while we make up the next, and neither waits for the other.
+ * event loop, when everybody who got an answer in it has made the next call. The gathered calls are written as several
+ * bundles: the server works on one while we make up the next, and neither waits for the other.
  *
  * Two calls on one key are never gathered together, because one may be there to undo the other: the first is written
  * before the second is taken. That leaves us free to sort the rest by script.
@@ -16,7 +16,7 @@ import type { Call } from './call.ts';
 /** In a smaller bundle the request costs as much as the work in it. */
 const BUNDLE_MIN = 32;
 
-/** Into how many bundles all calls in flight are divided: one travels, one is worked on, one is made up. */
+/** Into how many bundles the calls in flight are divided: one on the network, one at the server, one being made up. */
 const BUNDLES = 3;
 
 /**
@@ -33,7 +33,7 @@ export interface BatchTarget {
   write(calls: readonly Call[]): void;
 }
 
-/** Kept from the beginning: whoever fakes timers for a test of theirs must not stop ours half-way. */
+/** Taken at load time: users who fake timers in their tests must not stop a write of ours half-way. */
 const { setImmediate } = globalThis;
 const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
 
@@ -86,7 +86,7 @@ export class CallBatcher {
     this.#keys.clear();
   };
 
-  /** Writes calls of the first script; a script with more of them goes to the end. Returns how many were written. */
+  /** Writes up to `max` calls of the first script, whose other calls then come last. Returns how many were written. */
   #writeBundle(max: number): number {
     for (const [script, calls] of this.#callsByScript) {
       this.#callsByScript.delete(script);

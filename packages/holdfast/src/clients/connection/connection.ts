@@ -11,12 +11,12 @@ import { STALL_MS_MAX } from './stall-watch.ts';
 const CLOSED = new CallFailure('closed', 'the client was closed before the call was sent');
 
 export interface ConnectionOptions {
-  /** How many calls may travel as one. @default 1 */
+  /** Most calls in one request. @default 1 */
   readonly bundleMax?: number;
   /** Whether the process stays alive for an answer to `command`. @default true */
   readonly keepsAlive?: boolean;
   up?(): void;
-  /** Every call that was written has ended as unknown, every other as this failure. */
+  /** The connection was lost or could not be made. Written calls have ended as unknown, the others as `failure`. */
   down?(failure: CallFailure): void;
 }
 
@@ -92,7 +92,7 @@ export class Connection {
     return call.result;
   }
 
-  /** Writes a call of the caller's own making, now or when the connection is up. */
+  /** Writes a `Call` that was made elsewhere, now or when the connection is up. */
   send(call: Call): void {
     const inFlight = this.#writable;
     if (inFlight === null) this.#wait(call);
@@ -140,7 +140,7 @@ export class Connection {
     this.#options.up?.();
   }
 
-  /** The server was a primary once. The address that led to it may lead to its successor by now. */
+  /** Closes the connection to a server that has become a replica: its address may lead to the new primary by now. */
   #leaveReplica(): void {
     this.#reconnecting.close();
     this.#cut('the server has become a replica');

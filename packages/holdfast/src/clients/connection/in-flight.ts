@@ -32,7 +32,7 @@ export class InFlight {
     this.#onReplica = onReplica;
   }
 
-  /** The server has become a replica: nothing more is to be written, and the connection goes with the last answer. */
+  /** The server has become a replica: nothing more is written, and the connection is closed after the last answer. */
   get isReplica(): boolean {
     return this.#isReplica;
   }
@@ -42,7 +42,7 @@ export class InFlight {
     return this.#calls.length;
   }
 
-  /** As one request: a call by itself, or several of one script as a bundle. Calls that have ended are left out. */
+  /** Writes one request: a single call, or several of one script as a bundle. Calls that have ended are left out. */
   write(calls: readonly Call[], nowMs: number): void {
     const open = calls.every(isOpen) ? calls : calls.filter(isOpen);
     if (open.length === 0) return;
@@ -56,7 +56,7 @@ export class InFlight {
     this.#send(open, false);
   }
 
-  /** The connection is gone. Every call on it ends as unknown, now rather than when its client gets round to it. */
+  /** The connection is gone. Every call on it ends as unknown now, before the Redis client rejects it. */
   cut(reason: string, cause?: unknown): void {
     this.#isCut = true;
     this.#stallWatch.stop();
@@ -66,6 +66,7 @@ export class InFlight {
     }
   }
 
+  /** `isByText`: with EVAL, after EVALSHA was answered with NOSCRIPT. */
   #send(calls: readonly Call[], isByText: boolean): void {
     let answer: Promise<unknown>;
     try {
@@ -115,7 +116,7 @@ export class InFlight {
   #sendSingly(calls: readonly Call[], open: readonly Call[]): void {
     for (const call of calls) this.#remove(call);
     for (const call of open) this.write([call], call.startedMs);
-    // The first of them was not written when its call began, but now.
+    // For the stall watch the silence begins now, and not when the first of these calls began.
     this.#stallWatch.heard();
   }
 

@@ -1,5 +1,6 @@
 /**
- * A connection of our own that is made when it is needed and made again when it was lost, never by itself.
+ * A connection of our own that its user opens, and opens again when it was lost: `Connection` for the next call,
+ * `Subscriptions` after a pause. It never reconnects by itself.
  *
  * ## idle
  * There is no connection, and no timer. `open` leads to connecting.
@@ -13,12 +14,12 @@
  *
  * ## suspected
  * Up, and nothing has come back for a while: the other end may be gone without a word (a half-open connection), or the
- * server may be slow. Silence alone does not tell which, so a spare connection is made beside the first:
- * - The server lets us in on the spare, and `GRACE_MS` later the first is still silent: the first is dead, and the spare
- *   takes its place (up).
- * - The first has answered: the server was slow, and the spare is closed (up).
- * - A server that is paused lets nobody in: the first is kept, with whatever is queued on it (suspected).
- * - The first is lost: the spare is the only one (connecting, or up).
+ * server may be slow. Silence alone does not tell which, so a spare connection is made beside the current one:
+ * - The server lets us in on the spare, and `GRACE_MS` later the current one is still silent: that one is dead, and the
+ *   spare takes its place (up).
+ * - The current one has answered: the server was slow, and the spare is closed (up).
+ * - A server that is paused lets nobody in: the current one is kept, with whatever is queued on it (suspected).
+ * - The current one is lost: the spare takes its place (connecting, or up).
  *
  * `close` leads to idle from everywhere, without an event.
  */
@@ -38,8 +39,8 @@ const SPARE_PAUSE_MS_MIN = 1_000;
 const SPARE_PAUSE_MS_MAX = 4_000;
 
 /**
- * How long the first may still be silent once the server has let us in on the spare. After a server or a network has
- * stood still, answers on the first and the handshake on the spare come at about the same time, in any order.
+ * How long the current connection may still be silent once the server has let us in on the spare. After a server or a
+ * network has stood still, answers on the one and the handshake on the other come at about the same time, in any order.
  */
 const GRACE_MS = 50;
 
@@ -51,7 +52,7 @@ export interface OpenConnection {
 
 export interface ReconnectingEvents {
   up(open: OpenConnection): void;
-  /** The connection could not be made, or was lost. Its state is idle again; or up at once, when it was replaced. */
+  /** The connection could not be made, or was lost. Next it is idle, or, with a spare, connecting or up. */
   down(reason: string, cause: unknown): void;
   message?(channel: string, text: string): void;
   dropped?(channel: string): void;
@@ -118,6 +119,7 @@ export class ReconnectingConnection {
     else if (attempt === this.#spare) this.#takeSpare();
   }
 
+  /** The current connection is up. */
   #rise(raw: RawConnection): void {
     const stallWatch = new StallWatch(this.#timers, {
       suspected: () => this.#suspect(),
@@ -139,7 +141,7 @@ export class ReconnectingConnection {
     return this.#nextSpareMs;
   }
 
-  /** The server has let us in on the spare, so the server works. Has the first connection answered meanwhile? */
+  /** The server has let us in on the spare, so the server works. Has the current connection answered meanwhile? */
   #judge(): void {
     const stallWatch = this.#stallWatch;
     if (stallWatch?.isSuspected !== true) {
@@ -168,7 +170,7 @@ export class ReconnectingConnection {
     current?.close();
   }
 
-  /** The spare takes the place of the current connection: at once if the server has let us in on it, or when it does. */
+  /** The current connection is lost. A spare takes its place, now or when the server has let us in on it. */
   #fall(cause: unknown): void {
     const spare = this.#takeSpare();
     this.#closeCurrent();

@@ -1,7 +1,7 @@
 /**
- * Attempts to get a hold, and the holder id that each is made under. A fresh id for each attempt, or for each wait where
- * the kind of lock says so. An attempt that may have been granted without our knowing is repeated under its own id, with
- * the same fences, until that id is granted or abandoned: safety rule 5.
+ * Attempts to get a hold, and the holder id that each is made under: a fresh id for each attempt, or one for a whole
+ * wait (`holderPer` of the kind). An attempt that may have been granted without our knowing is repeated under its own
+ * id, with the same fences, until that id is granted or abandoned: safety rule 5.
  */
 import type { ResolvedLocksOptions } from '../../options/options.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
@@ -35,9 +35,9 @@ export interface AttemptServices {
 export class Attempts {
   readonly #services: AttemptServices;
   readonly #protocol: Protocol;
-  /** Of the last attempt. Null: the next attempt is made under a fresh holder id. */
+  /** The terms of the last attempt. Null: the next attempt is made under a fresh holder id. */
   #terms: HoldTerms | null = null;
-  /** The servers may know the holder of those terms. */
+  /** Whether servers may have granted those terms without our knowing. */
   #isOpen = false;
 
   constructor(services: AttemptServices, protocol: Protocol) {
@@ -45,7 +45,7 @@ export class Attempts {
     this.#protocol = protocol;
   }
 
-  /** One attempt, for a caller who waits that long, with that many callers of this process behind. */
+  /** One attempt, for a caller who waits for `waitMs`, with `behind` more callers of this process in the queue. */
   async make(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
     const { topology, options } = this.#services;
     const terms = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };

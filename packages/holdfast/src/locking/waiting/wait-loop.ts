@@ -24,19 +24,22 @@ import { type Subject, telemetry, type WakeReason } from '../../telemetry/channe
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
 
-/** Messages are hints and may be lost; nobody sleeps longer. Up to a quarter less, so that processes do not march in step. */
+/**
+ * The longest sleep, because a message may be lost. Each sleep is shorter by a random share, up to a quarter, so that
+ * processes do not attempt in step.
+ */
 const SLEEP_MS_MAX = 5_000;
 
 /** A key vanishes a little after its time: asking sooner costs an attempt for nothing. */
 const EXPIRY_SLACK_MS = 2;
 
-/** For whom a loop waits. */
+/** Those for whom a loop waits. */
 export interface WaitParty {
   /** Nobody waits any more. */
   readonly isOver: boolean;
-  /** Somebody else holds it: whoever does not wait for that leaves. */
+  /** Somebody else holds the lock: callers who only tried, or whose time is over, leave. */
   held(refusal: Held): void;
-  /** No attempt can be made now: whoever does not wait for that leaves. Returns how long the next attempt may wait. */
+  /** The attempt failed: callers who do not wait for the end of an outage leave. Returns how long the loop may sleep. */
   failed(refusal: Failed): number;
   /** Waiting makes no sense: everybody leaves. */
   giveUp(refusal: Refusal | Broken): void;
@@ -101,7 +104,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   async #rounds(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
     if (pauseMs > 0) await this.#pause(pauseMs);
     for (let refusal = last; ; ) {
-      if (refusal !== null) await this.#bear(refusal);
+      if (refusal !== null) await this.#waitAfter(refusal);
       if (this.#party.isOver) return null;
       const result = await this.#attempt();
       if (result.is === 'granted') return result;
@@ -134,16 +137,17 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     return result;
   }
 
-  #bear(refusal: Refusal | Broken): Promise<void> | void {
+  /** What follows a refusal: a wait of its own kind, or the end. */
+  #waitAfter(refusal: Refusal | Broken): Promise<void> | void {
     if (refusal.is === 'conflict' || refusal.is === 'broken') return this.#party.giveUp(refusal);
-    if (refusal.is === 'failed') return this.#bearFailure(refusal);
+    if (refusal.is === 'failed') return this.#waitAfterFailure(refusal);
     this.#outageSinceMs = null;
     this.#party.held(refusal);
     if (this.#party.isOver) return;
-    return refusal.isSplit ? this.#bearSplitVotes(refusal) : this.#bearHolder(refusal);
+    return refusal.isSplit ? this.#waitAfterSplitVotes(refusal) : this.#waitForRelease(refusal);
   }
 
-  async #bearHolder({ ttlMs }: Held): Promise<void> {
+  async #waitForRelease({ ttlMs }: Held): Promise<void> {
     this.#backoff = null;
     this.#splitVotes = 0;
     const { random } = this.#services.options;
@@ -153,14 +157,14 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
       if (failure === null) this.#listenBackoff = null;
       // Confirmed: the next attempt looks again.
       if (failure === null || this.#party.isOver) return;
-      // Deaf for now. A refusal will not change; anything else is tried again soon, with the next attempt.
+      // Not subscribed for now. An error reply will be the same next time; after any other failure try again soon.
       this.#listenBackoff ??= new Backoff(random);
       if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
     }
     await this.#sleepUntilWoken(ttlMs < 0 ? capMs : Math.min(capMs, ttlMs + EXPIRY_SLACK_MS));
   }
 
-  async #bearSplitVotes(split: Held): Promise<void> {
+  async #waitAfterSplitVotes(split: Held): Promise<void> {
     const { random, splitVotesMax } = this.#services.options;
     this.#splitVotes += 1;
     if (this.#splitVotes > splitVotesMax) return this.#party.giveUp(split);
@@ -168,14 +172,14 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     await this.#sleepUntilWoken(this.#backoff.nextMs());
   }
 
-  async #bearFailure(failed: Failed): Promise<void> {
+  async #waitAfterFailure(failed: Failed): Promise<void> {
     const { timers, topology, options } = this.#services;
     const nowMs = timers.clock.monotonicMs();
     this.#outageSinceMs ??= nowMs;
     // A server that has never been there is a wrong address more often than an outage: say so at once.
-    const isStranger = !isUnanswered(failed) && !topology.hasAnswered;
+    const wasNeverReached = !isUnanswered(failed) && !topology.hasAnswered;
     const isOver = nowMs - this.#outageSinceMs >= options.outageMs;
-    if (!failed.canRetry || isStranger || isOver) return this.#party.giveUp(failed);
+    if (!failed.canRetry || wasNeverReached || isOver) return this.#party.giveUp(failed);
     const leftMs = this.#party.failed(failed);
     if (this.#party.isOver) return;
     this.#backoff ??= new Backoff(options.random);
@@ -202,7 +206,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     if (reason !== null) telemetry.woken(this.#awaited.subject, reason);
   }
 
-  /** Sleeps for all of it: the message of our own release must not end the moment that is left to others. */
+  /** Sleeps through messages: that of our own release must not cut short the time that is left to other processes. */
   #pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.#services.timers.setIn(new Deadline(resolve, true), delayMs));
   }

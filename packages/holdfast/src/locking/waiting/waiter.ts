@@ -40,7 +40,7 @@ export class Waiter<Result> implements LinkedItem<Waiter<Result>> {
   readonly #timers: TimerQueue;
   readonly #subject: Subject;
   #deadline: Deadline | null = null;
-  readonly #stopHearing: (() => void) | null;
+  readonly #stopWatchingSignal: (() => void) | null;
   /** Null once the promise is settled. */
   #resolve: ((result: Result | Promise<never>) => void) | null = null;
 
@@ -52,7 +52,8 @@ export class Waiter<Result> implements LinkedItem<Waiter<Result>> {
     this.promise = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.#stopHearing = options.signal === undefined ? null : onAbort(options.signal, () => this.#abort());
+    const { signal } = options;
+    this.#stopWatchingSignal = signal === undefined ? null : onAbort(signal, () => this.#abort());
   }
 
   /** Whether the caller still waits. */
@@ -79,14 +80,14 @@ export class Waiter<Result> implements LinkedItem<Waiter<Result>> {
     this.#settle()?.(result);
   }
 
-  /** With an error made for this caller alone: its stack is made to show the caller. */
+  /** Rejects with an error that was made for this caller alone: its stack is changed to show the caller. */
   reject(error: LockError): void {
     const resolve = this.#settle();
     // Nobody would follow a second rejection, and Node would end the process over it.
     if (resolve !== null) resolve(rejectionFor(error));
   }
 
-  /** With an error that other callers get too, as it is. */
+  /** Rejects with an error that other callers get too: its stack stays as it is. */
   fail(error: unknown): void {
     const resolve = this.#settle();
     if (resolve !== null) resolve(Promise.reject(error));
@@ -97,7 +98,7 @@ export class Waiter<Result> implements LinkedItem<Waiter<Result>> {
     this.#resolve = null;
     this.queue?.remove(this);
     if (this.#deadline !== null) this.#timers.cancel(this.#deadline);
-    this.#stopHearing?.();
+    this.#stopWatchingSignal?.();
     return resolve;
   }
 

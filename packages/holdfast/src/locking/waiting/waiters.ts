@@ -1,7 +1,7 @@
 /**
- * The callers of this process that wait for one name, first come, first served, the loop that seeks the lock for them,
- * and how those leave who do not get it. A caller of `tryAcquire` stands here only while an attempt is under way that
- * can answer it.
+ * The callers of this process that wait for one name, first come, first served; the loop that seeks the lock for them;
+ * and the errors for those who do not get it. A caller of `tryAcquire` (a *try*) is in this queue only while an attempt
+ * is under way that can answer it.
  */
 import { LockConfigError, type LockError } from '../../errors.ts';
 import type { ResolvedAcquireOptions } from '../../options/options.ts';
@@ -25,13 +25,14 @@ import { WAITERS_MAX, Waiter } from './waiter.ts';
 /** A caller that wants a lease. */
 export type LeaseWaiter = Waiter<LeaseHandle | null>;
 
-/** One attempt, for a caller who waits that long, with that many callers of this process behind. */
+/** One attempt, for a caller who waits for `waitMs`, with `behind` more callers of this process in the queue. */
 export type Attempt = (leaseMs: number, waitMs: number, behind: number) => Promise<Grant | Refusal | Broken>;
 
 export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
   readonly #services: WaitLoopServices;
   readonly #protocol: Protocol;
   readonly #loop: WaitLoop<Grant>;
+  /** How many of the waiters are tries. */
   #tries = 0;
   /** What the last attempt said, if it did not bring the lock. */
   #last: Refusal | null = null;
@@ -100,7 +101,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     this.#settleWaits();
   }
 
-  /** A try is one attempt, but an answer that was lost is asked for again while the time of its call lasts. */
+  /** A try is one attempt. If it got no answer, it is repeated until `callTimeoutMs` after its caller came. */
   failed(refusal: Failed): number {
     this.#last = refusal;
     const { callTimeoutMs } = this.#services.options;
@@ -120,7 +121,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     for (const waiter of this.#waitingTries()) waiter.resolve(null);
   }
 
-  /** A try that no attempt can answer is answered by what is known. */
+  /** Answers a try for which no attempt is under way, by what the last attempt said. */
   async answerTry(): Promise<null> {
     const last = this.#last;
     if (last !== null && last.is !== 'held') throw acquireError(this.#protocol, last, 0);
@@ -140,7 +141,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     });
   }
 
-  /** Starts the clock of the first, who turns out to wait; those whose time is over already leave. */
+  /** Rejects the waiters at the head whose time is over, and starts the clock of the first whose time is not. */
   #settleWaits(): void {
     for (const waiter of this) {
       if (!waiter.isOverdue && waiter.remainingMs > 0) {
@@ -167,7 +168,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
     else waiter.reject(configErrorAgain(this.#protocol, refusal.error));
   }
 
-  /** What the last attempt said; unless the connection was lost since then, which makes that old news. */
+  /** The error of a wait that ran out: from the last refusal, or from an outage that has begun since. */
   #endOfWait(waiter: LeaseWaiter): LockError {
     const servers = this.#last?.is === 'held' ? this.#services.topology.outageOf(this.#protocol.key) : [];
     const refusal: Refusal | null =

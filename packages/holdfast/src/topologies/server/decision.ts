@@ -33,7 +33,7 @@ export type Decision = Granted | Held | Conflict | Refused | Unanswered | Void;
 /** Whatever decides about one holder at a time: a server, the router of a cluster, a node of a quorum. */
 export interface Decider {
   /**
-   * `isWanted` is asked before a request goes out that did not go out at once: a release may have overtaken it.
+   * `isWanted` is asked before a request is written late, or written again: false if the holder was released meanwhile.
    * `sentAt` is no later than now.
    */
   acquire(

@@ -42,7 +42,7 @@ export interface LateRelease {
   readonly terms: ReleaseTerms;
   /** Until when an unanswered acquire of this holder may still arrive. */
   readonly arrivesUntilMs: number;
-  /** When the server has certainly let the holder go, by our monotonic clock. */
+  /** When the lease has certainly ended on the server, by our monotonic clock: then the release is not repeated. */
   readonly expiresMs: number;
   /** How many acquires may be there or arrive yet, and have not been seen released. */
   left: number;
@@ -51,9 +51,9 @@ export interface LateRelease {
 }
 
 /**
- * The release of a holder, with what an earlier release of it still looks for: told twice of one holder, neither its
- * unanswered acquires are forgotten nor those who wait for its end. `startsByMs` is when the lease of the last acquire
- * has started at the latest: the server refuses an acquire whose call has timed out.
+ * A late release of a holder, merged with an earlier one of the same holder that is still open: it counts the acquires
+ * of both, and is quiet only if both are. `startsByMs` is when the lease of the last acquire has started at the latest:
+ * the server refuses an acquire whose call has timed out.
  */
 export function lateRelease(
   protocol: Protocol,

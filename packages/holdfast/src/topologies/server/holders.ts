@@ -1,7 +1,7 @@
 /**
- * Safety rule 5 in one class: a request without an answer may have happened. `Holders` stands around whatever decides (a
- * server, the router of a cluster, a node of a quorum). Nothing else knows what may be left there without our knowing,
- * and nothing else repeats a release.
+ * Safety rule 5 in one class: a request without an answer may have happened. `Holders` wraps a decider (a server, the
+ * router of a cluster, a node of a quorum). Nothing else knows which holders may be left on a server unnoticed, and
+ * nothing else repeats a release.
  *
  * Every way in which a hold can be left behind on a server, and what ends it:
  *
@@ -27,7 +27,7 @@
  *     `LATE_RELEASES_MAX` the oldest is left to its lease (`dropped`), and so is everything after `stop`. The lease on the
  *     server is the last resort, and nothing here keeps the process alive but a call that is under way.
  *
- * A grant at the first try, released with an answer, passes here without a trace, a vote aside.
+ * The usual case, a grant at the first try that is released with an answer, is not recorded here. Votes always are.
  */
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Instant } from '../../runtime/instant.ts';
@@ -63,8 +63,8 @@ export class Holders {
   readonly #decider: Decider;
   readonly #options: HoldersOptions;
   /**
-   * What is held here are votes. A vote by itself keeps nobody out, so nobody waits for the end of a stray one; and a
-   * node may be down for long, so it is known which holders it was asked for.
+   * Whether a grant is one vote of a quorum. A vote by itself keeps nobody out, so the release of a stray vote wakes
+   * nobody. A node may be down for long, so every holder that it was asked for is recorded: only those get a release.
    */
   readonly #isVote: boolean;
   /** Holders that are still wanted: those with unanswered acquires, and of votes every one that was asked for. */
@@ -73,6 +73,7 @@ export class Holders {
   readonly #open = new Map<string, LateRelease>();
   readonly #backoff: Backoff;
   readonly #deadline = new Deadline(() => void this.#repeat(), false);
+  /** First releases that are under way; `flush` waits for them. */
   readonly #first = new Set<Promise<void>>();
   #repeating: Promise<void> | null = null;
   #isStopped = false;
@@ -136,7 +137,7 @@ export class Holders {
 
   abandon(protocol: Protocol, terms: ReleaseTerms, isGone = false): void {
     const trace = this.#forget(terms.holder);
-    // A vote that nobody asked for is nowhere.
+    // A node that was never asked for this vote cannot have it.
     if (trace === undefined && this.#isVote) return;
     if (!isGone) this.#releaseLater(protocol, terms, trace, leftOf(trace ?? NO_TRACE));
     else if (trace !== undefined && mayArrive(trace, this.#nowMs()))
@@ -172,7 +173,7 @@ export class Holders {
     this.#timers.cancel(this.#deadline);
   }
 
-  /** Whether the holder is still wanted, to be asked before its acquire is written again. */
+  /** Records the holder as wanted. Returns the question to ask before its acquire is written again. */
   #want(holder: string): () => boolean {
     if (!this.#wanted.has(holder)) this.#wanted.set(holder, NO_TRACE);
     return () => this.#wanted.has(holder);
@@ -202,13 +203,14 @@ export class Holders {
     else if (!this.#isStopped) this.#wanted.set(holder, trace);
   }
 
-  /** The holder was granted, and nobody is told of it. */
+  /** Releases a grant that does not count (`void`): its caller is told that the acquire failed. */
   #giveBack(protocol: Protocol, { holder, leaseMs }: HoldTerms): void {
     const trace = this.#forget(holder);
     const left = (trace?.unanswered ?? 0) + 1;
     this.#releaseLater(protocol, quietIf(this.#isVote, { holder, leaseMs }), trace, left);
   }
 
+  /** Releases in the background, until `left` acquires have been seen released or none can arrive any more. */
   #releaseLater(protocol: Protocol, terms: ReleaseTerms, trace: Trace = NO_TRACE, left: number): void {
     if (this.#isStopped) return;
     const startsByMs = this.#nowMs() + this.#options.callTimeoutMs;
@@ -272,7 +274,7 @@ export class Holders {
   }
 
   #close(late: LateRelease, outcome: LateReleaseMessage['outcome']): void {
-    // The holder may have been given up once more while this release was on its way: that record knows of more.
+    // The holder may have been given up again meanwhile: then another record has replaced this one, and is still open.
     if (this.#open.get(late.terms.holder) !== late) return;
     this.#open.delete(late.terms.holder);
     // Undoing votes is part of every lost election, and nothing to tell of.

@@ -39,7 +39,7 @@ export interface ServerHealth {
 
 /** For a server that is a part of something larger. */
 export interface ServerSettings {
-  /** The server's clock, where others learn or read it too. */
+  /** The clock of the server, if other objects learn or read the same one. @default its own */
   readonly serverClock?: ServerClock;
   /** Which channels a release is told on, at that moment. @default plain ones */
   readonly pubSubMode?: () => PubSubMode;
@@ -188,7 +188,7 @@ export class Server implements Decider {
     const canRetry = failure.kind === 'unreachable' || isPassingWord(failure.word);
     const isCertain = failure.kind !== 'reply' || isCertainWord(failure.word);
     if (isCertain) return { is: 'refused', servers, canRetry };
-    // Something did answer this call: what else may have been sent of it is not on its way for longer than a call.
+    // Something answered, perhaps a proxy. A copy of this call may still be on its way, for as long as a call may take.
     return { is: 'unanswered', servers, canRetry, isBounded: true };
   }
 
@@ -199,13 +199,13 @@ export class Server implements Decider {
   }
 }
 
-/** The scripts say themselves what stands under a lock's own key. What is left is the counter of its fences. */
+/** For WRONGTYPE. Scripts answer CONFLICT about the lock's own key, so with fences it is their counter. */
 function wrongType({ fencing }: Protocol): Conflict {
   if (fencing === undefined) return { is: 'conflict', found: 'a value of another type' };
   return { is: 'conflict', found: 'no number that can grow', isCounter: true };
 }
 
-/** Not by `...`: of the 4 µs that a vote costs us, copying the call so would be one. */
+/** Field by field: a vote costs us 4 µs, and a copy by `...` would be one of them. */
 function wantedCall({ script, keys, args }: ScriptCall, isWanted: () => boolean): ScriptCall {
   return { isWanted, script, keys, args };
 }
