@@ -21,7 +21,7 @@ import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
-import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './holding.ts';
+import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './hold-life.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
 import type { Reentry } from './reentry.ts';

@@ -18,8 +18,8 @@ import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import type { HolderIds, Protocol } from '../topologies/protocol.ts';
 import type { Topology } from '../topologies/topology.ts';
 import { Entrance, type EntranceSession } from './entrance.ts';
-import { releaseAtExit } from './exit.ts';
 import type { Hold } from './hold.ts';
+import { releaseAtExit } from './process-exit.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
 
