@@ -6,7 +6,8 @@
 import { type LockError, LockNotHeldError } from '../errors.ts';
 import type { ResolvedAcquireOptions, ResolvedLocksOptions } from '../options/options.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
+import type { TimerQueue } from '../runtime/timer-queue.ts';
+import { sleep } from '../runtime/timers.ts';
 import type { StateResult } from '../topologies/topology.ts';
 import { abortError, acquireError, crowdError, lossAgain, quoted } from './failures.ts';
 import { ENDED, Owner } from './owner.ts';
@@ -95,7 +96,7 @@ export class Reentry {
         child.hold.keeper.leave(child).catch(() => {});
         throw error;
       }
-      await new Promise<void>((resolve) => this.#timers.setIn(new Deadline(resolve, true), backoff.nextMs()));
+      await sleep(this.#timers, backoff.nextMs());
     }
   }
 

@@ -20,6 +20,7 @@ import type { ResolvedLocksOptions } from '../../options/options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import { sleep } from '../../runtime/timers.ts';
 import { type Subject, telemetry, type WakeReason } from '../../telemetry/channels.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
@@ -102,7 +103,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   }
 
   async #rounds(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
-    if (pauseMs > 0) await this.#pause(pauseMs);
+    // Slept through: the message of our own release must not cut short the time that is left to other processes.
+    if (pauseMs > 0) await sleep(this.#services.timers, pauseMs);
     for (let refusal = last; ; ) {
       if (refusal !== null) await this.#waitAfter(refusal);
       if (this.#party.isOver) return null;
@@ -204,11 +206,6 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   async #sleepUntilWoken(delayMs: number): Promise<void> {
     const reason = this.#heard ?? (await this.#sleep(delayMs));
     if (reason !== null) telemetry.woken(this.#awaited.subject, reason);
-  }
-
-  /** Sleeps through messages: that of our own release must not cut short the time that is left to other processes. */
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#services.timers.setIn(new Deadline(resolve, true), delayMs));
   }
 
   /** Sleeps for at most `delayMs`, keeping the process alive. Null when `stop` ended it. */

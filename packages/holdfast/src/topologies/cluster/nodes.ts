@@ -8,7 +8,8 @@ import { ownedClient } from '../../clients/owned-client.ts';
 import { detached } from '../../runtime/detached.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
-import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import { within } from '../../runtime/timers.ts';
 import type { PubSubMode } from '../protocol.ts';
 import { ClusterNode, type ClusterNodeOptions } from './node.ts';
 import { PubSubModeChoice } from './pubsub-mode.ts';
@@ -177,15 +178,8 @@ export class ClusterNodes {
   }
 
   #within(work: Promise<CallFailure | null>, timeoutMs: number): Promise<CallFailure | null> {
-    return new Promise((resolve) => {
-      const text = `the nodes of the cluster were not found within ${inMs(timeoutMs)}`;
-      const deadline = new Deadline(() => resolve(new CallFailure('unreachable', text)), true);
-      this.#timers.setIn(deadline, timeoutMs);
-      const end = (result: CallFailure | null): void => {
-        this.#timers.cancel(deadline);
-        resolve(result);
-      };
-      work.then(end, (error: unknown) => end(new CallFailure('unreachable', String(error), '', error)));
-    });
+    const found = work.catch((error: unknown) => new CallFailure('unreachable', String(error), '', error));
+    const text = `the nodes of the cluster were not found within ${inMs(timeoutMs)}`;
+    return within(this.#timers, found, timeoutMs, () => new CallFailure('unreachable', text));
   }
 }

@@ -9,7 +9,8 @@
 import { CallFailure } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
 import { slotOf } from '../../keys/slot.ts';
-import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import { sleep } from '../../runtime/timers.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
 import type { Decider, Decision } from '../server/decision.ts';
 import { isPassingWord } from '../server/reply-words.ts';
@@ -160,7 +161,7 @@ export class ClusterRouter implements Decider {
         if (node === null) return result;
       } else if (redirection.is === 'again') {
         if (call.waitsForMove === false) return result;
-        await this.#pause(Math.min(againMs, giveUpMs - this.#nowMs()));
+        await sleep(this.#timers, Math.min(againMs, giveUpMs - this.#nowMs()));
         againMs = Math.min(2 * againMs, AGAIN_MS_MAX);
         steps = 0;
         node = this.#nodes.ownerOf(slot);
@@ -171,10 +172,6 @@ export class ClusterRouter implements Decider {
       }
     }
     return result ?? call.refuse(new CallFailure('unreachable', `no node is known to have the slot ${slot}`));
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#timers.setIn(new Deadline(resolve, true), delayMs));
   }
 
   #nowMs(): number {

@@ -1,5 +1,6 @@
 /** Connecting to several servers: which of them can be asked, and which are worth waiting for. */
-import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import { within } from '../../runtime/timers.ts';
 import type { Joining, NodeHealth } from './node-health.ts';
 
 /** At a first use, once a majority is up, the other servers get this long to join: that costs one deadline, once. */
@@ -49,11 +50,12 @@ export class NodeConnector {
     const momentMs = Math.min(JOIN_MS, timeoutMs);
     if (joining.length > 0 && isNeeded) {
       const isFirst = joining.some(({ failure }) => failure === null);
-      await this.#within(this.#enough(joining), isFirst ? timeoutMs : momentMs);
+      await within(this.#timers, this.#enough(joining), isFirst ? timeoutMs : momentMs, () => {});
     }
     if (this.#isEnough) this.#hasAnswered = true;
     if (fresh.length === 0 || !this.#isEnough) return;
-    await this.#within(Promise.all(fresh.map(({ joined }) => joined)), momentMs);
+    const joined = Promise.all(fresh.map((one) => one.joined));
+    await within(this.#timers, joined, momentMs, () => {});
     for (const server of fresh) this.#awaited.add(server);
   }
 
@@ -73,17 +75,5 @@ export class NodeConnector {
       for (const { joined } of joining) void joined.then(() => this.#isEnough && resolve());
     });
     await Promise.race([all, enough]);
-  }
-
-  /** Waits for that work, though not for longer than the limit. */
-  async #within(work: Promise<unknown>, limitMs: number): Promise<void> {
-    const deadline = new Deadline(() => end(), true);
-    let end = (): void => {};
-    const limit = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    this.#timers.setIn(deadline, limitMs);
-    await Promise.race([work, limit]);
-    this.#timers.cancel(deadline);
   }
 }

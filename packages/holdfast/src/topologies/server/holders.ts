@@ -33,6 +33,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Instant } from '../../runtime/instant.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import { within } from '../../runtime/timers.ts';
 import { type LateReleaseMessage, telemetry } from '../../telemetry/channels.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
 import type { AcquireFailed, AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
@@ -152,17 +153,11 @@ export class Holders {
   /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
   async flush(): Promise<void> {
     if (this.#open.size === 0) return;
-    let deadline: Deadline | undefined;
-    const limit = new Promise<void>((resolve) => {
-      deadline = new Deadline(resolve, true);
-      this.#timers.setIn(deadline, this.#options.callTimeoutMs);
-    });
     const round = async (): Promise<void> => {
       await Promise.all([...this.#first, this.#repeating]);
       if (this.#open.size > 0) await this.#repeat();
     };
-    await Promise.race([round(), limit]);
-    if (deadline !== undefined) this.#timers.cancel(deadline);
+    await within(this.#timers, round(), this.#options.callTimeoutMs, () => {});
   }
 
   /** Leaves everything to the leases on the server. */
