@@ -12,11 +12,9 @@ import type {
   Protocol,
   PubSubMode,
   ReleaseAnswer,
-  StateAnswer,
-  Statement,
   StatementBatch,
 } from '../../../src/topologies/protocol.ts';
-import { NOW, numbersOf, testScript } from './test-script.ts';
+import { NOW, readAcquire, readRelease, renewalBy, testScript } from './test-script.ts';
 
 const POLICY: Policy = {
   holdsMax: Number.POSITIVE_INFINITY,
@@ -65,20 +63,14 @@ end
 return answers`,
 );
 
-const RENEWAL: StatementBatch = {
-  call: (statements: readonly Statement[]): ScriptCall => ({
-    script: RENEW,
-    keys: statements.map(({ protocol }) => protocol.key),
-    args: statements.flatMap(({ holder, leaseMs }) => [holder, String(leaseMs)]),
-  }),
-  read: (reply: Reply, count: number): StateAnswer[] =>
-    numbersOf(reply, count).map((answer) => (answer === 7 ? 'KEPT' : 'GONE')),
-};
+const RENEWAL: StatementBatch = renewalBy(RENEW);
 
 export class PermitsProtocol implements Protocol {
   readonly kind = 'permits';
   readonly policy: Policy = POLICY;
   readonly renewal: StatementBatch = RENEWAL;
+  readonly readRelease: (reply: Reply) => ReleaseAnswer = readRelease;
+  readonly readAcquire: (reply: Reply) => AcquireAnswer = readAcquire;
   readonly name: string;
   readonly key: string;
   readonly channel: string;
@@ -100,18 +92,7 @@ export class PermitsProtocol implements Protocol {
     return { script: ACQUIRE, keys: [this.key], args };
   }
 
-  readAcquire(reply: Reply): AcquireAnswer {
-    const [outcome, nowMs = 0, ttlMs = 0] = numbersOf(reply);
-    if (outcome === 1) return { is: 'GRANTED', nowMs };
-    return outcome === 2 ? { is: 'HELD', nowMs, ttlMs } : { is: 'LATE', nowMs };
-  }
-
   release(holder: string, mode: PubSubMode | 'nobody'): ScriptCall {
     return { script: RELEASE, keys: [this.key], args: [holder, this.channel, mode] };
-  }
-
-  readRelease(reply: Reply): ReleaseAnswer {
-    const [outcome, receivers = 0] = numbersOf(reply);
-    return outcome === 5 ? { is: 'RELEASED', receivers } : { is: 'GONE' };
   }
 }
