@@ -9,13 +9,13 @@ import { type Arguments, HELP, readArguments } from './run/arguments.ts';
 import { pinToOneCore } from './run/pin.ts';
 import { Progress } from './run/progress.ts';
 import { messageOf } from './run/rounds.ts';
-import { startServer } from './run/server.ts';
+import { startRedis } from './run/servers/redis.ts';
 import { SCENARIOS } from './scenarios/scenario-list.ts';
 
 async function main({ isJson, isOfficial, rounds, scenarios, selection }: Arguments): Promise<void> {
   const { isQuick, isBeforeRun } = selection;
   const progress = new Progress();
-  const server = await startServer();
+  const server = await startRedis();
   const tables: Table[] = [];
   const failed: string[] = [];
   for (const scenario of scenarios) {
