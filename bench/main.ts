@@ -15,13 +15,13 @@ import { SCENARIOS } from './scenarios/scenario-list.ts';
 async function main({ isJson, isOfficial, rounds, scenarios, selection }: Arguments): Promise<void> {
   const { isQuick, isBeforeRun } = selection;
   const progress = new Progress();
-  const server = await startRedis();
+  const { port, pid: serverPid } = await startRedis();
   const tables: Table[] = [];
   const failed: string[] = [];
   for (const scenario of scenarios) {
     // One scenario that fails must not lose an hour of results of the others.
     try {
-      const measured = await scenario.measure({ port: server.port, rounds, progress, ...selection });
+      const measured = await scenario.measure({ port, serverPid, rounds, progress, ...selection });
       tables.push(...measured);
       progress.clear();
       const print = isBeforeRun ? beforeRatiosText : terminalText;

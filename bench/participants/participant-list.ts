@@ -3,7 +3,9 @@ import { beforeParticipants } from './before.ts';
 import { holdfasts } from './holdfast.ts';
 import { noLock } from './no-lock.ts';
 import type { Participant } from './participant.ts';
+import { etcd } from './peers/etcd.ts';
 import { nodeRedisson } from './peers/node-redisson.ts';
+import { postgresql } from './peers/postgresql.ts';
 import { redisSemaphore } from './peers/redis-semaphore.ts';
 import { redlock4 } from './peers/redlock-4.ts';
 import { redlock5 } from './peers/redlock-5.ts';
@@ -34,6 +36,8 @@ export const PARTICIPANTS: readonly Participant[] = [
   redisSemaphore,
   ...simpleRedisMutex,
   nodeRedisson,
+  postgresql,
+  etcd,
   noLock,
 ];
 

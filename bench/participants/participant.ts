@@ -22,6 +22,9 @@ export interface OpenParticipant {
   close(): Promise<void>;
 }
 
+/** The kinds of servers that participants lock on. */
+export type ServerKind = 'redis' | 'postgresql' | 'etcd';
+
 export interface Participant {
   /** The name of the participant on the command line (`--participant`). */
   readonly id: string;
@@ -29,7 +32,9 @@ export interface Participant {
   /** The settings in words, for the table. */
   readonly settings: string;
   readonly role: 'yardstick' | 'holdfast' | 'peer' | 'control';
-  readonly client: 'ioredis' | 'node-redis';
+  /** Absent: Redis. */
+  readonly server?: ServerKind;
+  readonly client: 'ioredis' | 'node-redis' | 'pg' | 'node:http';
   /** Whether the library polls faster than its README says, which makes no difference where nobody waits. */
   readonly isTuned: boolean;
   /** Whether `takeRenewed` exists. */
@@ -38,7 +43,7 @@ export interface Participant {
   readonly beforeOf?: string;
   /**
    * The commands that the library sends, by the names in the server's statistics, each with the share of the counted
-   * calls that a client sent: the server counts calls from inside scripts too.
+   * calls that a client sent: the server counts calls from inside scripts too. Empty for those that are not on Redis.
    */
   readonly sends: Readonly<Record<string, number>>;
   open(port: number): Promise<OpenParticipant>;
