@@ -1,6 +1,7 @@
 /** The scenarios, in the order in which they run and are printed. */
 
 import { callers } from './callers.ts';
+import { farProcess } from './far-process.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
 import { oneCaller } from './one-caller.ts';
@@ -18,6 +19,7 @@ export const SCENARIOS: readonly Scenario[] = [
   waiters,
   processes,
   handOff,
+  farProcess,
   wake,
   quorum,
   renewal,
