@@ -18,6 +18,7 @@ import { type Context, extentOf, type Scenario } from './scenario.ts';
 const SIZES = [2, 8, 32];
 /** An empty section, and one that is longer than what hands the key over. */
 const SECTIONS_MS = [0, 2];
+const WARM_MS_EACH = 20;
 const YARDSTICK = 'token-passing';
 
 interface Crowd {
@@ -25,12 +26,16 @@ interface Crowd {
   readonly sectionMs: number;
 }
 
-/** Longer windows with a section: each of 32 processes needs some turns before Jain's index says anything. */
-function windowsOf({ sectionMs }: Crowd, context: Context) {
+/**
+ * The warm-up grows with the processes, which all connect at once. Windows with a section are longer: each of 32
+ * processes needs some turns before Jain's index says anything.
+ */
+function windowsOf({ processes, sectionMs }: Crowd, context: Context) {
+  const warmMs = WARM_MS_EACH * processes;
   return extentOf(
     context,
-    { rounds: 3, warmMs: 100, windowMs: sectionMs === 0 ? 300 : 800, guardMs: 100 },
-    { rounds: 5, warmMs: 300, windowMs: sectionMs === 0 ? 1_000 : 1_500, guardMs: 300 },
+    { rounds: 3, warmMs: 100 + warmMs, windowMs: sectionMs === 0 ? 300 : 800, guardMs: 100 },
+    { rounds: 5, warmMs: 300 + warmMs, windowMs: sectionMs === 0 ? 1_000 : 1_500, guardMs: 300 },
   );
 }
 

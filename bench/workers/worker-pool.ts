@@ -8,13 +8,16 @@ import type { JobName, Jobs } from './jobs/job.ts';
 import type { RequestBody } from './messages.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** For all processes, and for each of them in addition: they share the cores while they start. */
-const START_MS_MAX = 20_000;
-const START_MS_MAX_EACH = 2_000;
-const OPEN_MS_MAX = 5_000;
+/** A limit for all processes, with more for each of them: they share the cores. */
+interface Limit {
+  readonly ms: number;
+  readonly msEach: number;
+}
+
+const START_MAX: Limit = { ms: 20_000, msEach: 2_000 };
+const OPEN_MAX: Limit = { ms: 5_000, msEach: 1_000 };
 /** Time for callers that still wait to end. After that, starting new processes is cheaper than waiting longer. */
-const CLOSE_MS_MAX = 400;
-const CLOSE_MS_MAX_EACH = 50;
+const CLOSE_MAX: Limit = { ms: 400, msEach: 50 };
 
 /** The port at which the process of that index reaches the participant's server. */
 export type PortOf = (participant: Participant, index: number) => number;
@@ -34,7 +37,7 @@ export class WorkerPool implements AsyncDisposable {
   async with<Value>(participant: Participant, body: () => Promise<Value>): Promise<Value> {
     try {
       if (this.#workers.length === 0) await this.#start();
-      await this.#all(OPEN_MS_MAX, (index) => ({
+      await this.#all(this.#msOf(OPEN_MAX), (index) => ({
         verb: 'open',
         participant: participant.id,
         port: this.#portOf(participant, index),
@@ -84,17 +87,20 @@ export class WorkerPool implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#workers = Array.from({ length: this.#size }, () => new WorkerProcess());
-    const limitMs = START_MS_MAX + this.#size * START_MS_MAX_EACH;
-    await within(limitMs, Promise.all(this.#workers.map((worker) => worker.ready)));
+    await within(this.#msOf(START_MAX), Promise.all(this.#workers.map((worker) => worker.ready)));
   }
 
   async #close(): Promise<void> {
     try {
-      await this.#all(CLOSE_MS_MAX + this.#size * CLOSE_MS_MAX_EACH, () => ({ verb: 'close' }));
+      await this.#all(this.#msOf(CLOSE_MAX), () => ({ verb: 'close' }));
     } catch (error) {
       if (!(error instanceof StuckError)) throw error;
       await this.kill();
     }
+  }
+
+  #msOf({ ms, msEach }: Limit): number {
+    return ms + this.#size * msEach;
   }
 
   #all(limitMs: number, requestOf: (index: number) => RequestBody): Promise<unknown[]> {
