@@ -1,4 +1,5 @@
 /** A participant is a lock library with one set of settings, or a yardstick: what a scenario compares. */
+import type { ContendPlan, ContendResult } from '../workers/jobs/job.ts';
 
 /** Releases the key that `take` has acquired. */
 export type Release = () => Promise<unknown>;
@@ -14,6 +15,8 @@ export interface RenewedLease {
 export interface OpenParticipant {
   /** Waits for the lock. Rejects when the library stops waiting. */
   take(key: string): Promise<Release>;
+  /** Contends in a program of its own, in place of calls of `take`. Absent: the benchmark's loop calls `take`. */
+  contend?(plan: ContendPlan): Promise<ContendResult>;
   /** The library's own call behind `take` with no closure of the benchmark around it: its heap is measured. */
   acquireUnwrapped?(key: string): Promise<unknown>;
   /** Acquires a lease that the library renews. Absent: the library does not renew. */
@@ -34,7 +37,7 @@ export interface Participant {
   readonly role: 'yardstick' | 'holdfast' | 'peer' | 'control';
   /** Absent: Redis. */
   readonly server?: ServerKind;
-  readonly client: 'ioredis' | 'node-redis' | 'pg' | 'node:http';
+  readonly client: 'ioredis' | 'node-redis' | 'pg' | 'node:http' | 'redisson';
   /** Whether the library polls faster than its README says, which makes no difference where nobody waits. */
   readonly isTuned: boolean;
   /** Whether `takeRenewed` exists. */
@@ -46,6 +49,12 @@ export interface Participant {
    * calls that a client sent: the server counts calls from inside scripts too. Empty for those that are not on Redis.
    */
   readonly sends: Readonly<Record<string, number>>;
+  /** How long `open` may take in the slowest process, if longer than usual. */
+  readonly openMsMax?: number;
+  /** The most processes that it takes part with. */
+  readonly processesMax?: number;
+  /** What the machine lacks to run the participant, in words; null for nothing. Absent: npm installs all of it. */
+  lacks?(): string | null;
   open(port: number): Promise<OpenParticipant>;
   /** Opens on independent servers. Absent: the library has no quorum. */
   openQuorum?(ports: readonly number[]): Promise<OpenParticipant>;

@@ -11,9 +11,9 @@ export interface Selection {
   isAsked(participant: Participant): boolean;
 }
 
-/** A library on Redis. */
-const isLibrary = ({ role, server = 'redis' }: Participant): boolean =>
-  server === 'redis' && (role === 'holdfast' || role === 'peer');
+/** A library for Node.js on Redis. */
+const isLibrary = ({ role, client }: Participant): boolean =>
+  (client === 'ioredis' || client === 'node-redis') && (role === 'holdfast' || role === 'peer');
 
 /** Everyone once: settings that differ only in how they wait are the same where nobody waits. */
 export function uncontended(selection: Selection, yardsticks: readonly string[]): Participant[] {
@@ -33,9 +33,9 @@ export function eager(selection: Selection): Participant[] {
   return all.filter(fits(selection)).filter(selection.isAsked);
 }
 
-/** Those that lock on servers of another kind than Redis. */
-export function onOtherServers(selection: Selection): Participant[] {
-  return PARTICIPANTS.filter(({ server = 'redis' }) => server !== 'redis').filter(selection.isAsked);
+/** Locks of other kinds than a library for Node.js on Redis. */
+export function ofOtherKinds(selection: Selection): Participant[] {
+  return PARTICIPANTS.filter((each) => each.role === 'peer' && !isLibrary(each)).filter(selection.isAsked);
 }
 
 /** With the control, which takes no lock and so shows that the guarded counter detects violations. */

@@ -7,7 +7,7 @@ import type { Outcome } from '../measure/outcome.ts';
 import { multipleOf, withBestPeer, withRatio } from '../measure/ratio.ts';
 import { type Table, tableOf } from '../output/table.ts';
 import type { Participant } from '../participants/participant.ts';
-import { contended, isEager, onOtherServers, withControl } from '../participants/selection.ts';
+import { contended, isEager, ofOtherKinds, withControl } from '../participants/selection.ts';
 import { inRounds } from '../run/rounds.ts';
 import { Servers } from '../run/servers/servers.ts';
 import { WorkerPool } from '../workers/worker-pool.ts';
@@ -96,14 +96,21 @@ function crowdTable({ processes, sectionMs }: Crowd, outcomes: readonly Outcome[
   );
 }
 
+/** Says so on stderr where the machine lacks something. */
+function isInstalled({ name, lacks }: Participant): boolean {
+  const lacking = lacks?.() ?? null;
+  if (lacking !== null) process.stderr.write(`${name} is left out: ${lacking}\n`);
+  return lacking === null;
+}
+
 export const handOff: Scenario = {
   name: 'hand-off',
   async measure(context) {
     const { port, serverPid } = context;
-    const wanted = [...contended(context, YARDSTICK).filter(isEager), ...onOtherServers(context)];
+    const wanted = [...contended(context, YARDSTICK).filter(isEager), ...ofOtherKinds(context)];
     await using servers = await Servers.startFor(wanted, { port, pid: serverPid });
     const participants = withControl(
-      wanted.filter((participant) => servers.has(participant)),
+      wanted.filter((participant) => servers.has(participant) && isInstalled(participant)),
       context,
     );
     const admin = new Redis(port, '127.0.0.1');
@@ -113,7 +120,8 @@ export const handOff: Scenario = {
       await using pool = new WorkerPool(processes, (participant) => servers.of(participant).port);
       for (const sectionMs of SECTIONS_MS) {
         const crowd = { processes, sectionMs };
-        const outcomes = await measureCrowd(crowd, participants, servers, { pool, admin, context });
+        const some = participants.filter(({ processesMax = processes }) => processes <= processesMax);
+        const outcomes = await measureCrowd(crowd, some, servers, { pool, admin, context });
         if (sectionMs === 0) empty.set(processes, outcomes);
         tables.push(crowdTable(crowd, outcomes));
       }

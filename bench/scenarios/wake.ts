@@ -5,7 +5,7 @@ import type { Measures } from '../measure/outcome.ts';
 import { multipleOf, withRatio } from '../measure/ratio.ts';
 import { median } from '../measure/statistics.ts';
 import { tableOf } from '../output/table.ts';
-import { contended, onOtherServers } from '../participants/selection.ts';
+import { contended, ofOtherKinds } from '../participants/selection.ts';
 import { inRounds } from '../run/rounds.ts';
 import { Servers } from '../run/servers/servers.ts';
 import { WorkerPool } from '../workers/worker-pool.ts';
@@ -38,7 +38,9 @@ export const wake: Scenario = {
   name: 'wake',
   async measure(context) {
     const { port, serverPid, progress } = context;
-    const wanted = [...contended(context, YARDSTICK), ...onOtherServers(context)];
+    // Redisson would be measured with the pipe to its program.
+    const others = ofOtherKinds(context).filter(({ server = 'redis' }) => server !== 'redis');
+    const wanted = [...contended(context, YARDSTICK), ...others];
     await using servers = await Servers.startFor(wanted, { port, pid: serverPid });
     await using pool = new WorkerPool(2, (participant) => servers.of(participant).port);
     const { rounds, wakes } = extentOf(context, { rounds: 3, wakes: 11 }, { rounds: 5, wakes: 101 });

@@ -37,7 +37,8 @@ export class WorkerPool implements AsyncDisposable {
   async with<Value>(participant: Participant, body: () => Promise<Value>): Promise<Value> {
     try {
       if (this.#workers.length === 0) await this.#start();
-      await this.#all(this.#msOf(OPEN_MAX), (index) => ({
+      const limitMs = Math.max(this.#msOf(OPEN_MAX), participant.openMsMax ?? 0);
+      await this.#all(limitMs, (index) => ({
         verb: 'open',
         participant: participant.id,
         port: this.#portOf(participant, index),

@@ -72,6 +72,7 @@ class Contention {
 }
 
 export const contend: Job<'contend'> = async (opened, plan, onClose): Promise<ContendResult> => {
+  if (opened.contend !== undefined) return opened.contend(plan);
   const counter = plan.counterPath === null ? null : new GuardedCounter(plan.counterPath);
   const cpuBefore = process.cpuUsage();
   const contention = new Contention(opened, plan, counter);
