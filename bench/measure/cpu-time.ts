@@ -1,6 +1,6 @@
 /**
- * Processor time of a server: of all threads of its process and of its child processes, because PostgreSQL has one
- * process for each connection. Read from Linux's /proc, exact to the nanosecond.
+ * Processor time of a process, of all its threads and of its child processes: PostgreSQL has one process for each
+ * connection. Read from Linux's /proc, exact to the nanosecond.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -33,7 +33,7 @@ function childrenOf(pid: number): number[] {
 }
 
 /** NaN on a system without these files. */
-export function serverCpuMs(pid: number): number {
+export function processCpuMs(pid: number): number {
   try {
     const ns = [...childrenOf(pid)].reduce(
       (total, child) => total + orZero(() => processNs(child)),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { commandsSent } from '../measure/commands-sent.ts';
-import { serverCpuMs } from '../measure/cpu-time.ts';
+import { processCpuMs } from '../measure/cpu-time.ts';
 import { Histogram } from '../measure/histogram.ts';
 import type { Measures } from '../measure/outcome.ts';
 import { jain, sum } from '../measure/statistics.ts';
@@ -75,7 +75,7 @@ export async function measureContention(
   plan: ContentionPlan,
 ): Promise<Measures> {
   const { key, waiters, sectionMs, warmMs, windowMs, guardMs, serverPid } = plan;
-  const cpuMs = (): number => (serverPid === undefined ? Number.NaN : serverCpuMs(serverPid));
+  const cpuMs = (): number => (serverPid === undefined ? Number.NaN : processCpuMs(serverPid));
   return pool.with(participant, async () => {
     await admin.config('RESETSTAT');
     const cpuBeforeMs = cpuMs();

@@ -40,7 +40,7 @@ export const farProcess: Scenario = {
     const { rounds, ...windows } = extentOf(
       context,
       { rounds: 3, warmMs: 200, windowMs: 1_500, guardMs: 100 },
-      { rounds: 5, warmMs: 500, windowMs: 5_000, guardMs: 300 },
+      { rounds: 5, warmMs: 500, windowMs: 3_000, guardMs: 300 },
     );
     const measured = await inRounds(
       contended(context, YARDSTICK).filter(isEager),

@@ -1,10 +1,10 @@
 /**
  * Redisson 4.7.0, on Java: each worker process starts the program of interop/java, which contends by itself and says
- * what it did. A message wakes its waiters; renews.
+ * what it did. A message wakes its waiters.
  */
 
 import { readFile } from 'node:fs/promises';
-import { serverCpuMs } from '../../measure/cpu-time.ts';
+import { processCpuMs } from '../../measure/cpu-time.ts';
 import { Histogram } from '../../measure/histogram.ts';
 import type { ContendPlan, ContendResult } from '../../workers/jobs/job.ts';
 import type { OpenParticipant, Participant } from '../participant.ts';
@@ -57,7 +57,7 @@ async function contend(program: JavaProgram, plan: ContendPlan): Promise<Contend
       journal,
       who,
     });
-  const cpuBeforeMs = serverCpuMs(program.pid);
+  const cpuBeforeMs = processCpuMs(program.pid);
   const warm = await run(warmMs);
   const startedMs = performance.now();
   const timed = await run(windowMs);
@@ -68,7 +68,7 @@ async function contend(program: JavaProgram, plan: ContendPlan): Promise<Contend
     acquisitionsInAll: warm.turns + timed.turns,
     // Until the last turn has ended, which counts too.
     windowMs: performance.now() - startedMs,
-    cpuMsInAll: serverCpuMs(program.pid) - cpuBeforeMs,
+    cpuMsInAll: processCpuMs(program.pid) - cpuBeforeMs,
     shares: [timed.turns],
     waits: waits.toData(),
     gaveUp: 0,
@@ -95,7 +95,7 @@ export const redisson: Participant = {
   role: 'peer',
   client: 'redisson',
   isTuned: false,
-  canRenew: true,
+  canRenew: false,
   // Each unlock deletes one key by a command of its own and one inside its script.
   sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, del: 0.5 },
   openMsMax: OPEN_MS_MAX,
