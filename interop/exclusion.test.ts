@@ -39,8 +39,7 @@ test.runIf(hasRedisson)(
         journal: journalIn(redis.dir, 'guard'),
       },
     );
-    console.info(`${turns.length} turns: ${describeShares(shares)}`);
-    expect(turns.length).toBe(shares.reduce((total, share) => total + share.turns, 0));
+    console.info(describeShares(shares));
     for (const { who, turns } of shares) expect(turns, `the turns of ${who}`).toBeGreaterThan(0);
     // RLock gives out no fence. The fences of RFencedLock come from the counter that ours come from.
     expectGrowing(turns.filter(({ who }) => who !== 'java-lock').map(({ fence }) => fence));

@@ -17,6 +17,7 @@ export interface Contender {
 
 export interface Share {
   readonly who: string;
+  /** Those that began while everybody still contended. */
   readonly turns: number;
   readonly waitMsMedian: number;
   readonly waitMsMax: number;
@@ -32,15 +33,27 @@ export async function contest(
   contenders: readonly Contender[],
   terms: Pick<ContendOrder, 'name' | 'durationMs' | 'sectionMs' | 'journal'>,
 ): Promise<Contest> {
-  const shares = await Promise.all(
+  const endMs = Date.now() + terms.durationMs;
+  const answers = await Promise.all(
     contenders.map(async ({ participant, kind, threads = 1, pauseMs = 0 }) => {
       const { who } = participant;
       const order = { ...terms, kind, threads, pauseMs, who };
-      const { turns, waitsMs } = await participant.order('contend', order, terms.durationMs + END_LIMIT_MS);
-      return { who, turns, waitMsMedian: median(waitsMs), waitMsMax: Math.max(...waitsMs) };
+      return { who, ...(await participant.order('contend', order, terms.durationMs + END_LIMIT_MS)) };
     }),
   );
-  return { turns: readTurns(terms.journal), shares };
+  const turns = readTurns(terms.journal);
+  const told = answers.reduce((total, answer) => total + answer.turns, 0);
+  if (turns.length !== told)
+    throw new Error(`the journal has ${turns.length} turns, its writers had ${told}`);
+  // Whoever never got in beside the others gets in when they have stopped. That turn says nothing.
+  const before = turns.filter(({ enteredMs }) => enteredMs < endMs);
+  const shares = answers.map(({ who, waitsMs }) => ({
+    who,
+    turns: before.filter((turn) => turn.who === who).length,
+    waitMsMedian: median(waitsMs),
+    waitMsMax: Math.max(0, ...waitsMs),
+  }));
+  return { turns, shares };
 }
 
 /** Of an even number the upper one of the middle two. */
@@ -48,12 +61,15 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** One line for people: `node-1 812 (wait 4.1, at most 31 ms)`. */
+/** One line for people: `1012 turns: node-1 812 (wait 4, at most 31 ms)`. */
 export function describeShares(shares: readonly Share[]): string {
-  return shares
-    .map(
-      ({ who, turns, waitMsMedian, waitMsMax }) =>
-        `${who} ${turns} (wait ${waitMsMedian}, at most ${waitMsMax} ms)`,
-    )
-    .join('; ');
+  const parts = shares.map(
+    ({ who, turns, waitMsMedian, waitMsMax }) =>
+      `${who} ${turns} (wait ${Math.round(waitMsMedian)}, at most ${Math.round(waitMsMax)} ms)`,
+  );
+  return `${turnsIn(shares)} turns: ${parts.join('; ')}`;
+}
+
+export function turnsIn(shares: readonly Share[]): number {
+  return shares.reduce((total, { turns }) => total + turns, 0);
 }

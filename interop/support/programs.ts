@@ -18,12 +18,25 @@ export const hasRedisson: boolean = needs(
   hasTool('mvn', '-v') && hasTool('javac', '-version'),
   'everything beside Redisson',
 );
-export const hasGo: boolean = mayLack('Go', hasTool('go', 'version'), 'redsync');
-export const hasPython: boolean = mayLack(
-  'python3 with venv',
-  hasTool('python3', '-c', 'import venv, ensurepip'),
-  'redis-py',
-);
+
+/** Builds redsync; false, and said, where Go or its modules cannot be had. */
+export function hasRedsync(): boolean {
+  return canBeHad('redsync', redsyncCommand);
+}
+
+/** Installs redis-py; false, and said, where Python or the package cannot be had. */
+export function hasRedisPy(): boolean {
+  return canBeHad('redis-py', redisPyCommand);
+}
+
+function canBeHad(library: string, build: () => unknown): boolean {
+  try {
+    build();
+    return true;
+  } catch (error) {
+    return mayLack(`${library} (${String(error).split('\n', 2).join(' ')})`, false, 'our mutex beside it');
+  }
+}
 
 /** The command for Redisson, without its port. */
 export function redissonCommand(): readonly string[] {
