@@ -16,7 +16,7 @@ const STEP_LIMIT_MS = 500_000;
 export const hasRedisson: boolean = needs(
   'a JDK 17 with Maven',
   hasTool('mvn', '-v') && hasTool('javac', '-version'),
-  'everything beside Redisson',
+  'every test with Redisson',
 );
 
 /** Builds redsync; false, and said, where Go or its modules cannot be had. */
