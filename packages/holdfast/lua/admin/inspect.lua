@@ -12,36 +12,26 @@
 -- @repeat harmless: it reads
 -- @include is-lock
 -- @include mutex-owner
+-- @include listeners
 local name = KEYS[1]
 local fence = KEYS[2]
 local lock_channel = ARGV[1]
 local mutex_channel = ARGV[2]
 local mode = ARGV[3]
 
--- Who listens both ways is counted once.
-local function listeners(channel)
-  local count = 0
-  if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end
-  if mode ~= 'plain' then
-    local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0
-    if sharded > count then count = sharded end
-  end
-  return count
-end
-
 local found = redis.call('TYPE', name)['ok']
 if found == 'none' then return { ABSENT } end
 local ttl_ms = redis.call('PTTL', name)
 if found == 'string' and ttl_ms >= 0 then
   local owner = mutex_owner(name)
-  if owner then return { MUTEX, owner, ttl_ms, listeners(mutex_channel) } end
+  if owner then return { MUTEX, owner, ttl_ms, listeners_of(mode, mutex_channel) } end
 end
 if found == 'hash' and redis.call('HLEN', name) == 1 then
   local field = redis.call('HGETALL', name)
   local last = redis.pcall('GET', fence)
   if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end
   if is_lock(field, ttl_ms) then
-    return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }
+    return { LOCK, field[1], field[2], ttl_ms, last, listeners_of(mode, lock_channel) }
   end
 end
 return { OTHER, found, ttl_ms }

@@ -1,7 +1,8 @@
 #!lua
---- Grants the lock to one hold, or says who has it.
+--- Grants the lock to one hold, or says who has it, and keeps the hold's place in the line.
 -- @key lock hash: one field, holder -> hold count
 -- @key fence string: the last fence given out
+-- @key line hash: who waits, see include/line.lua
 -- @arg holder string: <session>:<hold number>
 -- @arg lease_ms digits, ms
 -- @arg fences integer: how many fences to reserve at most
@@ -9,9 +10,10 @@
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
+-- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
 -- @outcome GRANTED now_ms:integer first_fence:integer fences:integer
 -- @bare GRANTED first_fence
--- @outcome HELD now_ms:integer ttl_ms:integer owner:string
+-- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
 -- @outcome LATE now_ms:integer
 -- @outcome CONFLICT now_ms:integer found:string
 -- @bundle
@@ -20,10 +22,14 @@
 -- @include fence
 -- @include keep-counter
 -- @include is-lock
--- @include require-expiry
 -- @include conflict
+-- @include lock-grant
+-- @include settle
+-- @include join
+-- @include window
 local lock = KEYS[1]
 local fence = KEYS[2]
+local line = KEYS[3]
 local holder = ARGV[1]
 local lease_ms = ARGV[2]
 local fences = tonumber(ARGV[3])
@@ -31,6 +37,7 @@ local fence_ttl_ms = tonumber(ARGV[4])
 local not_after_ms = tonumber(ARGV[5])
 local wants_time = tonumber(ARGV[6])
 local common_us = tonumber(ARGV[7])
+local ticket = ARGV[8]
 
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
@@ -44,7 +51,14 @@ if ttl_ms ~= -2 then
   local field = redis.call('HGETALL', lock)
   local is_ours = field[1] == holder
   if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end
-  if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end
+  if not is_ours then
+    -- Sessions of ours are UUIDs of version 8.
+    local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
+    if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
+    local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
+    if is_guest == 1 then note_guest(line, now_ms) end
+    return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }
+  end
   local last = string.match(redis.call('GET', fence) or '', '^%d+$')
   if last then
     -- How many it was given is not known here: only the last is certainly one of its own.
@@ -53,6 +67,16 @@ if ttl_ms ~= -2 then
   end
 end
 
+if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then
+  local place, tickets = 0, 0
+  if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end
+  local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)
+  if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then
+    return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }
+  end
+  leave(line, holder)
+  redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)
+end
 if ttl_ms == -2 then require_expiry(lock, lease_ms) end
 -- Fences first: if the counter is not a number this stops before the lock is written.
 if not first_fence then

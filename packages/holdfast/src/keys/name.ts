@@ -56,6 +56,11 @@ export function fenceKey(key: string): string {
   return tagged('redisson_lock_token', key);
 }
 
+/** The line of waiters of a name. Ours alone. */
+export function lineKey(key: string): string {
+  return tagged('holdfast_line', key);
+}
+
 /** Where the waiters of a mutex listen. Ours alone: the format itself has no messages. */
 export function mutexChannel(key: string): string {
   return tagged('holdfast_mutex__channel', key);

@@ -9,7 +9,8 @@
  *
  * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
  * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old.
- * Then it is released, and if other processes were listening this process waits `YIELD_MS` before it asks again.
+ * Then it is released. Behind it the line of waiters decides who is next. Where there is no line (a quorum), and other
+ * processes were listening, this process pauses before it asks again.
  *
  * While `#turning` is above zero no waiter moves, because a step under way decides what comes next: a lease is being
  * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
@@ -28,8 +29,13 @@ import type { Reentry } from './reentry.ts';
 import { type AttemptServices, Attempts, type Grant } from './waiting/attempt.ts';
 import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
 
-/** After a release that other processes heard, they may ask first: time for a wake-up and a round trip. */
-const YIELD_MS = 2;
+/**
+ * Where there is no line of waiters: after a release that other processes heard, they may ask first. Time for a wake-up and
+ * a round trip; twice as much after each hold in a row that nobody else came between, so that a process far away from
+ * the servers gets its turn too.
+ */
+const YIELD_MS_MIN = 2;
+const YIELD_MS_MAX = 100;
 
 /** What an entrance needs of its session. */
 export interface EntranceSession extends AttemptServices, HoldingServices {
@@ -57,6 +63,8 @@ export class Entrance implements HoldKeeper {
   /** Releases under way that nobody waits behind. */
   #releasing = 0;
   #yieldUntilMs = 0;
+  /** How long the next pause is. */
+  #yieldMsNext = YIELD_MS_MIN;
 
   constructor(session: EntranceSession, protocol: Protocol) {
     this.session = session;
@@ -168,8 +176,14 @@ export class Entrance implements HoldKeeper {
   }
 
   #queue(): Waiters {
-    this.#waiters ??= new Waiters(this.session, this.protocol, this.#attempt.bind(this));
+    this.#waiters ??= new Waiters(this.session, this.protocol, () => this.#wait());
     return this.#waiters;
+  }
+
+  /** The attempts of the wait that is under way, or of the next. */
+  #wait(): Attempts {
+    this.#attempts ??= new Attempts(this.session, this.protocol);
+    return this.#attempts;
   }
 
   #roomFor(options: ResolvedAcquireOptions): Hold | null {
@@ -206,7 +220,8 @@ export class Entrance implements HoldKeeper {
     const { session, protocol } = this;
     this.#seeker = 'a lone caller';
     session.begin();
-    const result = await this.#attempt(options.leaseMs, options.waitMs, 0);
+    const { leaseMs, waitMs, isTry } = options;
+    const result = await this.#wait().make({ leaseMs, waitMs, behind: 0, joins: !isTry });
     const isOpen = session.state === 'open';
     if (result.is === 'granted' && isOpen) {
       const lease = this.#serve(this.#hold(result, options.renew));
@@ -218,7 +233,7 @@ export class Entrance implements HoldKeeper {
       this.#endSeeking(null);
       throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
     }
-    const isAnswered = options.isTry && result.is === 'held';
+    const isAnswered = isTry && result.is === 'held';
     const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
     if (waiter !== null) this.#queue().pushFirst(waiter);
     this.#endSeeking(result);
@@ -249,11 +264,6 @@ export class Entrance implements HoldKeeper {
     this.#pump();
   }
 
-  #attempt(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
-    this.#attempts ??= new Attempts(this.session, this.protocol);
-    return this.#attempts.make(leaseMs, waitMs, behind);
-  }
-
   /** No attempt was granted. One without an answer may have been: the next caller repeats it, or it is abandoned. */
   #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
@@ -268,8 +278,10 @@ export class Entrance implements HoldKeeper {
 
   #hold(grant: Grant, renews: boolean): Hold {
     this.#seeker = 'nobody';
+    if (this.#attempts?.hasMetOwner === true) this.#yieldMsNext = YIELD_MS_MIN;
     this.#attempts = null;
-    const hold = beginHold(this.session, this.protocol, grant, renews, this);
+    const isCrowded = (this.#waiters?.size ?? 0) > 1;
+    const hold = beginHold(this.session, this.protocol, grant, { renews, isCrowded }, this);
     this.holds = this.holds.concat(hold);
     return hold;
   }
@@ -278,7 +290,7 @@ export class Entrance implements HoldKeeper {
     this.holds = this.holds.filter((other) => other !== hold);
   }
 
-  /** Releases in Redis. If the server tells of other listeners, callers who wait here ask again `YIELD_MS` later. */
+  /** Releases in Redis. If servers without a line tell of other listeners, callers who wait here ask again later. */
   async #release(hold: Hold): Promise<ReleaseResult> {
     const releasing = releaseHold(this.session, hold);
     this.#drop(hold);
@@ -290,8 +302,10 @@ export class Entrance implements HoldKeeper {
     const result = await releasing;
     if (isAwaited) this.#turning -= 1;
     else this.#releasing -= 1;
-    if (result.is === 'released' && result.receivers > ownListeners) {
-      this.#yieldUntilMs = this.session.timers.clock.monotonicMs() + YIELD_MS;
+    const isHeard = result.is === 'released' && result.receivers > ownListeners;
+    if (isHeard && this.session.mailboxes.of(this.protocol) === null) {
+      this.#yieldUntilMs = this.session.timers.clock.monotonicMs() + this.#yieldMsNext;
+      this.#yieldMsNext = Math.min(2 * this.#yieldMsNext, YIELD_MS_MAX);
     }
     this.#pump();
     this.session.finish();

@@ -8,6 +8,9 @@ import type { Renewal } from './renewal.ts';
 import type { Grant } from './waiting/attempt.ts';
 import type { WaitLoopServices } from './waiting/wait-loop.ts';
 
+/** A hold that was claimed gets its full lease this soon. Most sections are over by then, and cost no renewal. */
+const RESTATE_MS = 20;
+
 /** A hold is handed over only with at least this share of its lease left. */
 const HANDOVER_LEASE_SHARE = 1 / 3;
 
@@ -17,12 +20,12 @@ export interface HoldingServices extends WaitLoopServices {
   readonly record: { begin(): void } | null;
 }
 
-/** A hold has been granted, for a caller who wants it renewed or not. */
+/** A hold has been granted, for a caller who wants it renewed or not, with or without more callers behind it. */
 export function beginHold(
   { options, renewal, record }: HoldingServices,
   protocol: Protocol,
-  { terms, answer }: Grant,
-  renews: boolean,
+  { terms, answer, claimMs }: Grant,
+  { renews, isCrowded }: { readonly renews: boolean; readonly isCrowded: boolean },
   keeper: HoldKeeper,
 ): Hold {
   // Each owner needs a fence of the block that came with the grant.
@@ -32,13 +35,16 @@ export function beginHold(
     holder: terms.holder,
     leaseMs: terms.leaseMs,
     renews,
+    claimMs,
     deadline: answer.deadline,
     firstFence: answer.firstFence,
     handovers: Math.min(handovers, protocol.policy.handoversMax),
     grantedMs: answer.heardAt.monotonicMs,
     keeper,
   });
-  renewal.watch(hold, answer.heardAt);
+  // Others of this process would need a hand-over, which a claim alone may be too short for.
+  const restateMs = isCrowded ? 0 : RESTATE_MS;
+  renewal.watch(hold, answer.heardAt, claimMs === undefined ? undefined : restateMs);
   record?.begin();
   return hold;
 }
@@ -55,7 +61,7 @@ export function hasRoom(
   if (owners.length > 0 && !(renew && hold.renews)) return false;
   return (
     timers.clock.monotonicMs() - hold.grantedMs < options.handoverMs &&
-    hold.remainingMs(timers.clock) >= hold.leaseMs * HANDOVER_LEASE_SHARE
+    hold.remainingMs(timers.clock) >= hold.statedMs * HANDOVER_LEASE_SHARE
   );
 }
 

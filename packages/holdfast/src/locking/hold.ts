@@ -53,6 +53,8 @@ export interface HoldGrant {
   readonly holder: string;
   readonly leaseMs: number;
   readonly renews: boolean;
+  /** The server has the hold for this long, and not yet for its lease. */
+  readonly claimMs: number | undefined;
   readonly deadline: Instant;
   readonly firstFence: number | undefined;
   readonly handovers: number;
@@ -74,6 +76,8 @@ export class Hold implements HeapItem {
   leaseMs: number;
   renews: boolean;
   handoversLeft: number;
+  /** How long the server had the hold for when it last said so: a claim or a lease. */
+  statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */
   renewAtMs = 0;
   #deadline: Instant;
@@ -90,6 +94,7 @@ export class Hold implements HeapItem {
     this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
+    this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
     this.#deadline = grant.deadline;
@@ -218,11 +223,13 @@ export class Hold implements HeapItem {
 
   /** The server has confirmed that it set exactly this lease. */
   stated(sentAt: Instant, leaseMs: number): void {
+    this.statedMs = leaseMs;
     this.#deadline = leaseDeadline(sentAt, leaseMs);
   }
 
   /** The server has confirmed that the lease is at least this long. */
   statedAtLeast(sentAt: Instant, leaseMs: number): void {
+    this.statedMs = Math.max(this.statedMs, leaseMs);
     this.#deadline = later(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
 

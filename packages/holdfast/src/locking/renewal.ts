@@ -75,11 +75,12 @@ export class Renewal {
     return this.#heap.size;
   }
 
-  /** Starts watching a hold that was granted just now. */
-  watch(hold: Hold, now: Instant): void {
+  /** Starts watching a hold that was granted just now. `inMs` is when it is renewed first, if not at the usual time. */
+  watch(hold: Hold, now: Instant, inMs?: number): void {
     if (this.#heap.size === 0) this.#clockGapMs = now.wallMs - now.monotonicMs;
     const endMs = now.monotonicMs + hold.remainingAt(now);
-    hold.renewAtMs = endMs - hold.leaseMs + renewalIntervalMs(hold.leaseMs);
+    hold.renewAtMs =
+      inMs === undefined ? endMs - hold.leaseMs + renewalIntervalMs(hold.leaseMs) : now.monotonicMs + inMs;
     this.#place(hold, now);
   }
 

@@ -19,6 +19,7 @@ import type { HolderIds, Protocol } from '../topologies/protocol.ts';
 import type { Topology } from '../topologies/topology.ts';
 import { Entrance, type EntranceSession } from './entrance.ts';
 import type { Hold } from './hold.ts';
+import { Mailboxes } from './mailboxes.ts';
 import { releaseAtExit } from './process-exit.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
@@ -54,6 +55,7 @@ export class Session implements EntranceSession {
   readonly renewal: Renewal;
   readonly reentry: Reentry;
   readonly holderIds: HolderIds;
+  readonly mailboxes: Mailboxes;
   state: 'open' | 'closing' | 'closed' = 'open';
   /** By kind, then by key. */
   readonly #entrances = new Map<string, Map<string, Entrance>>();
@@ -71,6 +73,7 @@ export class Session implements EntranceSession {
     this.topology = topology;
     this.record = record;
     this.renewal = new Renewal(timers, topology, options);
+    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs);
     this.reentry = new Reentry(timers, this.renewal, options);
     let holdNumber = 0;
     const nextNumber = (): number => {

@@ -41,6 +41,16 @@ const BUNDLE_MAX_DEFAULT = 128;
 export const HANDOVER_MS_DEFAULT = 50;
 
 /**
+ * A process that is given the lock by another has it for this long before it must have stated its lease. It does that
+ * within 20 ms, so this bounds what a process costs the others that is killed or freezes just then.
+ */
+export const CLAIM_MS_DEFAULT = 1_000;
+
+/** With less, an event loop that is busy for a moment would lose what it was given. */
+const CLAIM_MS_MIN = 100;
+const CLAIM_MS_MAX = 60_000;
+
+/**
  * An hour, counted from the end of the lease or from the time of the last fence. While the counter exists, fences grow
  * whatever the server's clock does. After it has expired, fences still grow if the clock is set back by at most an
  * hour. A longer time would cost memory: each name that is used once leaves about 150 bytes for this long, 55 MB for
@@ -71,6 +81,12 @@ export interface LocksOptions {
   readonly handovers?: number;
   /** A hold that is older does not pass on, so that other processes get the lock. @default 50 */
   readonly handoverMs?: number;
+  /**
+   * How long a process has a lock that another process has handed to it, until its own first renewal, which it sends
+   * after 20 ms. A body that blocks the event loop for longer than this at its very beginning loses the lock. 0 asks the
+   * server before every such owner is served, which costs a round trip. @default 1_000
+   */
+  readonly claimMs?: number;
   /**
    * How long a fence counter outlives the lease and its last fence. 0 keeps the counter for ever, which is needed
    * beside Java's `RFencedLock`. @default one hour
@@ -172,12 +188,17 @@ export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, LEASE_MS_MIN, LEASE_MS_MAX);
 }
 
+function checkClaimMs(value: unknown): number {
+  return value === 0 ? 0 : integerWithin(value, 'claimMs', CLAIM_MS_MIN, CLAIM_MS_MAX, '0 or ');
+}
+
 const LOCKS_OPTIONS = new Set([
   'prefix',
   'leaseMs',
   'callTimeoutMs',
   'handovers',
   'handoverMs',
+  'claimMs',
   'fenceTtlMs',
   'bundleMax',
   'outageMs',
@@ -207,6 +228,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     callTimeoutMs,
     handovers: integerWithin(options.handovers ?? HANDOVERS_DEFAULT, 'handovers', 0, HANDOVERS_MAX),
     handoverMs: integerWithin(options.handoverMs ?? HANDOVER_MS_DEFAULT, 'handoverMs', 0, timerMsMax),
+    claimMs: checkClaimMs(options.claimMs ?? CLAIM_MS_DEFAULT),
     fenceTtlMs: integerWithin(
       options.fenceTtlMs ?? FENCE_TTL_MS_DEFAULT,
       'fenceTtlMs',

@@ -211,12 +211,7 @@ const adminInspectSource =
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
-  'local name = KEYS[1]\n' +
-  'local fence = KEYS[2]\n' +
-  'local lock_channel = ARGV[1]\n' +
-  'local mutex_channel = ARGV[2]\n' +
-  'local mode = ARGV[3]\n' +
-  'local function listeners(channel)\n' +
+  'local function listeners_of(mode, channel)\n' +
   'local count = 0\n' +
   "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
   "if mode ~= 'plain' then\n" +
@@ -225,26 +220,31 @@ const adminInspectSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local name = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local lock_channel = ARGV[1]\n' +
+  'local mutex_channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
   "if found == 'none' then return { ABSENT } end\n" +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
   'local owner = mutex_owner(name)\n' +
-  'if owner then return { MUTEX, owner, ttl_ms, listeners(mutex_channel) } end\n' +
+  'if owner then return { MUTEX, owner, ttl_ms, listeners_of(mode, mutex_channel) } end\n' +
   'end\n' +
   "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "local last = redis.pcall('GET', fence)\n" +
   "if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end\n" +
   'if is_lock(field, ttl_ms) then\n' +
-  'return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
+  'return { LOCK, field[1], field[2], ttl_ms, last, listeners_of(mode, lock_channel) }\n' +
   'end\n' +
   'end\n' +
   'return { OTHER, found, ttl_ms }\n';
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '1b38b09689b82fc3bdbf9943daaa1e0772191746',
+  sha: '3c915b0fce33d04759caf8aef9310a428db512bd',
   source: adminInspectSource,
 };
 
@@ -491,17 +491,23 @@ const lockAcquireSource =
   "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
   "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
   'end\n' +
-  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
-  "local text = redis.call('GET', fence)\n" +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
   "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
-  'if not stored or stored + count > 9007199254740991 then\n' +
-  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
-  'end\n' +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
   'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
   'local from_us = now_us\n' +
   'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
   'local first = math.max(stored + 1, from_us)\n' +
-  'local last = math.max(first, math.min(first + count - 1, from_us + 1000))\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
   'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
   "if reply['err'] then error(reply) end\n" +
   'return first, last - first + 1\n' +
@@ -521,19 +527,160 @@ const lockAcquireSource =
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
   'end\n' +
-  'local function require_expiry(key, ttl_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
-  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
-  'end\n' +
-  'end\n' +
   'local function found_instead(failure, key)\n' +
   "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
   "local found = redis.pcall('TYPE', key)\n" +
   "if found['err'] then return 'a value of another type' end\n" +
   "return 'a ' .. found['ok']\n" +
   'end\n' +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function keep_line(line, now_ms)\n' +
+  "if redis.call('EXISTS', line) == 0 then\n" +
+  'require_expiry(line, 20000)\n' +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function leave(line, holder)\n' +
+  "local place = redis.call('HGET', line, '#' .. holder)\n" +
+  'if not place then return nil end\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'return tonumber(place)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function tell(ticket, message)\n' +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "elseif ticket.mode ~= 'n' then\n" +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "return heard > 0 or ticket.mode == 'b'\n" +
+  'end\n' +
+  'local function wake_first(line, in_ms)\n' +
+  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
+  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'end\n' +
+  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
+  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
+  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local outcome, owner = 'nobody', ''\n" +
+  'for place = front, math.min(last, front + 15) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  'local is_asker = ticket and ticket.holder == asker\n' +
+  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
+  'if is_asker then\n' +
+  "outcome, owner = 'asker', asker\n" +
+  'elseif is_dead then\n' +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
+  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
+  "outcome, owner = 'given', ticket.holder\n" +
+  'else\n' +
+  'unmake_owner(key, ticket)\n' +
+  'end\n' +
+  'end\n' +
+  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
+  "if outcome ~= 'nobody' then break end\n" +
+  'end\n' +
+  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
+  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
+  'keep_line(line, now_ms)\n' +
+  'local tickets = tickets_in(line)\n' +
+  "local place = tonumber(redis.call('HGET', line, '#' .. holder) or 0)\n" +
+  "local since_ms = string.format('%.0f', now_ms)\n" +
+  'if place > 0 then\n' +
+  "local known = read_ticket(redis.call('HGET', line, place))\n" +
+  'if known then since_ms = known.since_ms end\n' +
+  'elseif tickets < 10000 then\n' +
+  "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
+  'tickets = tickets + 1\n' +
+  "redis.call('HSET', line, 'last', place, '#' .. holder, place)\n" +
+  'end\n' +
+  'if place == 0 then return 0, tickets end\n' +
+  "local deadline_ms = string.format('%.0f', now_ms + 15000)\n" +
+  "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
+  "redis.call('HSET', line, place, text)\n" +
+  "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  'end\n' +
+  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
+  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
+  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
+  'local run_ms = now_ms - tonumber(known[3])\n' +
+  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
+  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
+  'if is_polled and run_ms >= 40 then\n' +
+  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(line, now_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
+  'keep_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
   'local holder = ARGV[1]\n' +
   'local lease_ms = ARGV[2]\n' +
   'local fences = tonumber(ARGV[3])\n' +
@@ -541,6 +688,7 @@ const lockAcquireSource =
   'local not_after_ms = tonumber(ARGV[5])\n' +
   'local wants_time = tonumber(ARGV[6])\n' +
   'local common_us = tonumber(ARGV[7])\n' +
+  'local ticket = ARGV[8]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   'local first_fence, given\n' +
@@ -552,12 +700,28 @@ const lockAcquireSource =
   "local field = redis.call('HGETALL', lock)\n" +
   'local is_ours = field[1] == holder\n' +
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
-  'if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
+  'if not is_ours then\n' +
+  "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
+  "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
+  'local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  'if is_guest == 1 then note_guest(line, now_ms) end\n' +
+  'return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }\n' +
+  'end\n' +
   "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
   'if last then\n' +
   'first_fence, given = tonumber(last), 1\n' +
   'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   'end\n' +
+  'end\n' +
+  "if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then\n" +
+  'local place, tickets = 0, 0\n' +
+  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)\n' +
+  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
+  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }\n" +
+  'end\n' +
+  'leave(line, holder)\n' +
+  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
   'end\n' +
   'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
   'if not first_fence then\n' +
@@ -570,12 +734,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '4aab9983e5807dbbda23257a7cff5c2bbbeea42b',
+  sha: '74123228a9c3f73466cf8fd60dd9bdee085e6ed2',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '25a5952b08b642b3885dbd3e30304cc3c78ba82b',
-    source: bundleSource(lockAcquireSource, { headLength: 2746, keys: 2, args: 7, isTimed: true }),
+    sha: '260616eacf611ed9d8c6d2c136faf6b2ad6faefd',
+    source: bundleSource(lockAcquireSource, { headLength: 8893, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -584,6 +748,8 @@ export interface LockAcquireInput {
   readonly lock: string;
   /** string: the last fence given out */
   readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** <session>:<hold number> */
   readonly holder: string;
   /** ms */
@@ -598,21 +764,32 @@ export interface LockAcquireInput {
   readonly wantsTime: number;
   /** µs: the time that fences begin from on all of several servers, 0 the server's own */
   readonly commonUs: number;
+  /** echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line */
+  readonly ticket: string;
 }
 
 export type LockAcquireOutcome =
   | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number; readonly fences?: number }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | {
+      readonly is: 'HELD';
+      readonly nowMs: number;
+      readonly ttlMs: number;
+      readonly owner: string;
+      readonly place: number;
+      readonly tickets: number;
+      readonly openMs: number;
+      readonly isGuest: number;
+    }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
 
-/** Grants the lock to one hold, or says who has it. */
+/** Grants the lock to one hold, or says who has it, and keeps the hold's place in the line. */
 export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
   text: lockAcquireText,
   call(input: LockAcquireInput): ScriptCall {
     return {
       script: lockAcquireText,
-      keys: [input.lock, input.fence],
+      keys: [input.lock, input.fence, input.line],
       args: [
         input.holder,
         String(input.leaseMs),
@@ -621,6 +798,7 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
         String(input.notAfterMs),
         String(input.wantsTime),
         String(input.commonUs),
+        input.ticket,
       ],
     };
   },
@@ -637,12 +815,16 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
           fences: integerAt(lockAcquireText, items, 3),
         };
       case OUTCOMES.HELD:
-        requireItems(lockAcquireText, items, 4);
+        requireItems(lockAcquireText, items, 8);
         return {
           is: 'HELD',
           nowMs: integerAt(lockAcquireText, items, 1),
           ttlMs: integerAt(lockAcquireText, items, 2),
           owner: stringAt(lockAcquireText, items, 3),
+          place: integerAt(lockAcquireText, items, 4),
+          tickets: integerAt(lockAcquireText, items, 5),
+          openMs: integerAt(lockAcquireText, items, 6),
+          isGuest: integerAt(lockAcquireText, items, 7),
         };
       case OUTCOMES.LATE:
         requireItems(lockAcquireText, items, 2);
@@ -860,7 +1042,177 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
 const lockReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
+  'local LEFT = 16\n' +
   'local GONE = 6\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function keep_line(line, now_ms)\n' +
+  "if redis.call('EXISTS', line) == 0 then\n" +
+  'require_expiry(line, 20000)\n' +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function leave(line, holder)\n' +
+  "local place = redis.call('HGET', line, '#' .. holder)\n" +
+  'if not place then return nil end\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'return tonumber(place)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function tell(ticket, message)\n' +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "elseif ticket.mode ~= 'n' then\n" +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "return heard > 0 or ticket.mode == 'b'\n" +
+  'end\n' +
+  'local function wake_first(line, in_ms)\n' +
+  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
+  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'end\n' +
+  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
+  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
+  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local outcome, owner = 'nobody', ''\n" +
+  'for place = front, math.min(last, front + 15) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  'local is_asker = ticket and ticket.holder == asker\n' +
+  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
+  'if is_asker then\n' +
+  "outcome, owner = 'asker', asker\n" +
+  'elseif is_dead then\n' +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
+  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
+  "outcome, owner = 'given', ticket.holder\n" +
+  'else\n' +
+  'unmake_owner(key, ticket)\n' +
+  'end\n' +
+  'end\n' +
+  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
+  "if outcome ~= 'nobody' then break end\n" +
+  'end\n' +
+  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
+  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
+  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
+  'local run_ms = now_ms - tonumber(known[3])\n' +
+  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
+  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
+  'if is_polled and run_ms >= 40 then\n' +
+  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(line, now_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
+  'keep_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode ~= 'plain' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
   "if mode == 'plain' or mode == 'both' then\n" +
@@ -873,44 +1225,92 @@ const lockReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
+  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
+  'local place = leave(line, holder)\n' +
+  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
+  'if not is_free then\n' +
+  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
+  'return 0, place ~= nil\n' +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake_first(line, length_ms)\n' +
+  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'end\n' +
+  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
+  'return heard, place ~= nil\n' +
+  'end\n' +
   'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
   'local holder = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
-  "if redis.call('HDEL', lock, holder) == 0 then return { GONE } end\n" +
-  "return notify(mode, channel, '0')\n";
+  'local is_vote = tonumber(ARGV[4])\n' +
+  "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
+  "local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1\n" +
+  'if not has_line and not was_owner then return { GONE } end\n' +
+  'local receivers, was_waiting\n' +
+  'if has_line then\n' +
+  'local now_ms, now_us = server_now()\n' +
+  "local is_free = redis.call('EXISTS', lock) == 0\n" +
+  'receivers, was_waiting = go_on(lock, fence, line, holder, is_free, was_owner, mode, channel, false, now_ms, now_us)\n' +
+  'else\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'if receivers > 0 and is_vote == 0 then\n' +
+  'local now_ms = server_now()\n' +
+  'leave_to_guests(line, now_ms)\n' +
+  'end\n' +
+  'end\n' +
+  'if was_owner then return receivers end\n' +
+  'if was_waiting then return { LEFT } end\n' +
+  'return { GONE }\n';
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '8a31543d6e619ef7d2ca01cb79074b0fad745d65',
+  sha: 'a4c6b26da323fc2637a0137b696de5abff5380d5',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'd2a2b4846872ca3fbdf36ec759bf9802bd251ee3',
-    source: bundleSource(lockReleaseSource, { headLength: 478, keys: 1, args: 3, isTimed: false }),
+    sha: 'ea5447a07828e2c8a0b2d05b3bb48a94ebc1b798',
+    source: bundleSource(lockReleaseSource, { headLength: 8408, keys: 3, args: 4, isTimed: true }),
   },
 };
 
 export interface LockReleaseInput {
   /** hash: one field, holder -> hold count */
   readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** <session>:<hold number> */
   readonly holder: string;
-  /** where waiters listen */
+  /** where guests listen */
   readonly channel: string;
-  /** whom to wake: nobody, plain, sharded or both */
+  /** how to tell them: nobody, plain, sharded or both */
   readonly mode: string;
+  /** 1 on a server of a quorum, which has no line */
+  readonly isVote: number;
 }
 
 export type LockReleaseOutcome =
   | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'LEFT' }
   | { readonly is: 'GONE' };
 
-/** Ends a hold, whatever its count, and wakes the waiters. Fields that are not ours stay. */
+/** Ends a hold, whatever its count, or a wait. The first in line who hears is the next owner. Fields that are not ours stay. */
 export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
   text: lockReleaseText,
   call(input: LockReleaseInput): ScriptCall {
-    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel, input.mode] };
+    return {
+      script: lockReleaseText,
+      keys: [input.lock, input.fence, input.line],
+      args: [input.holder, input.channel, input.mode, String(input.isVote)],
+    };
   },
   decode(reply: Reply): LockReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(lockReleaseText, reply) };
@@ -919,6 +1319,9 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
       case OUTCOMES.RELEASED:
         requireItems(lockReleaseText, items, 2);
         return { is: 'RELEASED', receivers: integerAt(lockReleaseText, items, 1) };
+      case OUTCOMES.LEFT:
+        requireItems(lockReleaseText, items, 1);
+        return { is: 'LEFT' };
       case OUTCOMES.GONE:
         requireItems(lockReleaseText, items, 1);
         return { is: 'GONE' };
@@ -1059,55 +1462,227 @@ const mutexAcquireSource =
   "if found['err'] then return 'a value of another type' end\n" +
   "return 'a ' .. found['ok']\n" +
   'end\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
+  "redis.call('DEL', mutex)\n" +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function keep_line(line, now_ms)\n' +
+  "if redis.call('EXISTS', line) == 0 then\n" +
+  'require_expiry(line, 20000)\n' +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function leave(line, holder)\n' +
+  "local place = redis.call('HGET', line, '#' .. holder)\n" +
+  'if not place then return nil end\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'return tonumber(place)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function tell(ticket, message)\n' +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "elseif ticket.mode ~= 'n' then\n" +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "return heard > 0 or ticket.mode == 'b'\n" +
+  'end\n' +
+  'local function wake_first(line, in_ms)\n' +
+  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
+  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'end\n' +
+  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
+  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
+  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local outcome, owner = 'nobody', ''\n" +
+  'for place = front, math.min(last, front + 15) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  'local is_asker = ticket and ticket.holder == asker\n' +
+  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
+  'if is_asker then\n' +
+  "outcome, owner = 'asker', asker\n" +
+  'elseif is_dead then\n' +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
+  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
+  "outcome, owner = 'given', ticket.holder\n" +
+  'else\n' +
+  'unmake_owner(key, ticket)\n' +
+  'end\n' +
+  'end\n' +
+  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
+  "if outcome ~= 'nobody' then break end\n" +
+  'end\n' +
+  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
+  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
+  'keep_line(line, now_ms)\n' +
+  'local tickets = tickets_in(line)\n' +
+  "local place = tonumber(redis.call('HGET', line, '#' .. holder) or 0)\n" +
+  "local since_ms = string.format('%.0f', now_ms)\n" +
+  'if place > 0 then\n' +
+  "local known = read_ticket(redis.call('HGET', line, place))\n" +
+  'if known then since_ms = known.since_ms end\n' +
+  'elseif tickets < 10000 then\n' +
+  "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
+  'tickets = tickets + 1\n' +
+  "redis.call('HSET', line, 'last', place, '#' .. holder, place)\n" +
+  'end\n' +
+  'if place == 0 then return 0, tickets end\n' +
+  "local deadline_ms = string.format('%.0f', now_ms + 15000)\n" +
+  "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
+  "redis.call('HSET', line, place, text)\n" +
+  "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  'end\n' +
+  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
+  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
+  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
+  'local run_ms = now_ms - tonumber(known[3])\n' +
+  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
+  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
+  'if is_polled and run_ms >= 40 then\n' +
+  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(line, now_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
+  'keep_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
   'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
   'local token = ARGV[1]\n' +
   'local lease_ms = ARGV[2]\n' +
   'local not_after_ms = tonumber(ARGV[3])\n' +
-  'local now_ms = server_now()\n' +
+  'local ticket = ARGV[4]\n' +
+  'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  "if ticket ~= '-' and redis.call('EXISTS', line) == 1 and redis.call('EXISTS', mutex) == 0 then\n" +
+  'local place, tickets = 0, 0\n' +
+  "if ticket ~= '' then place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms) end\n" +
+  'local outcome, owner = settle(mutex, mutex, line, now_ms, now_us, token)\n' +
+  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
+  "local ttl_ms = redis.call('PTTL', mutex)\n" +
+  'return { HELD, now_ms, ttl_ms, string.sub(owner, 1, 8), place, tickets, open_ms(line, now_ms), 0 }\n' +
+  'end\n' +
+  'leave(line, token)\n' +
+  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
+  'end\n' +
   "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
   "local owner = redis.pcall('GET', mutex)\n" +
   "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
-  "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
+  'if owner ~= token then\n' +
+  "local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)\n" +
+  "local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1\n" +
+  "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end\n" +
+  'local place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms)\n' +
+  'if is_guest == 1 then note_guest(line, now_ms) end\n' +
+  'return { HELD, now_ms, ttl_ms, shown, place, tickets, 0, is_guest }\n' +
+  'end\n' +
   "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
   'return now_ms\n';
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'e755ba121e915f8a68112dd9129c9e6ad875c17b',
+  sha: 'fe59ab8adbe611fd40ff719b3a70eb70daa4bb6c',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'e102109c4af178402fd9b892b9f9ad9488189d49',
-    source: bundleSource(mutexAcquireSource, { headLength: 521, keys: 1, args: 3, isTimed: true }),
+    sha: '55073715b09120b292798d04f603afca67439327',
+    source: bundleSource(mutexAcquireSource, { headLength: 6226, keys: 2, args: 4, isTimed: true }),
   },
 };
 
 export interface MutexAcquireInput {
   /** string: the owner's token */
   readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** random, one per hold */
   readonly token: string;
   /** ms */
   readonly leaseMs: number;
   /** ms of server time: refuse when later, 0 never */
   readonly notAfterMs: number;
+  /** echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line */
+  readonly ticket: string;
 }
 
 export type MutexAcquireOutcome =
   | { readonly is: 'GRANTED'; readonly nowMs: number }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | {
+      readonly is: 'HELD';
+      readonly nowMs: number;
+      readonly ttlMs: number;
+      readonly owner: string;
+      readonly place: number;
+      readonly tickets: number;
+      readonly openMs: number;
+      readonly isGuest: number;
+    }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
 
-/** Grants the mutex to one token, or says for how long it is taken. */
+/** Grants the mutex to one token, or says for how long it is taken, and keeps the token's place in the line. */
 export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
   text: mutexAcquireText,
   call(input: MutexAcquireInput): ScriptCall {
     return {
       script: mutexAcquireText,
-      keys: [input.mutex],
-      args: [input.token, String(input.leaseMs), String(input.notAfterMs)],
+      keys: [input.mutex, input.line],
+      args: [input.token, String(input.leaseMs), String(input.notAfterMs), input.ticket],
     };
   },
   decode(reply: Reply): MutexAcquireOutcome {
@@ -1118,12 +1693,16 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
         requireItems(mutexAcquireText, items, 2);
         return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
       case OUTCOMES.HELD:
-        requireItems(mutexAcquireText, items, 4);
+        requireItems(mutexAcquireText, items, 8);
         return {
           is: 'HELD',
           nowMs: integerAt(mutexAcquireText, items, 1),
           ttlMs: integerAt(mutexAcquireText, items, 2),
           owner: stringAt(mutexAcquireText, items, 3),
+          place: integerAt(mutexAcquireText, items, 4),
+          tickets: integerAt(mutexAcquireText, items, 5),
+          openMs: integerAt(mutexAcquireText, items, 6),
+          isGuest: integerAt(mutexAcquireText, items, 7),
         };
       case OUTCOMES.LATE:
         requireItems(mutexAcquireText, items, 2);
@@ -1144,7 +1723,140 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
 const mutexReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
+  'local LEFT = 16\n' +
   'local GONE = 6\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
+  "redis.call('DEL', mutex)\n" +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function keep_line(line, now_ms)\n' +
+  "if redis.call('EXISTS', line) == 0 then\n" +
+  'require_expiry(line, 20000)\n' +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function leave(line, holder)\n' +
+  "local place = redis.call('HGET', line, '#' .. holder)\n" +
+  'if not place then return nil end\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'return tonumber(place)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function tell(ticket, message)\n' +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "elseif ticket.mode ~= 'n' then\n" +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "return heard > 0 or ticket.mode == 'b'\n" +
+  'end\n' +
+  'local function wake_first(line, in_ms)\n' +
+  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
+  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'end\n' +
+  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
+  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
+  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local outcome, owner = 'nobody', ''\n" +
+  'for place = front, math.min(last, front + 15) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  'local is_asker = ticket and ticket.holder == asker\n' +
+  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
+  'if is_asker then\n' +
+  "outcome, owner = 'asker', asker\n" +
+  'elseif is_dead then\n' +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
+  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
+  "outcome, owner = 'given', ticket.holder\n" +
+  'else\n' +
+  'unmake_owner(key, ticket)\n' +
+  'end\n' +
+  'end\n' +
+  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
+  "if outcome ~= 'nobody' then break end\n" +
+  'end\n' +
+  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
+  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
+  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
+  'local run_ms = now_ms - tonumber(known[3])\n' +
+  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
+  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
+  'if is_polled and run_ms >= 40 then\n' +
+  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(line, now_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
+  'keep_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode ~= 'plain' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
   "if mode == 'plain' or mode == 'both' then\n" +
@@ -1157,45 +1869,85 @@ const mutexReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
+  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
+  'local place = leave(line, holder)\n' +
+  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
+  'if not is_free then\n' +
+  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
+  'return 0, place ~= nil\n' +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake_first(line, length_ms)\n' +
+  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'end\n' +
+  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
+  'return heard, place ~= nil\n' +
+  'end\n' +
   'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
   'local token = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
-  "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
-  "redis.call('DEL', mutex)\n" +
-  "return notify(mode, channel, '0')\n";
+  'local is_vote = tonumber(ARGV[4])\n' +
+  "local was_owner = redis.call('GET', mutex) == token\n" +
+  "if was_owner then redis.call('DEL', mutex) end\n" +
+  "local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1\n" +
+  'if not has_line then\n' +
+  "if was_owner then return notify(mode, channel, '0') end\n" +
+  'return { GONE }\n' +
+  'end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  "local is_free = was_owner or redis.call('EXISTS', mutex) == 0\n" +
+  'local receivers, was_waiting =\n' +
+  'go_on(mutex, mutex, line, token, is_free, was_owner, mode, channel, true, now_ms, now_us)\n' +
+  'if was_owner then return receivers end\n' +
+  'if was_waiting then return { LEFT } end\n' +
+  'return { GONE }\n';
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'f68ca27fe0578ef746bdcd15b38aa600091f3008',
+  sha: '05f5b20c9d80c38a707a7a72a00ec80a3eed6a33',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'cc34fca452b634de03a5f146e92eca4d4279b440',
-    source: bundleSource(mutexReleaseSource, { headLength: 478, keys: 1, args: 3, isTimed: false }),
+    sha: 'd59142b763b896dfe983222652d72862e6e2162c',
+    source: bundleSource(mutexReleaseSource, { headLength: 6403, keys: 2, args: 4, isTimed: true }),
   },
 };
 
 export interface MutexReleaseInput {
   /** string: the owner's token */
   readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** random, one per hold */
   readonly token: string;
-  /** where waiters listen */
+  /** where those listen who cannot be told by name */
   readonly channel: string;
-  /** whom to wake: nobody, plain, sharded or both */
+  /** how to tell them: nobody, plain, sharded or both */
   readonly mode: string;
+  /** 1 on a server of a quorum, which has no line */
+  readonly isVote: number;
 }
 
 export type MutexReleaseOutcome =
   | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'LEFT' }
   | { readonly is: 'GONE' };
 
-/** Deletes the mutex if the token is still its owner's, and wakes the waiters. */
+/** Deletes the mutex if the token is still its owner's, or ends a wait. The first in line who hears is the next owner. */
 export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
   text: mutexReleaseText,
   call(input: MutexReleaseInput): ScriptCall {
-    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel, input.mode] };
+    return {
+      script: mutexReleaseText,
+      keys: [input.mutex, input.line],
+      args: [input.token, input.channel, input.mode, String(input.isVote)],
+    };
   },
   decode(reply: Reply): MutexReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(mutexReleaseText, reply) };
@@ -1204,6 +1956,9 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
       case OUTCOMES.RELEASED:
         requireItems(mutexReleaseText, items, 2);
         return { is: 'RELEASED', receivers: integerAt(mutexReleaseText, items, 1) };
+      case OUTCOMES.LEFT:
+        requireItems(mutexReleaseText, items, 1);
+        return { is: 'LEFT' };
       case OUTCOMES.GONE:
         requireItems(mutexReleaseText, items, 1);
         return { is: 'GONE' };

@@ -8,6 +8,7 @@ import { Holders, type HoldersOptions } from './server/holders.ts';
 import type { Server } from './server/server.ts';
 import type {
   AcquireResult,
+  Mailbox,
   QueryAnswer,
   QueryCall,
   ReleaseResult,
@@ -27,6 +28,7 @@ export class SingleTopology implements Topology {
   readonly holders: Holders;
   readonly #client: Client;
   readonly #server: Server;
+  #mailbox: Mailbox | null = null;
 
   constructor(client: Client, timers: TimerQueue, options: SingleOptions) {
     this.#client = client;
@@ -48,6 +50,12 @@ export class SingleTopology implements Topology {
 
   outageOf(): readonly ServerFailure[] {
     return this.#server.outage;
+  }
+
+  /** One channel for all names: its listeners are counted where the message is published. */
+  mailboxOf(_protocol: Protocol, session: string): Mailbox {
+    this.#mailbox ??= { channel: `holdfast_session:${session}`, mode: 'p' };
+    return this.#mailbox;
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

@@ -12,7 +12,7 @@
 import type { CallFailure, Reply, ScriptCall, StopListening, Wake } from '../clients/client.ts';
 import type { ServerFailure } from '../errors.ts';
 import type { Instant } from '../runtime/instant.ts';
-import type { HoldTerms, Protocol, PubSubMode, Statement } from './protocol.ts';
+import type { HoldTerms, LinePlace, Protocol, PubSubMode, Statement } from './protocol.ts';
 
 export interface Granted {
   readonly is: 'granted';
@@ -30,6 +30,8 @@ export interface Held {
   readonly owner: string | undefined;
   /** The votes were split and nobody has the lock: it helps to try again after a short, random while. */
   readonly isSplit: boolean;
+  /** The holder's place in the line of waiters; absent where there is no line. */
+  readonly line?: LinePlace;
 }
 
 export interface Conflict {
@@ -55,6 +57,15 @@ export interface AcquireFailed {
 }
 
 export type AcquireResult = Granted | Held | Conflict | AcquireFailed;
+
+/**
+ * Where a session hears of its grants. How a script publishes there: `p` on a plain channel of the one server, `s` on a
+ * channel of a shard, `b` on a plain channel of a cluster, whose listeners no single node can count.
+ */
+export interface Mailbox {
+  readonly channel: string;
+  readonly mode: 'p' | 's' | 'b';
+}
 
 /** What a release needs to know of the hold that it ends. */
 export interface ReleaseTerms {
@@ -112,6 +123,8 @@ export interface Topology {
   readonly majority: number;
   /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
   outageOf(key: string): readonly ServerFailure[];
+  /** Where a session hears of grants of that lock. Null: there is no line of waiters here. */
+  mailboxOf(protocol: Protocol, session: string): Mailbox | null;
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
   /**
    * Resolves with the first answer, or its absence. Behind that the release is repeated in the background until it is

@@ -6,12 +6,14 @@
  */
 import type { CallFailure, StopListening, Wake } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
+import { lineKey } from '../../keys/name.ts';
 import { slotOf } from '../../keys/slot.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
 import { Holders, type HoldersOptions } from '../server/holders.ts';
 import type {
   AcquireResult,
+  Mailbox,
   QueriedServers,
   QueryAnswer,
   QueryCall,
@@ -72,6 +74,12 @@ export class ClusterTopology implements Topology, Shards {
   outageOf(key: string): readonly ServerFailure[] {
     const node = this.#nodes.ownerOf(slotOf(key));
     return node === null || !node.isLost ? [] : node.server.outage;
+  }
+
+  /** A script may publish on a shard only where its keys are: so each name has a channel of its own. */
+  mailboxOf({ key }: Protocol, session: string): Mailbox {
+    const mode = this.#nodes.pubSubMode === 'plain' ? 'b' : 's';
+    return { channel: `${lineKey(key)}:${session}`, mode };
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

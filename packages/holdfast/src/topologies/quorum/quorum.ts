@@ -74,6 +74,11 @@ export class QuorumTopology implements Topology {
     }));
   }
 
+  /** Votes are counted here, and no server alone can say who comes first. */
+  mailboxOf(): null {
+    return null;
+  }
+
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
     this.#noteLease(terms.leaseMs);
     if (this.#connector.isDone() && this.#areDistinct) return this.#elect(protocol, terms, timeoutMs);

@@ -108,8 +108,11 @@ export class Holders {
       case 'conflict':
         return decision;
       case 'refused':
-        // This acquire was not granted. An earlier one of the holder may have been.
-        return failed(decision, (this.#wanted.get(terms.holder)?.unanswered ?? 0) > 0);
+        // This acquire was not granted. An earlier one of the holder may have been, or its ticket may be.
+        return failed(
+          decision,
+          terms.isInLine === true || (this.#wanted.get(terms.holder)?.unanswered ?? 0) > 0,
+        );
       case 'unanswered':
         this.#noteUnanswered(protocol, terms, decision.isBounded);
         return failed(decision, true);
@@ -186,12 +189,15 @@ export class Holders {
     if (trace !== undefined && trace.unanswered > 0) this.#wanted.set(holder, { ...trace, isGranted: true });
   }
 
-  #noteUnanswered(protocol: Protocol, { holder, leaseMs }: HoldTerms, isBounded: boolean): void {
+  #noteUnanswered(protocol: Protocol, terms: HoldTerms, isBounded: boolean): void {
+    const { holder, leaseMs, ticket } = terms;
     const known = this.#wanted.get(holder);
     const { callTimeoutMs } = this.#options;
     const longestMs = Math.max(known?.leaseMs ?? 0, leaseMs);
     const lastsMs = isBounded ? callTimeoutMs : Math.max(callTimeoutMs, longestMs);
-    const trace = withUnanswered(known ?? NO_TRACE, leaseMs, this.#nowMs(), lastsMs);
+    const counted = withUnanswered(known ?? NO_TRACE, leaseMs, this.#nowMs(), lastsMs);
+    // A ticket may be granted at any time: that grant and each acquire without an answer are released separately.
+    const trace = ticket === undefined ? counted : { ...counted, isGranted: true };
     // Given up while the acquire was under way: the release that was sent then may be ahead of the acquire.
     const isGivenUp = this.#isVote ? known === undefined : this.#open.has(holder);
     if (isGivenUp) this.#releaseLater(protocol, quietIf(this.#isVote, { holder, leaseMs }), trace, 1);

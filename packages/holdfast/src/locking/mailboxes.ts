@@ -1,0 +1,127 @@
+/**
+ * Where this session hears that a place in a line has become a hold: one channel for the session, or in a cluster one for
+ * each name that it waits for. A channel is subscribed at the first wait and stays, because the next wait then joins the
+ * line with its first request.
+ *
+ * A message names the wait that it is for. It may overtake the answer to the request that joined the line, so messages for
+ * waits that nobody has registered yet are kept for a while.
+ */
+import type { CallFailure } from '../clients/client.ts';
+import { CallFailure as Failure, type StopListening } from '../clients/client.ts';
+import { detached } from '../runtime/detached.ts';
+import type { Protocol } from '../topologies/protocol.ts';
+import type { Mailbox, Topology } from '../topologies/topology.ts';
+import { readMessage, waitOf } from './waiting/ticket.ts';
+
+/** Channels that stay subscribed: only a cluster needs more than one. */
+const MAILBOXES_MAX = 1_000;
+
+/** Messages that are kept for waits that have not registered yet. */
+const UNCLAIMED_MAX = 256;
+
+/** Hears the messages for one wait; null: messages may have been missed. */
+export type Receiver = (message: string | null) => void;
+
+interface OpenMailbox {
+  readonly stop: StopListening;
+  /** How many waits are registered for messages on this channel. */
+  waits: number;
+}
+
+interface Registration {
+  readonly channel: string;
+  readonly receiver: Receiver;
+}
+
+export class Mailboxes {
+  readonly #topology: Topology;
+  readonly #session: string;
+  readonly #timeoutMs: number;
+  readonly #open = new Map<string, OpenMailbox>();
+  readonly #opening = new Map<string, Promise<CallFailure | null>>();
+  readonly #waits = new Map<number, Registration>();
+  readonly #unclaimed = new Map<number, string>();
+
+  constructor(topology: Topology, session: string, timeoutMs: number) {
+    this.#topology = topology;
+    this.#session = session;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Null where there is no line of waiters. */
+  of(protocol: Protocol): Mailbox | null {
+    return this.#topology.mailboxOf(protocol, this.#session);
+  }
+
+  isOpen({ channel }: Mailbox): boolean {
+    return this.#open.has(channel);
+  }
+
+  /** Subscribes. Null when the server has confirmed, otherwise why it did not. */
+  open({ channel }: Mailbox): Promise<CallFailure | null> {
+    if (this.#open.has(channel)) return Promise.resolve(null);
+    let opening = this.#opening.get(channel);
+    if (opening === undefined) {
+      opening = detached(() => this.#subscribe(channel)).finally(() => this.#opening.delete(channel));
+      this.#opening.set(channel, opening);
+    }
+    return opening;
+  }
+
+  async #subscribe(channel: string): Promise<CallFailure | null> {
+    const hear = (message: string | null): void => this.#hear(channel, message);
+    const stop = await this.#topology.listen(channel, hear, this.#timeoutMs);
+    if (stop instanceof Failure) return stop;
+    this.#open.set(channel, { stop, waits: 0 });
+    for (const [other, { waits }] of this.#open) {
+      if (this.#open.size <= MAILBOXES_MAX) break;
+      if (waits === 0 && other !== channel) this.#shut(other);
+    }
+    return null;
+  }
+
+  #shut(channel: string): void {
+    this.#open.get(channel)?.stop();
+    this.#open.delete(channel);
+  }
+
+  /** From now on that wait hears its messages, and at once one that has come already. */
+  register(wait: number, { channel }: Mailbox, receiver: Receiver): void {
+    if (this.#waits.has(wait)) return;
+    this.#waits.set(wait, { channel, receiver });
+    const mailbox = this.#open.get(channel);
+    if (mailbox !== undefined) mailbox.waits += 1;
+    const message = this.#unclaimed.get(wait);
+    if (message === undefined) return;
+    this.#unclaimed.delete(wait);
+    receiver(message);
+  }
+
+  unregister(wait: number): void {
+    const registration = this.#waits.get(wait);
+    if (registration === undefined) return;
+    this.#waits.delete(wait);
+    const mailbox = this.#open.get(registration.channel);
+    if (mailbox !== undefined) mailbox.waits -= 1;
+  }
+
+  #hear(channel: string, message: string | null): void {
+    if (message === null) {
+      for (const { channel: own, receiver } of [...this.#waits.values()]) if (own === channel) receiver(null);
+      return;
+    }
+    const read = readMessage(message);
+    if (read === null) return;
+    const wait = waitOf(read.echo);
+    const registration = this.#waits.get(wait);
+    if (registration !== undefined) registration.receiver(message);
+    else if (read.is === 'grant') this.#keep(wait, message);
+  }
+
+  #keep(wait: number, message: string): void {
+    this.#unclaimed.set(wait, message);
+    if (this.#unclaimed.size > UNCLAIMED_MAX) {
+      this.#unclaimed.delete(this.#unclaimed.keys().next().value as number);
+    }
+  }
+}
