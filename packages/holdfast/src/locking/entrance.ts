@@ -9,8 +9,8 @@
  *
  * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
  * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old.
- * Then it is released. Behind it the line of waiters decides who is next. Where there is no line (a quorum), and other
- * processes were listening, this process pauses before it asks again.
+ * Then it is released, and the line of waiters decides who is next. Without a line (a quorum), this process pauses before it
+ * asks again, if others were listening.
  *
  * While `#turning` is above zero no waiter moves, because a step under way decides what comes next: a lease is being
  * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
@@ -20,34 +20,15 @@ import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
+import type { EntranceSession } from './entrance-session.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
-import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './hold-life.ts';
+import { beginHold, hasRoom, loseHold, releaseHold } from './hold-life.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
-import type { Reentry } from './reentry.ts';
-import { type AttemptServices, Attempts, type Grant } from './waiting/attempt.ts';
+import { Pause } from './pause.ts';
+import { Attempts, type Grant } from './waiting/attempt.ts';
 import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
-
-/**
- * Where there is no line of waiters: after a release that other processes heard, they may ask first. Time for a wake-up and
- * a round trip; twice as much after each hold in a row that nobody else came between, so that a process far away from
- * the servers gets its turn too.
- */
-const YIELD_MS_MIN = 2;
-const YIELD_MS_MAX = 100;
-
-/** What an entrance needs of its session. */
-export interface EntranceSession extends AttemptServices, HoldingServices {
-  readonly id: string;
-  readonly reentry: Reentry;
-  readonly state: 'open' | 'closing' | 'closed';
-  /** `begin` is called before an attempt, `finish` when its hold has ended, or when it brought no hold. */
-  begin(): void;
-  finish(): void;
-  /** Nobody uses the entrance any more. */
-  forget(entrance: Entrance): void;
-}
 
 export class Entrance implements HoldKeeper {
   readonly session: EntranceSession;
@@ -62,9 +43,8 @@ export class Entrance implements HoldKeeper {
   #turning = 0;
   /** Releases under way that nobody waits behind. */
   #releasing = 0;
-  #yieldUntilMs = 0;
-  /** How long the next pause is. */
-  #yieldMsNext = YIELD_MS_MIN;
+  /** Made at the first release that others heard where there is no line. */
+  #pause: Pause | null = null;
 
   constructor(session: EntranceSession, protocol: Protocol) {
     this.session = session;
@@ -78,7 +58,7 @@ export class Entrance implements HoldKeeper {
     const canShare = isFirst && this.#roomFor(options) !== null;
     const canAsk = isFirst && !canShare && this.#canSeek;
     // A caller with a signal may leave before the answer comes, so it queues from the start.
-    if (canAsk && signal === undefined && (isTry || this.#yieldMs <= 0)) {
+    if (canAsk && signal === undefined && (isTry || this.#pauseMs <= 0)) {
       return this.#enterAlone(options, startedMs);
     }
     const waiters = this.#queue();
@@ -156,8 +136,8 @@ export class Entrance implements HoldKeeper {
 
   #forgetIfIdle(): void {
     if (this.#seeker !== 'nobody' || this.holds.length > 0 || this.#releasing > 0) return;
-    if (this.#yieldMs <= 0) this.session.forget(this);
-    else this.session.timers.setAt(new Deadline(() => this.#pump(), false), this.#yieldUntilMs);
+    if (this.#pauseMs <= 0) this.session.forget(this);
+    else this.session.timers.setIn(new Deadline(() => this.#pump(), false), this.#pauseMs);
   }
 
   /** Whether one more hold may be sought now. */
@@ -167,8 +147,8 @@ export class Entrance implements HoldKeeper {
   }
 
   /** How long this process still lets others ask first. */
-  get #yieldMs(): number {
-    return this.#yieldUntilMs === 0 ? 0 : this.#yieldUntilMs - this.session.timers.clock.monotonicMs();
+  get #pauseMs(): number {
+    return this.#pause?.leftMs ?? 0;
   }
 
   get #head(): LeaseWaiter | null {
@@ -244,7 +224,7 @@ export class Entrance implements HoldKeeper {
   async #seek(last: Refusal | Broken | null): Promise<void> {
     this.#seeker = 'the loop';
     this.session.begin();
-    const grant = await this.#queue().seek(last, this.#yieldMs);
+    const grant = await this.#queue().seek(last, this.#pauseMs);
     const next = this.#head;
     if (grant === null || next === null) {
       // The grant crossed the departure of the last caller.
@@ -278,7 +258,7 @@ export class Entrance implements HoldKeeper {
 
   #hold(grant: Grant, renews: boolean): Hold {
     this.#seeker = 'nobody';
-    if (this.#attempts?.hasMetOwner === true) this.#yieldMsNext = YIELD_MS_MIN;
+    if (this.#attempts?.hasMetOwner === true) this.#pause?.reset();
     this.#attempts = null;
     const isCrowded = (this.#waiters?.size ?? 0) > 1;
     const hold = beginHold(this.session, this.protocol, grant, { renews, isCrowded }, this);
@@ -303,12 +283,14 @@ export class Entrance implements HoldKeeper {
     if (isAwaited) this.#turning -= 1;
     else this.#releasing -= 1;
     const isHeard = result.is === 'released' && result.receivers > ownListeners;
-    if (isHeard && this.session.mailboxes.of(this.protocol) === null) {
-      this.#yieldUntilMs = this.session.timers.clock.monotonicMs() + this.#yieldMsNext;
-      this.#yieldMsNext = Math.min(2 * this.#yieldMsNext, YIELD_MS_MAX);
-    }
+    if (isHeard && this.session.mailboxes.of(this.protocol) === null) this.#letOthersAsk();
     this.#pump();
     this.session.finish();
     return result;
+  }
+
+  #letOthersAsk(): void {
+    this.#pause ??= new Pause(this.session.timers.clock);
+    this.#pause.begin();
   }
 }

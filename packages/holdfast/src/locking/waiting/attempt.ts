@@ -77,9 +77,8 @@ export class Attempts {
     this.#protocol = protocol;
   }
 
-  /** Whether there is a line of waiters to join. */
-  get hasLine(): boolean {
-    return this.#mailbox !== null;
+  get hasTicket(): boolean {
+    return this.#ticket !== null;
   }
 
   /** Whether a grant in the line would be heard. Until then no ticket is stated, unless subscribing has failed. */

@@ -55,8 +55,8 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
     });
   }
 
-  get hasLine(): boolean {
-    return this.#attempts().hasLine;
+  get hasTicket(): boolean {
+    return this.#attempts().hasTicket;
   }
 
   get hears(): boolean {
