@@ -23,7 +23,8 @@ import type { ReleaseResult } from '../topologies/topology.ts';
 import type { EntranceSession } from './entrance-session.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
-import { beginHold, hasRoom, loseHold, releaseHold } from './hold-life.ts';
+import { beginHold, loseHold, releaseHold } from './hold-life.ts';
+import { Holds } from './holds.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
 import { Pause } from './pause.ts';
@@ -33,7 +34,7 @@ import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
 export class Entrance implements HoldKeeper {
   readonly session: EntranceSession;
   readonly protocol: Protocol;
-  holds: readonly Hold[] = [];
+  readonly holds: Holds;
   /** Who asks the servers now. */
   #seeker: 'nobody' | 'a lone caller' | 'the loop' = 'nobody';
   /** From a first attempt until the lock is granted or given up. */
@@ -49,13 +50,18 @@ export class Entrance implements HoldKeeper {
   constructor(session: EntranceSession, protocol: Protocol) {
     this.session = session;
     this.protocol = protocol;
+    this.holds = new Holds(session);
   }
 
   /** Resolves to the caller's lease; to null for a try that found the lock taken. */
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     const { signal, isTry } = options;
     const isFirst = this.#head === null;
-    const canShare = isFirst && this.#roomFor(options) !== null;
+    const shared = isFirst ? this.#roomFor(options) : null;
+    if (shared?.owners.length === 0 && options.renew && signal === undefined && this.#turning === 0) {
+      return Promise.resolve(this.#serveNext(shared, options));
+    }
+    const canShare = shared !== null;
     const canAsk = isFirst && !canShare && this.#canSeek;
     // A caller with a signal may leave before the answer comes, so it queues from the start.
     if (canAsk && signal === undefined && (isTry || this.#pauseMs <= 0)) {
@@ -93,6 +99,7 @@ export class Entrance implements HoldKeeper {
       this.#pump();
       return true;
     }
+    if (next === null && this.holds.isKept(hold)) return true;
     const result = await this.#release(hold);
     if (result.is === 'failed') throw releaseError(this.protocol, result.servers);
     return result.is === 'released';
@@ -101,7 +108,7 @@ export class Entrance implements HoldKeeper {
   /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
   lost(hold: Hold, reason: LossReason): void {
     this.#turning += 1;
-    this.#drop(hold);
+    this.holds.drop(hold);
     loseHold(this.session, hold, reason);
     this.#turning -= 1;
     this.#pump();
@@ -110,12 +117,14 @@ export class Entrance implements HoldKeeper {
 
   turnAway(): void {
     this.#waiters?.turnAway();
+    this.holds.endLinger();
+    if (this.session.state !== 'closed') this.#pump();
   }
 
   /** Turns everybody away; what is held is lost to its owners, then released. */
   close(): void {
     this.turnAway();
-    for (const hold of this.holds) if (hold.isLive) this.lost(hold, 'closed');
+    for (const hold of this.holds.all) if (hold.isLive) this.lost(hold, 'closed');
   }
 
   /** The one place where those who wait move on: into a hold with room, or behind a loop that seeks another. */
@@ -123,10 +132,14 @@ export class Entrance implements HoldKeeper {
     for (let next = this.#head; next !== null && this.#turning === 0; next = this.#head) {
       const hold = this.#roomFor(next.options);
       if (hold === null) break;
-      this.#handOver(hold, next);
+      if (next.options.renew) next.resolve(this.#serveNext(hold, next.options));
+      else {
+        hold.handoversLeft -= 1;
+        void this.#restate(hold, next);
+      }
     }
     if (this.#turning > 0) return;
-    const unowned = this.holds.find(({ owners }) => owners.length === 0);
+    const unowned = this.holds.unowned(this.#head !== null);
     if (unowned !== undefined) void this.#release(unowned);
     else if (this.#head === null) this.#forgetIfIdle();
     else if (this.#canSeek) void this.#seek(last);
@@ -135,7 +148,7 @@ export class Entrance implements HoldKeeper {
   }
 
   #forgetIfIdle(): void {
-    if (this.#seeker !== 'nobody' || this.holds.length > 0 || this.#releasing > 0) return;
+    if (this.#seeker !== 'nobody' || this.holds.size > 0 || this.#releasing > 0) return;
     if (this.#pauseMs <= 0) this.session.forget(this);
     else this.session.timers.setIn(new Deadline(() => this.#pump(), false), this.#pauseMs);
   }
@@ -143,7 +156,7 @@ export class Entrance implements HoldKeeper {
   /** Whether one more hold may be sought now. */
   get #canSeek(): boolean {
     const { holdsMax } = this.protocol.policy;
-    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.length < holdsMax;
+    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.size < holdsMax;
   }
 
   /** How long this process still lets others ask first. */
@@ -167,16 +180,14 @@ export class Entrance implements HoldKeeper {
   }
 
   #roomFor(options: ResolvedAcquireOptions): Hold | null {
-    if (this.session.state !== 'open') return null;
-    return this.holds.find((hold) => hasRoom(this.session, hold, options)) ?? null;
+    return this.session.state === 'open' ? this.holds.roomFor(options) : null;
   }
 
-  #handOver(hold: Hold, next: LeaseWaiter): void {
+  /** The next owner takes what is left of the lease; its own lease takes effect with the next renewal. */
+  #serveNext(hold: Hold, { leaseMs }: ResolvedAcquireOptions): LeaseHandle {
     hold.handoversLeft -= 1;
-    if (!next.options.renew) return void this.#restate(hold, next);
-    // The next owner takes what is left of the lease; its own lease takes effect with the next renewal.
-    if (hold.owners.length === 0) this.session.renewal.adopt(hold, next.options.leaseMs, true);
-    next.resolve(this.#serve(hold));
+    if (hold.owners.length === 0) this.session.renewal.adopt(hold, leaseMs, true);
+    return this.#serve(hold);
   }
 
   /** A caller with a fixed lease gets its full length: one script call states the lease anew. */
@@ -200,8 +211,8 @@ export class Entrance implements HoldKeeper {
     const { session, protocol } = this;
     this.#seeker = 'a lone caller';
     session.begin();
-    const { leaseMs, waitMs, isTry } = options;
-    const result = await this.#wait().make({ leaseMs, waitMs, behind: 0, joins: !isTry });
+    const { leaseMs, waitMs, lingerMs, isTry } = options;
+    const result = await this.#wait().make({ leaseMs, waitMs, behind: 0, joins: !isTry, lingerMs });
     const isOpen = session.state === 'open';
     if (result.is === 'granted' && isOpen) {
       const lease = this.#serve(this.#hold(result, options.renew));
@@ -262,18 +273,18 @@ export class Entrance implements HoldKeeper {
     this.#attempts = null;
     const isCrowded = (this.#waiters?.size ?? 0) > 1;
     const hold = beginHold(this.session, this.protocol, grant, { renews, isCrowded }, this);
-    this.holds = this.holds.concat(hold);
+    this.holds.add(hold);
+    // Once for each hold: the moment until which it may be kept unowned does not move.
+    const { lingerUntilMs } = hold;
+    const { timers } = this.session;
+    if (lingerUntilMs > 0) timers.setAt(new Deadline(() => this.#pump(), false), lingerUntilMs);
     return hold;
-  }
-
-  #drop(hold: Hold): void {
-    this.holds = this.holds.filter((other) => other !== hold);
   }
 
   /** Releases in Redis. If servers without a line tell of other listeners, callers who wait here ask again later. */
   async #release(hold: Hold): Promise<ReleaseResult> {
     const releasing = releaseHold(this.session, hold);
-    this.#drop(hold);
+    this.holds.drop(hold);
     const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
     // If nobody waits, the next caller may ask at once: its acquire is written after this release.
     const isAwaited = this.#head !== null;
@@ -283,14 +294,12 @@ export class Entrance implements HoldKeeper {
     if (isAwaited) this.#turning -= 1;
     else this.#releasing -= 1;
     const isHeard = result.is === 'released' && result.receivers > ownListeners;
-    if (isHeard && this.session.mailboxes.of(this.protocol) === null) this.#letOthersAsk();
+    if (isHeard && this.session.mailboxes.of(this.protocol) === null) {
+      this.#pause ??= new Pause(this.session.timers.clock);
+      this.#pause.begin();
+    }
     this.#pump();
     this.session.finish();
     return result;
-  }
-
-  #letOthersAsk(): void {
-    this.#pause ??= new Pause(this.session.timers.clock);
-    this.#pause.begin();
   }
 }

@@ -117,7 +117,7 @@ export class Session implements EntranceSession {
     const entrances = [...this.#entrances].flatMap(([itsKind, ofKind]) =>
       kind === undefined || kind === itsKind ? [ofKind.get(key)] : [],
     );
-    return entrances.flatMap((entrance) => entrance?.holds ?? []);
+    return entrances.flatMap((entrance) => entrance?.holds.all ?? []);
   }
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */

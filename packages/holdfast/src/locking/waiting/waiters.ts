@@ -49,8 +49,9 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
       line: this,
       attempt: () => {
         const { options, remainingMs } = this.head as LeaseWaiter;
-        const { leaseMs, isTry } = options;
-        return attempts().make({ leaseMs, waitMs: remainingMs, behind: this.size - 1, joins: !isTry });
+        const { leaseMs, lingerMs, isTry } = options;
+        const behind = this.size - 1;
+        return attempts().make({ leaseMs, waitMs: remainingMs, behind, joins: !isTry, lingerMs });
       },
     });
   }
