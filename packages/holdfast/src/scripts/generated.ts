@@ -608,8 +608,12 @@ const lockAcquireSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
   'end\n' +
   'local function keep_passed(line, passed, place, first, is_over)\n' +
   'local front = place\n' +
@@ -760,12 +764,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'c541ab7a8c94eec8149a61db2d205234eb914ab5',
+  sha: '1a3db3f190badb4bf4cd4e763e61d962aaa4b145',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '443f2d09b27f1af1cc1f279dcf029782aa35488f',
-    source: bundleSource(lockAcquireSource, { headLength: 9874, keys: 3, args: 8, isTimed: true }),
+    sha: 'b0ab8c741768b1238456b648b3882635b5d65526',
+    source: bundleSource(lockAcquireSource, { headLength: 10020, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1181,8 +1185,12 @@ const lockReleaseSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
   'end\n' +
   'local function keep_passed(line, passed, place, first, is_over)\n' +
   'local front = place\n' +
@@ -1322,12 +1330,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'e3599037f86c72dd480662868f6be84160bc1d14',
+  sha: '96ca6eeb684391542e248e9ff137d882137fa2a8',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '6f0954d6f5622852a6fa408097422bf93dbc3ce1',
-    source: bundleSource(lockReleaseSource, { headLength: 9333, keys: 3, args: 4, isTimed: true }),
+    sha: '09cd4e28ad8424dd781e1b193294fc012f700d74',
+    source: bundleSource(lockReleaseSource, { headLength: 9479, keys: 3, args: 4, isTimed: true }),
   },
 };
 
@@ -1582,8 +1590,12 @@ const mutexAcquireSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
   'end\n' +
   'local function keep_passed(line, passed, place, first, is_over)\n' +
   'local front = place\n' +
@@ -1713,12 +1725,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '313f15441456734f2e3f1e980fbbf7c619b4047f',
+  sha: '9ea22ebd6cba26b4aa5c52e0d8d85410b1a851b7',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'a829d2ffa598f9a1c72437bc99ad9fe31b3e8909',
-    source: bundleSource(mutexAcquireSource, { headLength: 7207, keys: 2, args: 4, isTimed: true }),
+    sha: '784b02be15b335334bf1dc19df5706e06a131d4c',
+    source: bundleSource(mutexAcquireSource, { headLength: 7353, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -1876,8 +1888,12 @@ const mutexReleaseSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
   'end\n' +
   'local function keep_passed(line, passed, place, first, is_over)\n' +
   'local front = place\n' +
@@ -2012,12 +2028,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '9054315fc5a7360c2ac31c50c88b69e60c1703a2',
+  sha: '480612454c92d3178cd9c8f56adc250e8b01e609',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '824e594922abc6386567fd4a029119c7e6b11f10',
-    source: bundleSource(mutexReleaseSource, { headLength: 7328, keys: 2, args: 4, isTimed: true }),
+    sha: '7587c7434269ca47b5579630e4379ab977f9edc1',
+    source: bundleSource(mutexReleaseSource, { headLength: 7474, keys: 2, args: 4, isTimed: true }),
   },
 };
 
