@@ -27,10 +27,19 @@ local function open_ms(line, now_ms)
   return math.max(0, left_ms)
 end
 
--- Takes a holder's ticket out of the line. Returns its place, or nil if it had none.
+-- Takes a holder's ticket out of the line. Returns its place, or nil if it had none, and the place where the line began.
+-- If it was the first, the line begins with the next ticket from now on.
 local function leave(line, holder)
-  local place = redis.call('HGET', line, '#' .. holder)
-  if not place then return nil end
+  local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')
+  local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)
+  if place == 0 then return nil, first end
   redis.call('HDEL', line, place, '#' .. holder)
-  return tonumber(place)
+  if place == first then
+    local next_place = place + 1
+    while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do
+      next_place = next_place + 1
+    end
+    redis.call('HSET', line, 'first', next_place)
+  end
+  return place, first
 end

@@ -7,8 +7,7 @@
 -- What follows in the line when a holder has gone: its ticket goes, and a key that is free now is left to guests for a moment, or
 -- given to the first who hears, or offered to everybody. Returns how many heard the offer, and whether there was a ticket.
 local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)
-  local place = leave(line, holder)
-  local first = tonumber(redis.call('HGET', line, 'first') or 1)
+  local place, first = leave(line, holder)
   if not is_free then
     -- The next in line listens to the public channel only while it is among the first two.
     if place and place <= first + 1 then wake_first(line, 0) end

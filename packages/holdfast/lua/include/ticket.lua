@@ -31,8 +31,12 @@ local function tell(ticket, message)
   return heard > 0 or ticket.mode == 'b'
 end
 
--- Tells the first in line to ask, now or after a while.
+-- Tells the first in line who hears to ask, now or after a while.
 local function wake_first(line, in_ms)
-  local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))
-  if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end
+  local ends = redis.call('HMGET', line, 'first', 'last')
+  local first = tonumber(ends[1] or 1)
+  for place = first, math.min(tonumber(ends[2] or 0), first + 99) do
+    local ticket = read_ticket(redis.call('HGET', line, place))
+    if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end
+  end
 end

@@ -567,10 +567,18 @@ const lockAcquireSource =
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
+  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
+  'if place == 0 then return nil, first end\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'if place == first then\n' +
+  'local next_place = place + 1\n' +
+  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
+  'next_place = next_place + 1\n' +
+  'end\n' +
+  "redis.call('HSET', line, 'first', next_place)\n" +
+  'end\n' +
+  'return place, first\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
@@ -600,38 +608,60 @@ const lockAcquireSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function keep_passed(line, passed, place, first, is_over)\n' +
+  'local front = place\n' +
+  'if is_over and #passed >= 100 then\n' +
+  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
+  'else\n' +
+  'front = place - #passed\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local to = front + i - 1\n' +
+  'if to ~= passed[i].place then\n' +
+  "redis.call('HDEL', line, passed[i].place)\n" +
+  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
+  'end\n' +
+  'end\n' +
+  'end\n' +
+  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
   'end\n' +
   'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
   "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
   "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
+  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
+  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
+  "local text = redis.call('HGET', line, place)\n" +
+  'local ticket = read_ticket(text)\n' +
+  'if ticket and ticket.holder == asker then\n' +
   "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
+  'break\n' +
+  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
-  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "elseif ticket and ticket.mode == 'n' then\n" +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
+  'elseif ticket then\n' +
+  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first_fence then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
   "outcome, owner = 'given', ticket.holder\n" +
   'else\n' +
   'unmake_owner(key, ticket)\n' +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'place = place + 1\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
   'return outcome, owner\n' +
   'end\n' +
   'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
@@ -734,12 +764,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '74123228a9c3f73466cf8fd60dd9bdee085e6ed2',
+  sha: '1a3db3f190badb4bf4cd4e763e61d962aaa4b145',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '260616eacf611ed9d8c6d2c136faf6b2ad6faefd',
-    source: bundleSource(lockAcquireSource, { headLength: 8893, keys: 3, args: 8, isTimed: true }),
+    sha: 'b0ab8c741768b1238456b648b3882635b5d65526',
+    source: bundleSource(lockAcquireSource, { headLength: 10020, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1114,10 +1144,18 @@ const lockReleaseSource =
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
+  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
+  'if place == 0 then return nil, first end\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'if place == first then\n' +
+  'local next_place = place + 1\n' +
+  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
+  'next_place = next_place + 1\n' +
+  'end\n' +
+  "redis.call('HSET', line, 'first', next_place)\n" +
+  'end\n' +
+  'return place, first\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
@@ -1147,38 +1185,60 @@ const lockReleaseSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function keep_passed(line, passed, place, first, is_over)\n' +
+  'local front = place\n' +
+  'if is_over and #passed >= 100 then\n' +
+  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
+  'else\n' +
+  'front = place - #passed\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local to = front + i - 1\n' +
+  'if to ~= passed[i].place then\n' +
+  "redis.call('HDEL', line, passed[i].place)\n" +
+  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
+  'end\n' +
+  'end\n' +
+  'end\n' +
+  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
   'end\n' +
   'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
   "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
   "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
+  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
+  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
+  "local text = redis.call('HGET', line, place)\n" +
+  'local ticket = read_ticket(text)\n' +
+  'if ticket and ticket.holder == asker then\n' +
   "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
+  'break\n' +
+  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
-  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "elseif ticket and ticket.mode == 'n' then\n" +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
+  'elseif ticket then\n' +
+  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first_fence then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
   "outcome, owner = 'given', ticket.holder\n" +
   'else\n' +
   'unmake_owner(key, ticket)\n' +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'place = place + 1\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
   'return outcome, owner\n' +
   'end\n' +
   'local function window_ms(line, listeners, is_polled, now_ms)\n' +
@@ -1226,8 +1286,7 @@ const lockReleaseSource =
   'return receivers\n' +
   'end\n' +
   'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place = leave(line, holder)\n' +
-  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
+  'local place, first = leave(line, holder)\n' +
   'if not is_free then\n' +
   'if place and place <= first + 1 then wake_first(line, 0) end\n' +
   'return 0, place ~= nil\n' +
@@ -1271,12 +1330,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'a4c6b26da323fc2637a0137b696de5abff5380d5',
+  sha: '96ca6eeb684391542e248e9ff137d882137fa2a8',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'ea5447a07828e2c8a0b2d05b3bb48a94ebc1b798',
-    source: bundleSource(lockReleaseSource, { headLength: 8408, keys: 3, args: 4, isTimed: true }),
+    sha: '09cd4e28ad8424dd781e1b193294fc012f700d74',
+    source: bundleSource(lockReleaseSource, { headLength: 9479, keys: 3, args: 4, isTimed: true }),
   },
 };
 
@@ -1490,10 +1549,18 @@ const mutexAcquireSource =
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
+  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
+  'if place == 0 then return nil, first end\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'if place == first then\n' +
+  'local next_place = place + 1\n' +
+  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
+  'next_place = next_place + 1\n' +
+  'end\n' +
+  "redis.call('HSET', line, 'first', next_place)\n" +
+  'end\n' +
+  'return place, first\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
@@ -1523,38 +1590,60 @@ const mutexAcquireSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function keep_passed(line, passed, place, first, is_over)\n' +
+  'local front = place\n' +
+  'if is_over and #passed >= 100 then\n' +
+  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
+  'else\n' +
+  'front = place - #passed\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local to = front + i - 1\n' +
+  'if to ~= passed[i].place then\n' +
+  "redis.call('HDEL', line, passed[i].place)\n" +
+  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
+  'end\n' +
+  'end\n' +
+  'end\n' +
+  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
   'end\n' +
   'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
   "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
   "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
+  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
+  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
+  "local text = redis.call('HGET', line, place)\n" +
+  'local ticket = read_ticket(text)\n' +
+  'if ticket and ticket.holder == asker then\n' +
   "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
+  'break\n' +
+  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
-  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "elseif ticket and ticket.mode == 'n' then\n" +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
+  'elseif ticket then\n' +
+  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first_fence then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
   "outcome, owner = 'given', ticket.holder\n" +
   'else\n' +
   'unmake_owner(key, ticket)\n' +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'place = place + 1\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
   'return outcome, owner\n' +
   'end\n' +
   'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
@@ -1636,12 +1725,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'fe59ab8adbe611fd40ff719b3a70eb70daa4bb6c',
+  sha: '9ea22ebd6cba26b4aa5c52e0d8d85410b1a851b7',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '55073715b09120b292798d04f603afca67439327',
-    source: bundleSource(mutexAcquireSource, { headLength: 6226, keys: 2, args: 4, isTimed: true }),
+    sha: '784b02be15b335334bf1dc19df5706e06a131d4c',
+    source: bundleSource(mutexAcquireSource, { headLength: 7353, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -1758,10 +1847,18 @@ const mutexReleaseSource =
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
+  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
+  'if place == 0 then return nil, first end\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'if place == first then\n' +
+  'local next_place = place + 1\n' +
+  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
+  'next_place = next_place + 1\n' +
+  'end\n' +
+  "redis.call('HSET', line, 'first', next_place)\n" +
+  'end\n' +
+  'return place, first\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
@@ -1791,38 +1888,60 @@ const mutexReleaseSource =
   "return heard > 0 or ticket.mode == 'b'\n" +
   'end\n' +
   'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
+  'local first = tonumber(ends[1] or 1)\n' +
+  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function keep_passed(line, passed, place, first, is_over)\n' +
+  'local front = place\n' +
+  'if is_over and #passed >= 100 then\n' +
+  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
+  'else\n' +
+  'front = place - #passed\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local to = front + i - 1\n' +
+  'if to ~= passed[i].place then\n' +
+  "redis.call('HDEL', line, passed[i].place)\n" +
+  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
+  'end\n' +
+  'end\n' +
+  'end\n' +
+  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
   'end\n' +
   'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
   "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
   "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
+  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
+  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
+  "local text = redis.call('HGET', line, place)\n" +
+  'local ticket = read_ticket(text)\n' +
+  'if ticket and ticket.holder == asker then\n' +
   "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
+  'break\n' +
+  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
-  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "elseif ticket and ticket.mode == 'n' then\n" +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
+  'elseif ticket then\n' +
+  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first_fence then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
   "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
   "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
   "outcome, owner = 'given', ticket.holder\n" +
   'else\n' +
   'unmake_owner(key, ticket)\n' +
+  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'place = place + 1\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
   'return outcome, owner\n' +
   'end\n' +
   'local function window_ms(line, listeners, is_polled, now_ms)\n' +
@@ -1870,8 +1989,7 @@ const mutexReleaseSource =
   'return receivers\n' +
   'end\n' +
   'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place = leave(line, holder)\n' +
-  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
+  'local place, first = leave(line, holder)\n' +
   'if not is_free then\n' +
   'if place and place <= first + 1 then wake_first(line, 0) end\n' +
   'return 0, place ~= nil\n' +
@@ -1910,12 +2028,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '05f5b20c9d80c38a707a7a72a00ec80a3eed6a33',
+  sha: '480612454c92d3178cd9c8f56adc250e8b01e609',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'd59142b763b896dfe983222652d72862e6e2162c',
-    source: bundleSource(mutexReleaseSource, { headLength: 6403, keys: 2, args: 4, isTimed: true }),
+    sha: '7587c7434269ca47b5579630e4379ab977f9edc1',
+    source: bundleSource(mutexReleaseSource, { headLength: 7474, keys: 2, args: 4, isTimed: true }),
   },
 };
 
