@@ -4,7 +4,7 @@
 -- without a ticket gets one at the end. Returns its place, from 1 (0: the line is full), and how many tickets there are.
 -- The place counts from the front; places that others have left are counted too, so it is an upper bound.
 local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)
-  local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')
+  local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')
   if not echo then error({ err = 'ERR expected a ticket of four parts' }) end
   keep_line(line, now_ms)
   local tickets = tickets_in(line)
@@ -13,6 +13,8 @@ local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms
   if place > 0 then
     local known = read_ticket(redis.call('HGET', line, place))
     if known then since_ms = known.since_ms end
+    -- An ask from before the process could hear may arrive late: its process does not go deaf by it.
+    if known and mode == 'n' and known.mode ~= 'n' then mode, channel = known.mode, known.channel end
   elseif tickets < 10000 then
     place = tonumber(redis.call('HGET', line, 'last')) + 1
     tickets = tickets + 1

@@ -6,16 +6,17 @@
 --   open, window         until when a free key is left to guests (server's ms), and how long the last window was (ms)
 --   run, since           owners of ours since the key was last left to guests, and when that was (server's ms)
 --   guest                when a guest was last seen as the owner (server's ms)
--- These seven are always there, so the number of tickets follows from the number of fields.
+--   linger               who may keep the lock unowned: holder, echo, mode and channel, or nothing
+-- These eight are always there, so the number of tickets follows from the number of fields.
 local function tickets_in(line)
-  return math.max(0, (redis.call('HLEN', line) - 7) / 2)
+  return math.max(0, (redis.call('HLEN', line) - 8) / 2)
 end
 
 -- Makes a line without tickets, if there is none. It outlives the last word of anybody by a little more than a ticket.
 local function keep_line(line, now_ms)
   if redis.call('EXISTS', line) == 0 then
     require_expiry(line, 20000)
-    redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)
+    redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')
   end
   redis.call('PEXPIRE', line, 20000)
 end

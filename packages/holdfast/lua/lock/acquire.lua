@@ -11,7 +11,7 @@
 -- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
 -- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
--- @outcome GRANTED now_ms:integer first_fence:integer fences:integer
+-- @outcome GRANTED now_ms:integer first_fence:integer fences:integer tickets:integer
 -- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
 -- @outcome LATE now_ms:integer
@@ -24,9 +24,9 @@
 -- @include is-lock
 -- @include conflict
 -- @include lock-grant
--- @include settle
--- @include join
+-- @include take-turn
 -- @include window
+-- @include linger
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -54,6 +54,7 @@ if ttl_ms ~= -2 then
   if not is_ours then
     -- Sessions of ours are UUIDs of version 8.
     local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
+    if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
     local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
     if is_guest == 1 then note_guest(line, now_ms) end
@@ -68,14 +69,11 @@ if ttl_ms ~= -2 then
 end
 
 if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then
-  local place, tickets = 0, 0
-  if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end
-  local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)
-  if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then
+  local is_turn, place, tickets, owner =
+    take_turn(lock, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
+  if not is_turn then
     return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }
   end
-  leave(line, holder)
-  redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)
 end
 if ttl_ms == -2 then require_expiry(lock, lease_ms) end
 -- Fences first: if the counter is not a number this stops before the lock is written.
@@ -85,5 +83,6 @@ end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
-if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end
+local tickets = keep_unowned(line, holder, ticket, now_ms)
+if wants_time == 1 or given < fences or tickets > 0 then return { GRANTED, now_ms, first_fence, given, tickets } end
 return first_fence

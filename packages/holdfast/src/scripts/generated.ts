@@ -552,12 +552,12 @@ const lockAcquireSource =
   'end\n' +
   'end\n' +
   'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'end\n' +
@@ -665,7 +665,7 @@ const lockAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   'keep_line(line, now_ms)\n' +
   'local tickets = tickets_in(line)\n' +
@@ -674,6 +674,7 @@ const lockAcquireSource =
   'if place > 0 then\n' +
   "local known = read_ticket(redis.call('HGET', line, place))\n" +
   'if known then since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' and known.mode ~= 'n' then mode, channel = known.mode, known.channel end\n" +
   'elseif tickets < 10000 then\n' +
   "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
   'tickets = tickets + 1\n' +
@@ -684,6 +685,17 @@ const lockAcquireSource =
   "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
   "redis.call('HSET', line, place, text)\n" +
   "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  'end\n' +
+  'local function take_turn(key, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'local place, tickets = 0, 0\n' +
+  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, now_ms, now_us, holder)\n' +
+  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
+  'return false, place, tickets, owner\n' +
+  'end\n' +
+  'leave(line, holder)\n' +
+  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
+  "return true, 0, 0, ''\n" +
   'end\n' +
   'local function window_ms(line, listeners, is_polled, now_ms)\n' +
   "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
@@ -707,6 +719,20 @@ const lockAcquireSource =
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function keep_unowned(line, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  'if not echo then return 0 end\n' +
+  'local tickets = tickets_in(line)\n' +
+  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
+  'keep_line(line, now_ms)\n' +
+  "redis.call('HSET', line, 'linger', string.format('%s %s %s %s', holder, echo, mode, channel))\n" +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.call('HGET', line, 'linger') or ''\n" +
+  "local holder, echo, mode, channel = string.match(known, '^(%S+) (%S+) (%a) (.*)$')\n" +
+  "if holder == owner then tell({ mode = mode, channel = channel }, 'w ' .. echo) end\n" +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -732,6 +758,7 @@ const lockAcquireSource =
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
   'if not is_ours then\n' +
   "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
   'local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
@@ -744,14 +771,11 @@ const lockAcquireSource =
   'end\n' +
   'end\n' +
   "if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then\n" +
-  'local place, tickets = 0, 0\n' +
-  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
-  'local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)\n' +
-  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
+  'local is_turn, place, tickets, owner =\n' +
+  'take_turn(lock, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if not is_turn then\n' +
   "return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }\n" +
   'end\n' +
-  'leave(line, holder)\n' +
-  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
   'end\n' +
   'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
   'if not first_fence then\n' +
@@ -759,17 +783,18 @@ const lockAcquireSource =
   'end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
-  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end\n' +
+  'local tickets = keep_unowned(line, holder, ticket, now_ms)\n' +
+  'if wants_time == 1 or given < fences or tickets > 0 then return { GRANTED, now_ms, first_fence, given, tickets } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '1a3db3f190badb4bf4cd4e763e61d962aaa4b145',
+  sha: '1690a6c29e8914f0a776ab25f1e92f00053c047c',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'b0ab8c741768b1238456b648b3882635b5d65526',
-    source: bundleSource(lockAcquireSource, { headLength: 10020, keys: 3, args: 8, isTimed: true }),
+    sha: 'b0a769ab7434a40e0843731b3c2816d8aa780871',
+    source: bundleSource(lockAcquireSource, { headLength: 11391, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -799,7 +824,13 @@ export interface LockAcquireInput {
 }
 
 export type LockAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number; readonly fences?: number }
+  | {
+      readonly is: 'GRANTED';
+      readonly nowMs?: number;
+      readonly firstFence: number;
+      readonly fences?: number;
+      readonly tickets?: number;
+    }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -837,12 +868,13 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
     const items = openReply(lockAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(lockAcquireText, items, 4);
+        requireItems(lockAcquireText, items, 5);
         return {
           is: 'GRANTED',
           nowMs: integerAt(lockAcquireText, items, 1),
           firstFence: integerAt(lockAcquireText, items, 2),
           fences: integerAt(lockAcquireText, items, 3),
+          tickets: integerAt(lockAcquireText, items, 4),
         };
       case OUTCOMES.HELD:
         requireItems(lockAcquireText, items, 8);
@@ -1129,12 +1161,12 @@ const lockReleaseSource =
   'end\n' +
   'end\n' +
   'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'end\n' +
@@ -1330,12 +1362,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '96ca6eeb684391542e248e9ff137d882137fa2a8',
+  sha: 'ecc3c0e8165663cbff63cecca2cb1b219610bd3f',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '09cd4e28ad8424dd781e1b193294fc012f700d74',
-    source: bundleSource(lockReleaseSource, { headLength: 9479, keys: 3, args: 4, isTimed: true }),
+    sha: 'd25fa12c8dca3101a8aa45cdf607b4f326c45365',
+    source: bundleSource(lockReleaseSource, { headLength: 9493, keys: 3, args: 4, isTimed: true }),
   },
 };
 
@@ -1534,12 +1566,12 @@ const mutexAcquireSource =
   'end\n' +
   'end\n' +
   'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'end\n' +
@@ -1647,7 +1679,7 @@ const mutexAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   'keep_line(line, now_ms)\n' +
   'local tickets = tickets_in(line)\n' +
@@ -1656,6 +1688,7 @@ const mutexAcquireSource =
   'if place > 0 then\n' +
   "local known = read_ticket(redis.call('HGET', line, place))\n" +
   'if known then since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' and known.mode ~= 'n' then mode, channel = known.mode, known.channel end\n" +
   'elseif tickets < 10000 then\n' +
   "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
   'tickets = tickets + 1\n' +
@@ -1666,6 +1699,17 @@ const mutexAcquireSource =
   "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
   "redis.call('HSET', line, place, text)\n" +
   "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  'end\n' +
+  'local function take_turn(key, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'local place, tickets = 0, 0\n' +
+  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, now_ms, now_us, holder)\n' +
+  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
+  'return false, place, tickets, owner\n' +
+  'end\n' +
+  'leave(line, holder)\n' +
+  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
+  "return true, 0, 0, ''\n" +
   'end\n' +
   'local function window_ms(line, listeners, is_polled, now_ms)\n' +
   "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
@@ -1690,6 +1734,20 @@ const mutexAcquireSource =
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
+  'local function keep_unowned(line, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  'if not echo then return 0 end\n' +
+  'local tickets = tickets_in(line)\n' +
+  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
+  'keep_line(line, now_ms)\n' +
+  "redis.call('HSET', line, 'linger', string.format('%s %s %s %s', holder, echo, mode, channel))\n" +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.call('HGET', line, 'linger') or ''\n" +
+  "local holder, echo, mode, channel = string.match(known, '^(%S+) (%S+) (%a) (.*)$')\n" +
+  "if holder == owner then tell({ mode = mode, channel = channel }, 'w ' .. echo) end\n" +
+  'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
   'local token = ARGV[1]\n' +
@@ -1699,22 +1757,24 @@ const mutexAcquireSource =
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   "if ticket ~= '-' and redis.call('EXISTS', line) == 1 and redis.call('EXISTS', mutex) == 0 then\n" +
-  'local place, tickets = 0, 0\n' +
-  "if ticket ~= '' then place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms) end\n" +
-  'local outcome, owner = settle(mutex, mutex, line, now_ms, now_us, token)\n' +
-  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
+  'local is_turn, place, tickets, owner =\n' +
+  'take_turn(mutex, mutex, line, token, ticket, lease_ms, 1, 0, now_ms, now_us)\n' +
+  'if not is_turn then\n' +
   "local ttl_ms = redis.call('PTTL', mutex)\n" +
   'return { HELD, now_ms, ttl_ms, string.sub(owner, 1, 8), place, tickets, open_ms(line, now_ms), 0 }\n' +
   'end\n' +
-  'leave(line, token)\n' +
-  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
   'end\n' +
-  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
+  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
+  'local tickets = keep_unowned(line, token, ticket, now_ms)\n' +
+  'if tickets > 0 then return { GRANTED, now_ms, tickets } end\n' +
+  'return now_ms\n' +
+  'end\n' +
   "local owner = redis.pcall('GET', mutex)\n" +
   "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
   'if owner ~= token then\n' +
   "local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)\n" +
   "local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, owner) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end\n" +
   'local place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
@@ -1725,12 +1785,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '9ea22ebd6cba26b4aa5c52e0d8d85410b1a851b7',
+  sha: '1977a3e17586427daea375d3f14f60afeabf10cb',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '784b02be15b335334bf1dc19df5706e06a131d4c',
-    source: bundleSource(mutexAcquireSource, { headLength: 7353, keys: 2, args: 4, isTimed: true }),
+    sha: 'f8e7e1c2b0ad7985e4c76b52c8d7558878986a02',
+    source: bundleSource(mutexAcquireSource, { headLength: 8724, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -1750,7 +1810,7 @@ export interface MutexAcquireInput {
 }
 
 export type MutexAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs: number }
+  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly tickets?: number }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -1779,8 +1839,12 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
     const items = openReply(mutexAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(mutexAcquireText, items, 2);
-        return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
+        requireItems(mutexAcquireText, items, 3);
+        return {
+          is: 'GRANTED',
+          nowMs: integerAt(mutexAcquireText, items, 1),
+          tickets: integerAt(mutexAcquireText, items, 2),
+        };
       case OUTCOMES.HELD:
         requireItems(mutexAcquireText, items, 8);
         return {
@@ -1832,12 +1896,12 @@ const mutexReleaseSource =
   'end\n' +
   'end\n' +
   'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'end\n' +
@@ -2028,12 +2092,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '480612454c92d3178cd9c8f56adc250e8b01e609',
+  sha: '2d804acd23582ac7b01386a421dd2d538e026ede',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '7587c7434269ca47b5579630e4379ab977f9edc1',
-    source: bundleSource(mutexReleaseSource, { headLength: 7474, keys: 2, args: 4, isTimed: true }),
+    sha: '0fc01c8b26104f465cf9ec414156f6f53e5bb9d8',
+    source: bundleSource(mutexReleaseSource, { headLength: 7488, keys: 2, args: 4, isTimed: true }),
   },
 };
 
