@@ -9,19 +9,19 @@ import { type Arguments, HELP, readArguments } from './run/arguments.ts';
 import { pinToOneCore } from './run/pin.ts';
 import { Progress } from './run/progress.ts';
 import { messageOf } from './run/rounds.ts';
-import { startServer } from './run/server.ts';
+import { startRedis } from './run/servers/redis.ts';
 import { SCENARIOS } from './scenarios/scenario-list.ts';
 
 async function main({ isJson, isOfficial, rounds, scenarios, selection }: Arguments): Promise<void> {
   const { isQuick, isBeforeRun } = selection;
   const progress = new Progress();
-  const server = await startServer();
+  const { port, pid: serverPid } = await startRedis();
   const tables: Table[] = [];
   const failed: string[] = [];
   for (const scenario of scenarios) {
     // One scenario that fails must not lose an hour of results of the others.
     try {
-      const measured = await scenario.measure({ port: server.port, rounds, progress, ...selection });
+      const measured = await scenario.measure({ port, serverPid, rounds, progress, ...selection });
       tables.push(...measured);
       progress.clear();
       const print = isBeforeRun ? beforeRatiosText : terminalText;
