@@ -24,9 +24,11 @@
 -- @include is-lock
 -- @include conflict
 -- @include lock-grant
--- @include settle
+-- @include line
 -- @include join
+-- @include ask
 -- @include window
+-- @include require-expiry
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -42,8 +44,10 @@ local ticket = ARGV[8]
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-local first_fence, given
+local state, found, first_fence, given
 local ttl_ms = redis.call('PTTL', lock)
+if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end
+if found then return { CONFLICT, now_ms, found } end
 if ttl_ms ~= -2 then
   local fields = redis.pcall('HLEN', lock)
   if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end
@@ -55,9 +59,9 @@ if ttl_ms ~= -2 then
     -- Sessions of ours are UUIDs of version 8.
     local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
-    local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
+    state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
     if is_guest == 1 then note_guest(line, now_ms) end
-    return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }
+    return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
   local last = string.match(redis.call('GET', fence) or '', '^%d+$')
   if last then
@@ -67,15 +71,13 @@ if ttl_ms ~= -2 then
   end
 end
 
-if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then
-  local place, tickets = 0, 0
-  if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end
-  local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)
-  if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then
-    return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }
+if state and ttl_ms == -2 then
+  local waits, owner =
+    must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
+  if waits then
+    local left_ms = redis.call('PTTL', lock)
+    return { HELD, now_ms, left_ms, owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
-  leave(line, holder)
-  redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)
 end
 if ttl_ms == -2 then require_expiry(lock, lease_ms) end
 -- Fences first: if the counter is not a number this stops before the lock is written.
