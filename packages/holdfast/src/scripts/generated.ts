@@ -1439,32 +1439,40 @@ const lockReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
+  'end\n' +
   'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
   'local state = read_line(line, holder)\n' +
   'if not state then return nil end\n' +
   'local now_ms, now_us = server_now()\n' +
-  'local place = state.place\n' +
-  'if place then\n' +
-  'state.place = nil\n' +
-  'remove(line, state, place, holder)\n' +
-  'end\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
   "if redis.call('PTTL', key) ~= -2 then\n" +
-  'if was_owner or (place and place <= state.first + 1) then wake(line, state, 0) end\n' +
-  "return was_owner and notify(mode, channel, '0') or 0, place ~= nil\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
   'end\n' +
   'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
   'wake(line, state, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
   "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
-  "if outcome == 'given' then return 0, place ~= nil end\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
   "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
   "if outcome == 'blocked' then wake(line, state, 0) end\n" +
   "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  'return heard, was_waiting\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -1489,12 +1497,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '85f3ec78ee2c244700082811693de7edfd4ba37a',
+  sha: '4617f85cb5eb79887a28e6c7b3a29e1abb712c0a',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '16b433ba6093fa9e240c406ed66848b13286202b',
-    source: bundleSource(lockReleaseSource, { headLength: 11310, keys: 3, args: 4, isTimed: false }),
+    sha: 'faf95656b3a8c142e53c817ffd7563d4bbbfddd9',
+    source: bundleSource(lockReleaseSource, { headLength: 11697, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -2207,32 +2215,40 @@ const mutexReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
+  'end\n' +
   'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
   'local state = read_line(line, holder)\n' +
   'if not state then return nil end\n' +
   'local now_ms, now_us = server_now()\n' +
-  'local place = state.place\n' +
-  'if place then\n' +
-  'state.place = nil\n' +
-  'remove(line, state, place, holder)\n' +
-  'end\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
   "if redis.call('PTTL', key) ~= -2 then\n" +
-  'if was_owner or (place and place <= state.first + 1) then wake(line, state, 0) end\n' +
-  "return was_owner and notify(mode, channel, '0') or 0, place ~= nil\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
   'end\n' +
   'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
   'wake(line, state, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
   "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
-  "if outcome == 'given' then return 0, place ~= nil end\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
   "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
   "if outcome == 'blocked' then wake(line, state, 0) end\n" +
   "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  'return heard, was_waiting\n' +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
@@ -2254,12 +2270,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '8a34c62207286960f4587a6314f77f807d721165',
+  sha: '97917771e93326a65a6b560825137abbb8505daa',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '6a742f816f87073d50b8e655c971fcc349fb1f8d',
-    source: bundleSource(mutexReleaseSource, { headLength: 9275, keys: 2, args: 4, isTimed: false }),
+    sha: 'a44d2f319412d15e82caf898fb4023134c667975',
+    source: bundleSource(mutexReleaseSource, { headLength: 9662, keys: 2, args: 4, isTimed: false }),
   },
 };
 

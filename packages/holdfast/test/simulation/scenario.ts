@@ -2,10 +2,11 @@
 
 import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
-import { describeAnswer, describeCall, grantOf } from './call-text.ts';
+import { describeAnswer, describeCall, type Grant, grantOf, lineGrantOf } from './call-text.ts';
 import { CounterLife } from './checks/counter-life.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
 import { Judge, type Verdict } from './checks/judge.ts';
+import { ownerOf } from './checks/line-state.ts';
 import { OrphanWatch } from './checks/orphan-watch.ts';
 import { ProtectedResource } from './checks/protected-resource.ts';
 import { History } from './history.ts';
@@ -282,8 +283,16 @@ class Scenario implements FaultyWorld, WorkContext {
 
   #served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void {
     this.note(node.name, `${who} ${describeCall(call)} -> ${describeAnswer(answer)}`);
+    for (const { message, receivers } of node.published)
+      this.#history.remark(this.timeline.nowMs, node.name, `tells ${receivers}: ${message}`);
+    // Read before the answer: an ask that gives the lock to another is answered with that.
+    const inLine = lineGrantOf(call, node.published, ownerOf(node, call.keys[0] ?? ''));
+    if (inLine !== null) this.#granted(node, inLine);
     const granted = grantOf(call, answer);
-    if (granted === null) return;
+    if (granted !== null) this.#granted(node, granted);
+  }
+
+  #granted(node: SimulatedNode, granted: Grant): void {
     this.#counterLife.granted(node, granted);
     if (this.nodes.length > 1) return;
     this.resource.grant(granted);
