@@ -15,19 +15,185 @@ import {
 } from './script.ts';
 import type { Reply, ScriptCall, ScriptText } from './script-call.ts';
 
-const adminForceReleaseSource =
+const adminForceReleaseLockSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
   'local HELD = 2\n' +
   'local GONE = 6\n' +
+  'local MUTEX = 12\n' +
   'local CONFLICT = 4\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
   'end\n' +
-  'local function mutex_owner(mutex)\n' +
-  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
-  "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function keep_line(line, now_ms)\n' +
+  "if redis.call('EXISTS', line) == 0 then\n" +
+  'require_expiry(line, 20000)\n' +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'end\n' +
+  'local function leave(line, holder)\n' +
+  "local place = redis.call('HGET', line, '#' .. holder)\n" +
+  'if not place then return nil end\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'return tonumber(place)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function tell(ticket, message)\n' +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "elseif ticket.mode ~= 'n' then\n" +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "return heard > 0 or ticket.mode == 'b'\n" +
+  'end\n' +
+  'local function wake_first(line, in_ms)\n' +
+  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
+  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'end\n' +
+  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
+  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
+  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local outcome, owner = 'nobody', ''\n" +
+  'for place = front, math.min(last, front + 15) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  'local is_asker = ticket and ticket.holder == asker\n' +
+  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
+  'if is_asker then\n' +
+  "outcome, owner = 'asker', asker\n" +
+  'elseif is_dead then\n' +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
+  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
+  "outcome, owner = 'given', ticket.holder\n" +
+  'else\n' +
+  'unmake_owner(key, ticket)\n' +
+  'end\n' +
+  'end\n' +
+  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
+  "if outcome ~= 'nobody' then break end\n" +
+  'end\n' +
+  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
+  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
+  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
+  'local run_ms = now_ms - tonumber(known[3])\n' +
+  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
+  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
+  'if is_polled and run_ms >= 40 then\n' +
+  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(line, now_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
+  'keep_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode ~= 'plain' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -41,91 +207,384 @@ const adminForceReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local name = KEYS[1]\n' +
-  'local owner = ARGV[1]\n' +
-  'local lock_channel = ARGV[2]\n' +
-  'local mutex_channel = ARGV[3]\n' +
-  'local mode = ARGV[4]\n' +
-  "local found = redis.call('TYPE', name)['ok']\n" +
-  "if found == 'none' then return { GONE } end\n" +
-  'local has_it\n' +
-  'local channel\n' +
-  "local ttl_ms = redis.call('PTTL', name)\n" +
-  "if found == 'string' then\n" +
-  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
-  'has_it, channel = mutex_owner(name), mutex_channel\n' +
-  "if not has_it then return { CONFLICT, 'a string too long for a mutex' } end\n" +
-  "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
-  "local field = redis.call('HGETALL', name)\n" +
-  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
-  'has_it, channel = field[1], lock_channel\n' +
-  'else\n' +
-  'return { CONFLICT, found }\n' +
+  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
+  'local place = leave(line, holder)\n' +
+  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
+  'if not is_free then\n' +
+  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
+  'return 0, place ~= nil\n' +
   'end\n' +
-  "if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end\n" +
-  "redis.call('DEL', name)\n" +
-  "return { RELEASED, has_it, notify(mode, channel, '0') }\n";
+  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake_first(line, length_ms)\n' +
+  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'end\n' +
+  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
+  'return heard, place ~= nil\n' +
+  'end\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled, now_ms, now_us)\n' +
+  "redis.call('DEL', key)\n" +
+  "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
+  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if mailbox == '' or redis.call('EXISTS', line) == 0 then return notify(mode, channel, '0') end\n" +
+  'local receivers = go_on(key, fence, line, holder, true, false, mode, channel, is_polled, now_ms, now_us)\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local owner = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local mailbox = ARGV[4]\n' +
+  "local found = redis.call('TYPE', lock)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  "if found == 'string' then return { MUTEX } end\n" +
+  "if found ~= 'hash' or redis.call('HLEN', lock) ~= 1 then return { CONFLICT, found } end\n" +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "local field = redis.call('HGETALL', lock)\n" +
+  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
+  'local holder = field[1]\n' +
+  "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
+  'local now_ms, now_us = server_now()\n' +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, false, now_ms, now_us)\n' +
+  'return { RELEASED, holder, receivers }\n';
 
-const adminForceReleaseText: ScriptText = {
-  name: 'admin.force-release',
-  sha: '2071659e3016f2e28d76228fa0e71de06ab0e26b',
-  source: adminForceReleaseSource,
+const adminForceReleaseLockText: ScriptText = {
+  name: 'admin.force-release-lock',
+  sha: '535b9fb7c97b4ac197818b9e1a50473d1212e92d',
+  source: adminForceReleaseLockSource,
 };
 
-export interface AdminForceReleaseInput {
+export interface AdminForceReleaseLockInput {
   /** any type: what stands under the name */
-  readonly name: string;
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** from whom, as inspect shows it; empty: from whoever has it */
   readonly owner: string;
-  /** where waiters of a lock listen */
-  readonly lockChannel: string;
-  /** where waiters of a mutex listen */
-  readonly mutexChannel: string;
-  /** whom to wake: plain, sharded or both */
+  /** where those listen who have no ticket */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
   readonly mode: string;
+  /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
+  readonly mailbox: string;
 }
 
-export type AdminForceReleaseOutcome =
+export type AdminForceReleaseLockOutcome =
+  | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
+  | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'MUTEX' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Takes a lock away from one owner or from whoever has it, tells that owner, and gives the lock to the next in line. */
+export const adminForceReleaseLock: Script<AdminForceReleaseLockInput, AdminForceReleaseLockOutcome> = {
+  text: adminForceReleaseLockText,
+  call(input: AdminForceReleaseLockInput): ScriptCall {
+    return {
+      script: adminForceReleaseLockText,
+      keys: [input.lock, input.fence, input.line],
+      args: [input.owner, input.channel, input.mode, input.mailbox],
+    };
+  },
+  decode(reply: Reply): AdminForceReleaseLockOutcome {
+    const items = openReply(adminForceReleaseLockText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(adminForceReleaseLockText, items, 3);
+        return {
+          is: 'RELEASED',
+          owner: stringAt(adminForceReleaseLockText, items, 1),
+          receivers: integerAt(adminForceReleaseLockText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(adminForceReleaseLockText, items, 3);
+        return {
+          is: 'HELD',
+          owner: stringAt(adminForceReleaseLockText, items, 1),
+          ttlMs: integerAt(adminForceReleaseLockText, items, 2),
+        };
+      case OUTCOMES.GONE:
+        requireItems(adminForceReleaseLockText, items, 1);
+        return { is: 'GONE' };
+      case OUTCOMES.MUTEX:
+        requireItems(adminForceReleaseLockText, items, 1);
+        return { is: 'MUTEX' };
+      case OUTCOMES.CONFLICT:
+        requireItems(adminForceReleaseLockText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseLockText, items, 1) };
+      default:
+        return refuseReply(adminForceReleaseLockText, reply);
+    }
+  },
+};
+
+const adminForceReleaseMutexSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local HELD = 2\n' +
+  'local GONE = 6\n' +
+  'local CONFLICT = 4\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function mutex_owner(mutex)\n' +
+  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
+  "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'end\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
+  "redis.call('DEL', mutex)\n" +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function keep_line(line, now_ms)\n' +
+  "if redis.call('EXISTS', line) == 0 then\n" +
+  'require_expiry(line, 20000)\n' +
+  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'end\n' +
+  'local function leave(line, holder)\n' +
+  "local place = redis.call('HGET', line, '#' .. holder)\n" +
+  'if not place then return nil end\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'return tonumber(place)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function tell(ticket, message)\n' +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "elseif ticket.mode ~= 'n' then\n" +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "return heard > 0 or ticket.mode == 'b'\n" +
+  'end\n' +
+  'local function wake_first(line, in_ms)\n' +
+  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
+  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'end\n' +
+  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
+  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
+  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
+  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
+  "local outcome, owner = 'nobody', ''\n" +
+  'for place = front, math.min(last, front + 15) do\n' +
+  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
+  'local is_asker = ticket and ticket.holder == asker\n' +
+  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
+  'if is_asker then\n' +
+  "outcome, owner = 'asker', asker\n" +
+  'elseif is_dead then\n' +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
+  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  'if not first then break end\n' +
+  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
+  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
+  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
+  "outcome, owner = 'given', ticket.holder\n" +
+  'else\n' +
+  'unmake_owner(key, ticket)\n' +
+  'end\n' +
+  'end\n' +
+  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
+  "if outcome ~= 'nobody' then break end\n" +
+  'end\n' +
+  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
+  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
+  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
+  'local run_ms = now_ms - tonumber(known[3])\n' +
+  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
+  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
+  'if is_polled and run_ms >= 40 then\n' +
+  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(line, now_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
+  'keep_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode ~= 'plain' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
+  'local place = leave(line, holder)\n' +
+  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
+  'if not is_free then\n' +
+  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
+  'return 0, place ~= nil\n' +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake_first(line, length_ms)\n' +
+  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'end\n' +
+  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
+  'return heard, place ~= nil\n' +
+  'end\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled, now_ms, now_us)\n' +
+  "redis.call('DEL', key)\n" +
+  "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
+  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if mailbox == '' or redis.call('EXISTS', line) == 0 then return notify(mode, channel, '0') end\n" +
+  'local receivers = go_on(key, fence, line, holder, true, false, mode, channel, is_polled, now_ms, now_us)\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
+  'local owner = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local mailbox = ARGV[4]\n' +
+  "local found = redis.call('TYPE', mutex)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  "if found ~= 'string' then return { CONFLICT, found } end\n" +
+  "local ttl_ms = redis.call('PTTL', mutex)\n" +
+  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
+  'local shown = mutex_owner(mutex)\n' +
+  "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
+  "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
+  'local now_ms, now_us = server_now()\n' +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, true, now_ms, now_us)\n" +
+  'return { RELEASED, shown, receivers }\n';
+
+const adminForceReleaseMutexText: ScriptText = {
+  name: 'admin.force-release-mutex',
+  sha: '07c58a2ef68ef18638d6e9cd8728eacf96b89899',
+  source: adminForceReleaseMutexSource,
+};
+
+export interface AdminForceReleaseMutexInput {
+  /** any type: what stands under the name */
+  readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
+  /** from whom, as inspect shows it; empty: from whoever has it */
+  readonly owner: string;
+  /** where those listen who have no ticket */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
+  readonly mode: string;
+  /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
+  readonly mailbox: string;
+}
+
+export type AdminForceReleaseMutexOutcome =
   | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
   | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
   | { readonly is: 'GONE' }
   | { readonly is: 'CONFLICT'; readonly found: string };
 
-/** Takes a lock or a mutex away from one owner or from whoever has it, and wakes the waiters. */
-export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceReleaseOutcome> = {
-  text: adminForceReleaseText,
-  call(input: AdminForceReleaseInput): ScriptCall {
+/** Takes a mutex away from one owner or from whoever has it, and gives it to the next in line. */
+export const adminForceReleaseMutex: Script<AdminForceReleaseMutexInput, AdminForceReleaseMutexOutcome> = {
+  text: adminForceReleaseMutexText,
+  call(input: AdminForceReleaseMutexInput): ScriptCall {
     return {
-      script: adminForceReleaseText,
-      keys: [input.name],
-      args: [input.owner, input.lockChannel, input.mutexChannel, input.mode],
+      script: adminForceReleaseMutexText,
+      keys: [input.mutex, input.line],
+      args: [input.owner, input.channel, input.mode, input.mailbox],
     };
   },
-  decode(reply: Reply): AdminForceReleaseOutcome {
-    const items = openReply(adminForceReleaseText, reply);
+  decode(reply: Reply): AdminForceReleaseMutexOutcome {
+    const items = openReply(adminForceReleaseMutexText, reply);
     switch (items[0]) {
       case OUTCOMES.RELEASED:
-        requireItems(adminForceReleaseText, items, 3);
+        requireItems(adminForceReleaseMutexText, items, 3);
         return {
           is: 'RELEASED',
-          owner: stringAt(adminForceReleaseText, items, 1),
-          receivers: integerAt(adminForceReleaseText, items, 2),
+          owner: stringAt(adminForceReleaseMutexText, items, 1),
+          receivers: integerAt(adminForceReleaseMutexText, items, 2),
         };
       case OUTCOMES.HELD:
-        requireItems(adminForceReleaseText, items, 3);
+        requireItems(adminForceReleaseMutexText, items, 3);
         return {
           is: 'HELD',
-          owner: stringAt(adminForceReleaseText, items, 1),
-          ttlMs: integerAt(adminForceReleaseText, items, 2),
+          owner: stringAt(adminForceReleaseMutexText, items, 1),
+          ttlMs: integerAt(adminForceReleaseMutexText, items, 2),
         };
       case OUTCOMES.GONE:
-        requireItems(adminForceReleaseText, items, 1);
+        requireItems(adminForceReleaseMutexText, items, 1);
         return { is: 'GONE' };
       case OUTCOMES.CONFLICT:
-        requireItems(adminForceReleaseText, items, 2);
-        return { is: 'CONFLICT', found: stringAt(adminForceReleaseText, items, 1) };
+        requireItems(adminForceReleaseMutexText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseMutexText, items, 1) };
       default:
-        return refuseReply(adminForceReleaseText, reply);
+        return refuseReply(adminForceReleaseMutexText, reply);
     }
   },
 };
@@ -200,9 +659,15 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
 const adminInspectSource =
   '#!lua flags=no-writes\n' +
   'local ABSENT = 10\n' +
+  'local FREE = 17\n' +
   'local LOCK = 11\n' +
   'local MUTEX = 12\n' +
   'local OTHER = 13\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
@@ -210,6 +675,31 @@ const adminInspectSource =
   'local function mutex_owner(mutex)\n' +
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = tonumber(lease_ms),\n' +
+  'claim_ms = tonumber(claim_ms),\n' +
+  'fences = tonumber(fences),\n' +
+  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
+  'deadline_ms = tonumber(deadline_ms),\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
   'end\n' +
   'local function listeners_of(mode, channel)\n' +
   'local count = 0\n' +
@@ -220,31 +710,69 @@ const adminInspectSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local function hears(ticket)\n' +
+  "if ticket.mode == 'n' or ticket.mode == 'b' then return ticket.mode == 'b' end\n" +
+  "return listeners_of(ticket.mode == 's' and 'sharded' or 'plain', ticket.channel) > 0\n" +
+  'end\n' +
+  'local function shown_line(line, shown_max, now_ms)\n' +
+  "local ends = redis.pcall('HMGET', line, 'first', 'last')\n" +
+  "local place, last = tonumber(ends[1] or ''), tonumber(ends[2] or '')\n" +
+  "if not place or not last then return 0, '' end\n" +
+  "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
+  'local beyond = place + 1000\n' +
+  'while place <= last and place < beyond and shown < shown_max do\n' +
+  "local some = redis.call('HMGET', line, place, place + 1, place + 2, place + 3, place + 4, place + 5, place + 6, place + 7)\n" +
+  'for i = 1, #some do\n' +
+  'local ticket = read_ticket(some[i])\n' +
+  'if ticket and ticket.deadline_ms < now_ms then\n' +
+  'tickets = tickets - 1\n' +
+  'elseif ticket and shown < shown_max then\n' +
+  'local waited_ms = math.max(0, now_ms - tonumber(ticket.since_ms))\n' +
+  "local session = string.match(string.sub(ticket.channel, -36), '^[%x-]+$') or '?'\n" +
+  "rows = rows .. string.format('%.0f %s %s\\n', waited_ms, hears(ticket) and 'h' or 'd', session)\n" +
+  'shown = shown + 1\n' +
+  'end\n' +
+  'end\n' +
+  'place = place + 8\n' +
+  'end\n' +
+  'return tickets, rows\n' +
+  'end\n' +
   'local name = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
   'local lock_channel = ARGV[1]\n' +
   'local mutex_channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
+  'local shown_max = tonumber(ARGV[4])\n' +
+  'local now_ms = server_now()\n' +
+  "local tickets, rows = 0, ''\n" +
+  'if shown_max > 0 then\n' +
+  'tickets, rows = shown_line(line, shown_max, now_ms)\n' +
+  'end\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
-  "if found == 'none' then return { ABSENT } end\n" +
+  "if found == 'none' then\n" +
+  'if tickets == 0 then return { ABSENT } end\n' +
+  'local listeners = listeners_of(mode, lock_channel) + listeners_of(mode, mutex_channel)\n' +
+  'return { FREE, open_ms(line, now_ms), tickets, listeners, rows }\n' +
+  'end\n' +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
   'local owner = mutex_owner(name)\n' +
-  'if owner then return { MUTEX, owner, ttl_ms, listeners_of(mode, mutex_channel) } end\n' +
+  'if owner then return { MUTEX, owner, ttl_ms, tickets, listeners_of(mode, mutex_channel), rows } end\n' +
   'end\n' +
   "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "local last = redis.pcall('GET', fence)\n" +
   "if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end\n" +
   'if is_lock(field, ttl_ms) then\n' +
-  'return { LOCK, field[1], field[2], ttl_ms, last, listeners_of(mode, lock_channel) }\n' +
+  'return { LOCK, field[1], field[2], ttl_ms, last, tickets, listeners_of(mode, lock_channel), rows }\n' +
   'end\n' +
   'end\n' +
   'return { OTHER, found, ttl_ms }\n';
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '3c915b0fce33d04759caf8aef9310a428db512bd',
+  sha: '3624ec87722ed27d8de1e5d2954f2c477ceb56b2',
   source: adminInspectSource,
 };
 
@@ -253,35 +781,55 @@ export interface AdminInspectInput {
   readonly name: string;
   /** string: the last fence given out */
   readonly fence: string;
-  /** where waiters of a lock listen */
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
+  /** where those who wait for a lock listen, if they have no ticket */
   readonly lockChannel: string;
-  /** where waiters of a mutex listen */
+  /** the same for a mutex */
   readonly mutexChannel: string;
   /** how they listen: plain, sharded or both */
   readonly mode: string;
+  /** how many tickets to show at most; 0 where there is no line */
+  readonly shownMax: number;
 }
 
 export type AdminInspectOutcome =
   | { readonly is: 'ABSENT' }
+  | {
+      readonly is: 'FREE';
+      readonly openMs: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
+    }
   | {
       readonly is: 'LOCK';
       readonly owner: string;
       readonly count: string;
       readonly ttlMs: number;
       readonly fence: string;
-      readonly waiters: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
     }
-  | { readonly is: 'MUTEX'; readonly owner: string; readonly ttlMs: number; readonly waiters: number }
+  | {
+      readonly is: 'MUTEX';
+      readonly owner: string;
+      readonly ttlMs: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
+    }
   | { readonly is: 'OTHER'; readonly found: string; readonly ttlMs: number };
 
-/** Tells what a name holds right now. */
+/** Tells what a name holds right now, and who waits for it. */
 export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
   text: adminInspectText,
   call(input: AdminInspectInput): ScriptCall {
     return {
       script: adminInspectText,
-      keys: [input.name, input.fence],
-      args: [input.lockChannel, input.mutexChannel, input.mode],
+      keys: [input.name, input.fence, input.line],
+      args: [input.lockChannel, input.mutexChannel, input.mode, String(input.shownMax)],
     };
   },
   decode(reply: Reply): AdminInspectOutcome {
@@ -290,23 +838,36 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
       case OUTCOMES.ABSENT:
         requireItems(adminInspectText, items, 1);
         return { is: 'ABSENT' };
+      case OUTCOMES.FREE:
+        requireItems(adminInspectText, items, 5);
+        return {
+          is: 'FREE',
+          openMs: integerAt(adminInspectText, items, 1),
+          tickets: integerAt(adminInspectText, items, 2),
+          listeners: integerAt(adminInspectText, items, 3),
+          line: stringAt(adminInspectText, items, 4),
+        };
       case OUTCOMES.LOCK:
-        requireItems(adminInspectText, items, 6);
+        requireItems(adminInspectText, items, 8);
         return {
           is: 'LOCK',
           owner: stringAt(adminInspectText, items, 1),
           count: stringAt(adminInspectText, items, 2),
           ttlMs: integerAt(adminInspectText, items, 3),
           fence: stringAt(adminInspectText, items, 4),
-          waiters: integerAt(adminInspectText, items, 5),
+          tickets: integerAt(adminInspectText, items, 5),
+          listeners: integerAt(adminInspectText, items, 6),
+          line: stringAt(adminInspectText, items, 7),
         };
       case OUTCOMES.MUTEX:
-        requireItems(adminInspectText, items, 4);
+        requireItems(adminInspectText, items, 6);
         return {
           is: 'MUTEX',
           owner: stringAt(adminInspectText, items, 1),
           ttlMs: integerAt(adminInspectText, items, 2),
-          waiters: integerAt(adminInspectText, items, 3),
+          tickets: integerAt(adminInspectText, items, 3),
+          listeners: integerAt(adminInspectText, items, 4),
+          line: stringAt(adminInspectText, items, 5),
         };
       case OUTCOMES.OTHER:
         requireItems(adminInspectText, items, 3);
@@ -546,13 +1107,18 @@ const lockAcquireSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
-  'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
@@ -560,11 +1126,6 @@ const lockAcquireSource =
   "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
   "local place = redis.call('HGET', line, '#' .. holder)\n" +
@@ -734,11 +1295,11 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '74123228a9c3f73466cf8fd60dd9bdee085e6ed2',
+  sha: '52bdae3e4b08afd30cfda2130c64606b8db05993',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '260616eacf611ed9d8c6d2c136faf6b2ad6faefd',
+    sha: 'd0fd09cb9829f5a087583b40b9b0751975fd4446',
     source: bundleSource(lockAcquireSource, { headLength: 8893, keys: 3, args: 8, isTimed: true }),
   },
 };
@@ -1093,13 +1654,18 @@ const lockReleaseSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
-  'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
@@ -1107,11 +1673,6 @@ const lockReleaseSource =
   "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
   "local place = redis.call('HGET', line, '#' .. holder)\n" +
@@ -1271,11 +1832,11 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'a4c6b26da323fc2637a0137b696de5abff5380d5',
+  sha: '16ff9ab8dc595ad20110ef09577de2c196dce5d4',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'ea5447a07828e2c8a0b2d05b3bb48a94ebc1b798',
+    sha: 'd87d51eaf6cef7096fb8626a2aa1d0c7b8f958b2',
     source: bundleSource(lockReleaseSource, { headLength: 8408, keys: 3, args: 4, isTimed: true }),
   },
 };
@@ -1469,13 +2030,18 @@ const mutexAcquireSource =
   'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
   'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
-  'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
@@ -1483,11 +2049,6 @@ const mutexAcquireSource =
   "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
   "local place = redis.call('HGET', line, '#' .. holder)\n" +
@@ -1636,11 +2197,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'fe59ab8adbe611fd40ff719b3a70eb70daa4bb6c',
+  sha: 'bd6bf3da2ec17cc77a1eb74a1bd56afc00a2ca09',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '55073715b09120b292798d04f603afca67439327',
+    sha: '9d66f32b49f74e05c4a0203969b5f8baa313f3bf',
     source: bundleSource(mutexAcquireSource, { headLength: 6226, keys: 2, args: 4, isTimed: true }),
   },
 };
@@ -1737,13 +2298,18 @@ const mutexReleaseSource =
   'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
   'end\n' +
+  'local function tickets_in(line)\n' +
+  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
+  'end\n' +
+  'local function open_ms(line, now_ms)\n' +
+  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
-  'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
   'end\n' +
   'local function keep_line(line, now_ms)\n' +
   "if redis.call('EXISTS', line) == 0 then\n" +
@@ -1751,11 +2317,6 @@ const mutexReleaseSource =
   "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
   'end\n' +
   "redis.call('PEXPIRE', line, 20000)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function leave(line, holder)\n' +
   "local place = redis.call('HGET', line, '#' .. holder)\n" +
@@ -1910,11 +2471,11 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '05f5b20c9d80c38a707a7a72a00ec80a3eed6a33',
+  sha: 'a99a1432389c658eac5bde187a49dc850778a893',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'd59142b763b896dfe983222652d72862e6e2162c',
+    sha: 'd9fec0a5650612fe85c644fca724bdc703221fe6',
     source: bundleSource(mutexReleaseSource, { headLength: 6403, keys: 2, args: 4, isTimed: true }),
   },
 };
