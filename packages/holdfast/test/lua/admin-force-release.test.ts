@@ -6,6 +6,7 @@ import {
   adminForceRelease,
 } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
+import { Line } from './line.ts';
 
 const database = useDatabase();
 
@@ -131,4 +132,21 @@ test('a user who may not publish still releases', async () => {
     owner: 'session:1',
     receivers: 0,
   });
+});
+
+test('the first in line who hears is told to ask, and so serves the line', async () => {
+  const line = new Line('lock', database);
+  const second = await line.listen('b');
+  await line.ask('owner');
+  await line.held('dead');
+  await line.held('b');
+  expect(await forceRelease()).toMatchObject({ is: 'RELEASED' });
+  expect(await second.heard()).toEqual([`a ${line.echoOf('b')} 0`]);
+  expect(await line.order()).toEqual(['dead', 'b']);
+});
+
+test('something else under the key of the line does not stop it', async () => {
+  await holdLock();
+  await database.redis.set(INPUT.line, 'x');
+  expect(await forceRelease()).toMatchObject({ is: 'RELEASED' });
 });

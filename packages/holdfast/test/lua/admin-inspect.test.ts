@@ -6,6 +6,7 @@ import {
   adminInspect,
 } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
+import { Line } from './line.ts';
 
 const database = useDatabase();
 
@@ -133,4 +134,18 @@ test.each([
   await holdLock();
   const reply = await database.run(adminInspect.call({ ...INPUT, mode }));
   expect(adminInspect.decode(reply)).toMatchObject({ is: 'LOCK', waiters });
+});
+
+test.each(['lock', 'mutex'] as const)('those in the line of a %s are counted as waiters', async (kind) => {
+  const line = new Line(kind, database);
+  await line.ask('owner');
+  await line.held('b');
+  await line.held('c');
+  expect(await inspect()).toMatchObject({ waiters: 2 });
+});
+
+test('something else under the key of the line hides nothing', async () => {
+  await holdLock();
+  await database.redis.set(INPUT.line, 'x');
+  expect(await inspect()).toMatchObject({ is: 'LOCK', waiters: 0 });
 });

@@ -99,7 +99,7 @@ describe.each(['lock', 'mutex'] as const)('a %s', (kind) => {
     await line.held('b');
     await line.release('b');
     const before = await database.contents();
-    expect(await line.release('b')).toEqual({ is: 'GONE' });
+    expect(await line.release('b', { isRun: true })).toEqual({ is: 'GONE' });
     expect(await database.contents()).toEqual(before);
   });
 

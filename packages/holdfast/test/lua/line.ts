@@ -40,7 +40,13 @@ type Answer =
 interface Ending {
   readonly mode?: 'nobody' | 'plain' | 'sharded' | 'both';
   readonly isVote?: number;
+  readonly isRun?: boolean;
 }
+
+const BEGIN_RUN = `#!lua flags=allow-oom
+if redis.call('TYPE', KEYS[1]).ok ~= 'hash' or redis.call('HEXISTS', KEYS[1], 'since') == 0 then return 0 end
+local time = redis.call('TIME')
+return redis.call('HSET', KEYS[1], 'since', time[1] * 1000 + math.floor(time[2] / 1000))`;
 
 /** Who waits, by the name of its session. */
 export class Line {
@@ -100,8 +106,14 @@ export class Line {
       : mutexRelease.call({ ...terms, mutex: KEY, token: holder });
   }
 
-  async release(session: string, ending?: Ending, client?: Redis): Promise<unknown> {
-    const reply = await this.#database.run(this.releaseCall(session, ending), client);
+  /** The run of hand-offs has just begun, unless `isRun`: those who poll get no window, however slow the machine is. */
+  async release(session: string, ending: Ending = {}, client?: Redis): Promise<unknown> {
+    const call = this.releaseCall(session, ending);
+    await this.#database.load(call.script);
+    // Sent in one go, so that no time passes between the two.
+    const begun = ending.isRun === true ? null : this.#database.redis.eval(BEGIN_RUN, 1, LINE);
+    const reply = await this.#database.send(call, client);
+    await begun;
     return this.kind === 'lock' ? lockRelease.decode(reply) : mutexRelease.decode(reply);
   }
 
