@@ -3,7 +3,7 @@
 -- States the ticket of a holder: what it wants now, where it hears of its grant, and that it lives for 15 s more. A holder
 -- without a ticket gets one at the end, unless the line is full. Returns the line, which it makes if there is none.
 local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)
-  local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')
+  local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')
   if not echo then error({ err = 'ERR expected a ticket of four parts' }) end
   state = state or new_line(line, now_ms)
   local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }
@@ -12,6 +12,8 @@ local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms,
   if state.place then
     local known = read_ticket(redis.call('HMGET', line, state.place)[1])
     if known then ticket.since_ms = known.since_ms end
+    -- An ask from before the process could hear may arrive late: its process does not go deaf by it.
+    if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end
     redis.call('HSET', line, state.place, write_ticket(ticket))
   elseif state.tickets < 10000 then
     state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1

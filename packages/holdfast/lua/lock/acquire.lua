@@ -11,7 +11,7 @@
 -- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
 -- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
--- @outcome GRANTED now_ms:integer first_fence:integer fences:integer
+-- @outcome GRANTED now_ms:integer first_fence:integer fences:integer tickets:integer
 -- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
 -- @outcome LATE now_ms:integer
@@ -28,6 +28,7 @@
 -- @include join
 -- @include ask
 -- @include window
+-- @include linger
 -- @include require-expiry
 local lock = KEYS[1]
 local fence = KEYS[2]
@@ -58,6 +59,7 @@ if ttl_ms ~= -2 then
   if not is_ours then
     -- Sessions of ours are UUIDs of version 8.
     local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
+    if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
     state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
     if is_guest == 1 then note_guest(line, now_ms) end
@@ -72,11 +74,9 @@ if ttl_ms ~= -2 then
 end
 
 if state and ttl_ms == -2 then
-  local waits, owner =
-    must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
+  local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
   if waits then
-    local left_ms = redis.call('PTTL', lock)
-    return { HELD, now_ms, left_ms, owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
+    return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
 end
 if ttl_ms == -2 then require_expiry(lock, lease_ms) end
@@ -87,5 +87,6 @@ end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
-if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end
+local behind = keep_unowned(line, state, holder, ticket, now_ms)
+if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end
 return first_fence

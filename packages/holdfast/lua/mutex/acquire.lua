@@ -6,7 +6,7 @@
 -- @arg lease_ms digits, ms
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
--- @outcome GRANTED now_ms:integer
+-- @outcome GRANTED now_ms:integer tickets:integer
 -- @bare GRANTED now_ms
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
 -- @outcome LATE now_ms:integer
@@ -20,6 +20,7 @@
 -- @include join
 -- @include ask
 -- @include window
+-- @include linger
 local mutex = KEYS[1]
 local line = KEYS[2]
 local token = ARGV[1]
@@ -40,13 +41,18 @@ if state and redis.call('PTTL', mutex) == -2 then
     return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
 end
-if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end
+if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then
+  local behind = keep_unowned(line, state, token, ticket, now_ms)
+  if behind > 0 then return { GRANTED, now_ms, behind } end
+  return now_ms
+end
 local owner = redis.pcall('GET', mutex)
 if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end
 if owner ~= token then
   -- The beginning of a token tells owners apart; the whole of it would be the right to release.
   local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)
   local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1
+  if ticket ~= '-' then want(line, owner) end
   if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end
   state = join(line, state, token, ticket, lease_ms, 1, 0, now_ms)
   if is_guest == 1 then note_guest(line, now_ms) end

@@ -42,19 +42,20 @@ const adminForceReleaseSource =
   'end\n' +
   'if fields == 0 then return nil end\n' +
   "local own = '#' .. holder\n" +
-  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', own)\n" +
-  'local state = { place = tonumber(found[8]), tickets = math.max(0, math.floor((fields - 7) / 2)) }\n' +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
   'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
   'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
   'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
-  'local is_whole = state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
   'if is_whole and state.guest then return state end\n' +
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -151,7 +152,7 @@ const adminForceReleaseSource =
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: 'b03b086570fc20b6904f0d8660bf5653fc9aed15',
+  sha: '0e4c307e60f12d2e17b5395942e989c860f6ef0c',
   source: adminForceReleaseSource,
 };
 
@@ -652,19 +653,20 @@ const lockAcquireSource =
   'end\n' +
   'if fields == 0 then return nil end\n' +
   "local own = '#' .. holder\n" +
-  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', own)\n" +
-  'local state = { place = tonumber(found[8]), tickets = math.max(0, math.floor((fields - 7) / 2)) }\n' +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
   'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
   'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
   'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
-  'local is_whole = state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
   'if is_whole and state.guest then return state end\n' +
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -714,7 +716,7 @@ const lockAcquireSource =
   'return false\n' +
   'end\n' +
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   'state = state or new_line(line, now_ms)\n' +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
@@ -723,6 +725,7 @@ const lockAcquireSource =
   'if state.place then\n' +
   "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
   'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
   "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
   'elseif state.tickets < 10000 then\n' +
   'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
@@ -838,6 +841,25 @@ const lockAcquireSource =
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
+  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
+  'if not state then new_line(line, now_ms) end\n' +
+  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
   'local line = KEYS[3]\n' +
@@ -864,6 +886,7 @@ const lockAcquireSource =
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
   'if not is_ours then\n' +
   "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
   'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
@@ -876,11 +899,9 @@ const lockAcquireSource =
   'end\n' +
   'end\n' +
   'if state and ttl_ms == -2 then\n' +
-  'local waits, owner =\n' +
-  'must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
   'if waits then\n' +
-  "local left_ms = redis.call('PTTL', lock)\n" +
-  'return { HELD, now_ms, left_ms, owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
+  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n" +
   'end\n' +
   'end\n' +
   'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
@@ -889,17 +910,18 @@ const lockAcquireSource =
   'end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
-  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end\n' +
+  'local behind = keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  'if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'c84925d61a28e5993ce926a45573b1c92668b012',
+  sha: '12a30e81f5f060b40922dc426255ce29809dc87a',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '18302bc5305ee0a3beb426af3ae04c910ca13e15',
-    source: bundleSource(lockAcquireSource, { headLength: 12101, keys: 3, args: 8, isTimed: true }),
+    sha: '3ebf008939a62fb310cd9aea8eb4a984365abea9',
+    source: bundleSource(lockAcquireSource, { headLength: 13079, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -929,7 +951,13 @@ export interface LockAcquireInput {
 }
 
 export type LockAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number; readonly fences?: number }
+  | {
+      readonly is: 'GRANTED';
+      readonly nowMs?: number;
+      readonly firstFence: number;
+      readonly fences?: number;
+      readonly tickets?: number;
+    }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -967,12 +995,13 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
     const items = openReply(lockAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(lockAcquireText, items, 4);
+        requireItems(lockAcquireText, items, 5);
         return {
           is: 'GRANTED',
           nowMs: integerAt(lockAcquireText, items, 1),
           firstFence: integerAt(lockAcquireText, items, 2),
           fences: integerAt(lockAcquireText, items, 3),
+          tickets: integerAt(lockAcquireText, items, 4),
         };
       case OUTCOMES.HELD:
         requireItems(lockAcquireText, items, 8);
@@ -1266,19 +1295,20 @@ const lockReleaseSource =
   'end\n' +
   'if fields == 0 then return nil end\n' +
   "local own = '#' .. holder\n" +
-  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', own)\n" +
-  'local state = { place = tonumber(found[8]), tickets = math.max(0, math.floor((fields - 7) / 2)) }\n' +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
   'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
   'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
   'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
-  'local is_whole = state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
   'if is_whole and state.guest then return state end\n' +
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -1497,12 +1527,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '4617f85cb5eb79887a28e6c7b3a29e1abb712c0a',
+  sha: '754df24f67acc634749d04277c31257aee1a1f1f',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'faf95656b3a8c142e53c817ffd7563d4bbbfddd9',
-    source: bundleSource(lockReleaseSource, { headLength: 11697, keys: 3, args: 4, isTimed: false }),
+    sha: 'a18f160fe3afc2eecc3d7513b4932b9399c5239c',
+    source: bundleSource(lockReleaseSource, { headLength: 11768, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -1708,19 +1738,20 @@ const mutexAcquireSource =
   'end\n' +
   'if fields == 0 then return nil end\n' +
   "local own = '#' .. holder\n" +
-  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', own)\n" +
-  'local state = { place = tonumber(found[8]), tickets = math.max(0, math.floor((fields - 7) / 2)) }\n' +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
   'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
   'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
   'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
-  'local is_whole = state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
   'if is_whole and state.guest then return state end\n' +
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -1770,7 +1801,7 @@ const mutexAcquireSource =
   'return false\n' +
   'end\n' +
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   'state = state or new_line(line, now_ms)\n' +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
@@ -1779,6 +1810,7 @@ const mutexAcquireSource =
   'if state.place then\n' +
   "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
   'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
   "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
   'elseif state.tickets < 10000 then\n' +
   'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
@@ -1894,6 +1926,25 @@ const mutexAcquireSource =
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
+  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
+  'if not state then new_line(line, now_ms) end\n' +
+  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
+  'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
   'local token = ARGV[1]\n' +
@@ -1912,12 +1963,17 @@ const mutexAcquireSource =
   'return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
   'end\n' +
   'end\n' +
-  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
+  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
+  'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
+  'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
+  'return now_ms\n' +
+  'end\n' +
   "local owner = redis.pcall('GET', mutex)\n" +
   "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
   'if owner ~= token then\n' +
   "local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)\n" +
   "local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, owner) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end\n" +
   'state = join(line, state, token, ticket, lease_ms, 1, 0, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
@@ -1928,12 +1984,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '2e397c8a8207f66274e03c62f28e39f0a7e13c67',
+  sha: 'ab2a63a58c383f0886969512b8dfa4ef450d706c',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'ca3508a2e6a6729aa81affc14d87eede4de19475',
-    source: bundleSource(mutexAcquireSource, { headLength: 9404, keys: 2, args: 4, isTimed: true }),
+    sha: '80a98384079290bb8459e604dcb74412192b994e',
+    source: bundleSource(mutexAcquireSource, { headLength: 10382, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -1953,7 +2009,7 @@ export interface MutexAcquireInput {
 }
 
 export type MutexAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs: number }
+  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly tickets?: number }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -1982,8 +2038,12 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
     const items = openReply(mutexAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(mutexAcquireText, items, 2);
-        return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
+        requireItems(mutexAcquireText, items, 3);
+        return {
+          is: 'GRANTED',
+          nowMs: integerAt(mutexAcquireText, items, 1),
+          tickets: integerAt(mutexAcquireText, items, 2),
+        };
       case OUTCOMES.HELD:
         requireItems(mutexAcquireText, items, 8);
         return {
@@ -2042,19 +2102,20 @@ const mutexReleaseSource =
   'end\n' +
   'if fields == 0 then return nil end\n' +
   "local own = '#' .. holder\n" +
-  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', own)\n" +
-  'local state = { place = tonumber(found[8]), tickets = math.max(0, math.floor((fields - 7) / 2)) }\n' +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
   'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
   'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
   'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
-  'local is_whole = state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
   'if is_whole and state.guest then return state end\n' +
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -2270,12 +2331,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '97917771e93326a65a6b560825137abbb8505daa',
+  sha: '213ac13ec34f4169f3becccce8bfce76b054b4ba',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'a44d2f319412d15e82caf898fb4023134c667975',
-    source: bundleSource(mutexReleaseSource, { headLength: 9662, keys: 2, args: 4, isTimed: false }),
+    sha: '5863595ca578012550695537121c9c488d7572f8',
+    source: bundleSource(mutexReleaseSource, { headLength: 9733, keys: 2, args: 4, isTimed: false }),
   },
 };
 
