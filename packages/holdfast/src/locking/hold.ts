@@ -60,6 +60,8 @@ export interface HoldGrant {
   readonly handovers: number;
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
+  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not at all. */
+  readonly lingerUntilMs: number;
 }
 
 export class Hold implements HeapItem {
@@ -76,6 +78,10 @@ export class Hold implements HeapItem {
   leaseMs: number;
   renews: boolean;
   handoversLeft: number;
+  /** Until when the hold may be kept unowned; 0 once somebody else wants it. */
+  lingerUntilMs: number;
+  /** Why the hold is lost when the server says that it is gone. */
+  goneAs: 'gone' | 'revoked' = 'gone';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
   statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */
@@ -94,6 +100,7 @@ export class Hold implements HeapItem {
     this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
+    this.lingerUntilMs = grant.lingerUntilMs;
     this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;

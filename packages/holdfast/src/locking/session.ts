@@ -17,7 +17,8 @@ import { quote } from '../runtime/printable.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import type { HolderIds, Protocol } from '../topologies/protocol.ts';
 import type { Topology } from '../topologies/topology.ts';
-import { Entrance, type EntranceSession } from './entrance.ts';
+import { Entrance } from './entrance.ts';
+import type { EntranceSession } from './entrance-session.ts';
 import type { Hold } from './hold.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { releaseAtExit } from './process-exit.ts';
@@ -116,11 +117,11 @@ export class Session implements EntranceSession {
     const entrances = [...this.#entrances].flatMap(([itsKind, ofKind]) =>
       kind === undefined || kind === itsKind ? [ofKind.get(key)] : [],
     );
-    return entrances.flatMap((entrance) => entrance?.holds ?? []);
+    return entrances.flatMap((entrance) => entrance?.holds.all ?? []);
   }
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */
-  forget(entrance: Entrance): void {
+  forget(entrance: Pick<Entrance, 'protocol'>): void {
     const { kind, key } = entrance.protocol;
     const ofKind = this.#entrances.get(kind);
     if (ofKind?.get(key) === entrance) ofKind.delete(key);

@@ -20,6 +20,8 @@ export interface Granted {
   readonly firstFence: number | undefined;
   /** How many fences the hold has, from the first on. */
   readonly fences: number;
+  /** How many processes are in the line behind it, as far as the server says; 0 also where there is no line. */
+  readonly tickets?: number;
   /** When we heard of the grant. */
   readonly heardAt: Instant;
 }

@@ -42,6 +42,7 @@ function setup() {
     holder: 's:1',
     leaseMs: LEASE_MS,
     renews: true,
+    claimMs: undefined,
     deadline: leaseDeadline(now, LEASE_MS),
     firstFence: undefined,
     handovers: 3,

@@ -28,6 +28,9 @@ export const SPARE_FENCES = 64;
 /** In a ticket that hears nothing, in place of the mode of its mailbox. */
 const DEAF = 'n';
 
+/** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
+const LINGERS = 'l';
+
 /** What an attempt brought. */
 export interface Grant {
   readonly is: 'granted';
@@ -35,6 +38,8 @@ export interface Grant {
   readonly answer: Extract<AcquireResult, { is: 'granted' }>;
   /** Granted by a message: the server has the hold for this long, until its lease is stated. */
   readonly claimMs?: number;
+  /** Until when the hold may be kept unowned, because nobody was in line when it was granted. */
+  readonly lingerUntilMs?: number;
 }
 
 /** A caller, as an attempt sees it. */
@@ -45,6 +50,8 @@ export interface Attempted {
   readonly behind: number;
   /** Whether the caller waits in the line, if there is one. */
   readonly joins: boolean;
+  /** How long the hold may be kept unowned. */
+  readonly lingerMs: number;
 }
 
 export interface AttemptServices {
@@ -77,9 +84,8 @@ export class Attempts {
     this.#protocol = protocol;
   }
 
-  /** Whether there is a line of waiters to join. */
-  get hasLine(): boolean {
-    return this.#mailbox !== null;
+  get hasTicket(): boolean {
+    return this.#ticket !== null;
   }
 
   /** Whether a grant in the line would be heard. Until then no ticket is stated, unless subscribing has failed. */
@@ -108,10 +114,14 @@ export class Attempts {
     return this.#services.mailboxes.of(this.#protocol);
   }
 
-  async make({ leaseMs, waitMs, behind, joins }: Attempted): Promise<Grant | Refusal | Broken> {
+  async make({ leaseMs, waitMs, behind, joins, lingerMs }: Attempted): Promise<Grant | Refusal | Broken> {
     const { topology, options } = this.#services;
     const stated = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };
-    const terms = joins && (this.hears || this.#isDeaf) ? this.#withTicket(stated) : stated;
+    const { hears } = this;
+    const terms = joins && (hears || this.#isDeaf) ? this.#withTicket(stated, lingerMs > 0) : stated;
+    // To keep a hold one must hear that it is wanted. The next hold can be kept.
+    if (lingerMs > 0 && !hears) void this.listen();
+    const sentMs = this.#services.timers.clock.monotonicMs();
     const wasOpen = this.#isOpen;
     this.#terms = terms;
     this.#isOpen = true;
@@ -122,7 +132,9 @@ export class Attempts {
     if (answer.is === 'granted') {
       const told = this.#told;
       this.#forget();
-      return { is: 'granted', terms, answer: withTold(answer, told) };
+      const canLinger = lingerMs > 0 && hears && terms.ticket !== undefined && answer.tickets === 0;
+      const lingerUntilMs = canLinger ? sentMs + lingerMs : 0;
+      return { is: 'granted', terms, answer: withTold(answer, told), lingerUntilMs };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
@@ -150,7 +162,7 @@ export class Attempts {
     const firstFence = fencing === undefined ? undefined : message.firstFence;
     const fences = fencing === undefined ? terms.fences : message.fences;
     const { deadline, claimMs, isYoung } = claim;
-    const answer = { is: 'granted', deadline, firstFence, fences, heardAt: now } as const;
+    const answer = { is: 'granted', deadline, firstFence, fences, tickets: 1, heardAt: now } as const;
     return { is: 'granted', terms, answer, claimMs, isYoung };
   }
 
@@ -165,14 +177,14 @@ export class Attempts {
     return { holder: this.#protocol.newHolder(holderIds), leaseMs, fences };
   }
 
-  #withTicket(terms: HoldTerms): HoldTerms {
+  #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
     const { timers, options, holderIds } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
-    const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF} ${channel}`;
+    const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
     return { ...terms, ticket, isInLine: this.#isInLine };
   }
 

@@ -49,14 +49,15 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
       line: this,
       attempt: () => {
         const { options, remainingMs } = this.head as LeaseWaiter;
-        const { leaseMs, isTry } = options;
-        return attempts().make({ leaseMs, waitMs: remainingMs, behind: this.size - 1, joins: !isTry });
+        const { leaseMs, lingerMs, isTry } = options;
+        const behind = this.size - 1;
+        return attempts().make({ leaseMs, waitMs: remainingMs, behind, joins: !isTry, lingerMs });
       },
     });
   }
 
-  get hasLine(): boolean {
-    return this.#attempts().hasLine;
+  get hasTicket(): boolean {
+    return this.#attempts().hasTicket;
   }
 
   get hears(): boolean {

@@ -6,6 +6,7 @@ import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import type { HoldTerms, Policy, Protocol, Statement } from '../../../src/topologies/protocol.ts';
 import type {
   AcquireResult,
+  Mailbox,
   ReleaseResult,
   ReleaseTerms,
   StateResult,
@@ -70,6 +71,13 @@ export class ScriptedTopology implements Topology {
   /** What the next subscription comes to. */
   listening: CallFailure | Promise<null> | null = null;
   readonly wakes = new Set<Wake>();
+
+  /** Where grants in the line are heard. Null: there is no line. */
+  mailbox: Mailbox | null = null;
+
+  mailboxOf(): Mailbox | null {
+    return this.mailbox;
+  }
 
   outageOf(): [] {
     return [];

@@ -1,0 +1,56 @@
+/**
+ * A sleep that a message can end. A message that comes while nobody sleeps is kept, and ends the next sleep at once:
+ * it came while an attempt was under way, whose answer may be older than the message.
+ */
+import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { WakeReason } from '../../telemetry/channels.ts';
+
+export class InterruptibleSleep {
+  readonly #timers: TimerQueue;
+  /** What was heard since `forget`, while nobody slept. */
+  #heard: WakeReason | null = null;
+  #end: ((reason: WakeReason | null) => void) | null = null;
+  #deadline: Deadline | null = null;
+
+  constructor(timers: TimerQueue) {
+    this.#timers = timers;
+  }
+
+  /** Sleeps for at most `delayMs`, keeping the process alive. Null when `stop` ended it. */
+  async sleep(delayMs: number): Promise<WakeReason | null> {
+    return (
+      this.#heard ??
+      new Promise((resolve) => {
+        const deadline = new Deadline(() => this.#end?.('time'), true);
+        this.#deadline = deadline;
+        this.#end = (reason) => {
+          this.#end = null;
+          this.#deadline = null;
+          this.#timers.cancel(deadline);
+          resolve(reason);
+        };
+        this.#timers.setIn(deadline, delayMs);
+      })
+    );
+  }
+
+  wake(reason: WakeReason): void {
+    if (this.#end === null) this.#heard = reason;
+    else this.#end(reason);
+  }
+
+  /** Whoever sleeps now wakes up in `delayMs`. */
+  wakeIn(delayMs: number): void {
+    if (this.#deadline !== null) this.#timers.setIn(this.#deadline, delayMs);
+  }
+
+  /** What was heard so far needs nobody to wake up. */
+  forget(): void {
+    this.#heard = null;
+  }
+
+  stop(): void {
+    this.#heard = null;
+    this.#end?.(null);
+  }
+}
