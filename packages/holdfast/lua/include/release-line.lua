@@ -19,7 +19,10 @@ local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel
     wake_first(line, length_ms)
     return notify(mode, channel, '0'), place ~= nil
   end
-  if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end
+  local outcome = settle(key, fence, line, now_ms, now_us, '')
+  -- The one who left was to come back after the window: now the next is.
+  if outcome == 'open' and place and place <= first + 1 then wake_first(line, open_ms(line, now_ms)) end
+  if outcome ~= 'nobody' then return 0, place ~= nil end
   local heard = notify(mode, channel, '0')
   if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end
   return heard, place ~= nil

@@ -1297,7 +1297,9 @@ const lockReleaseSource =
   'wake_first(line, length_ms)\n' +
   "return notify(mode, channel, '0'), place ~= nil\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
+  "local outcome = settle(key, fence, line, now_ms, now_us, '')\n" +
+  "if outcome == 'open' and place and place <= first + 1 then wake_first(line, open_ms(line, now_ms)) end\n" +
+  "if outcome ~= 'nobody' then return 0, place ~= nil end\n" +
   "local heard = notify(mode, channel, '0')\n" +
   "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
   'return heard, place ~= nil\n' +
@@ -1330,12 +1332,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '96ca6eeb684391542e248e9ff137d882137fa2a8',
+  sha: 'e6511d89ceb867239e79c137a6188fd4388b239d',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '09cd4e28ad8424dd781e1b193294fc012f700d74',
-    source: bundleSource(lockReleaseSource, { headLength: 9479, keys: 3, args: 4, isTimed: true }),
+    sha: 'e43b6e2f51da9622ba455a0acf65378fee8b92a1',
+    source: bundleSource(lockReleaseSource, { headLength: 9606, keys: 3, args: 4, isTimed: true }),
   },
 };
 
@@ -2000,7 +2002,9 @@ const mutexReleaseSource =
   'wake_first(line, length_ms)\n' +
   "return notify(mode, channel, '0'), place ~= nil\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
+  "local outcome = settle(key, fence, line, now_ms, now_us, '')\n" +
+  "if outcome == 'open' and place and place <= first + 1 then wake_first(line, open_ms(line, now_ms)) end\n" +
+  "if outcome ~= 'nobody' then return 0, place ~= nil end\n" +
   "local heard = notify(mode, channel, '0')\n" +
   "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
   'return heard, place ~= nil\n' +
@@ -2028,12 +2032,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '480612454c92d3178cd9c8f56adc250e8b01e609',
+  sha: 'ced85ce0eef5db8f43fd0fd6fe1509be29acfe12',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '7587c7434269ca47b5579630e4379ab977f9edc1',
-    source: bundleSource(mutexReleaseSource, { headLength: 7474, keys: 2, args: 4, isTimed: true }),
+    sha: '7e54c239b8845e0165d88d3dcd1cb1f0356eb3ee',
+    source: bundleSource(mutexReleaseSource, { headLength: 7601, keys: 2, args: 4, isTimed: true }),
   },
 };
 
