@@ -63,6 +63,7 @@ export class TicketWatch {
   /** A node has run a script of that process. */
   served({ name: who }: SimulatedProcess, name: string, nowMs: number): void {
     this.#servedMs.set(`${who} ${name}`, nowMs);
+    this.#resyncs.delete(`${who} ${name}`);
   }
 
   /** A process asks for a lock, or releases it. */
@@ -76,7 +77,8 @@ export class TicketWatch {
       const { process, name, sinceMs } = resync;
       const { machine, clients } = process;
       const canAsk = machine.state === 'running' && clients.every(({ isConnected }) => isConnected);
-      if (!this.#waits.isWaiting(process, name)) this.#resyncs.delete(key);
+      const isOwner = [...this.#judge.claims(name)].some((tenure) => tenure.process === process);
+      if (isOwner || !this.#waits.isWaiting(process, name)) this.#resyncs.delete(key);
       else if (!canAsk) resync.sinceMs = nowMs;
       else if (nowMs - sinceMs > this.#resyncMsMax)
         this.#judge.condemn('served', `${process.name} may have missed messages and does not ask for ${name}`);
