@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
---- Takes a lock or a mutex away from one owner or from whoever has it, and wakes the waiters.
+--- Takes a lock or a mutex away from one owner or from whoever has it, and wakes who waits.
 -- @key name any type: what stands under the name
+-- @key line hash: who waits, see include/line.lua
 -- @arg owner string: from whom, as inspect shows it; empty: from whoever has it
--- @arg lock_channel string: where waiters of a lock listen
--- @arg mutex_channel string: where waiters of a mutex listen
--- @arg mode string: whom to wake: plain, sharded or both
+-- @arg lock_channel string: where guests listen that wait for a lock
+-- @arg mutex_channel string: where guests listen that wait for a mutex
+-- @arg mode string: how to tell guests: plain, sharded or both
 -- @outcome RELEASED owner:string receivers:integer
 -- @outcome HELD owner:string ttl_ms:integer
 -- @outcome GONE
@@ -12,8 +13,11 @@
 -- @repeat harmless: the second call answers GONE; without an owner it may take it from the next one
 -- @include is-lock
 -- @include mutex-owner
+-- @include line
+-- @include wake
 -- @include notify
 local name = KEYS[1]
+local line = KEYS[2]
 local owner = ARGV[1]
 local lock_channel = ARGV[2]
 local mutex_channel = ARGV[3]
@@ -39,4 +43,7 @@ else
 end
 if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end
 redis.call('DEL', name)
+-- The first in line asks, and so serves the line.
+local is_read, state = pcall(read_line, line, '')
+if is_read and state then pcall(wake, line, state, 0) end
 return { RELEASED, has_it, notify(mode, channel, '0') }

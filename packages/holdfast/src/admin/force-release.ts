@@ -1,6 +1,6 @@
 /** Takes a lock or a mutex away from its owner. */
 import { LockConflictError, LockNotHeldError } from '../errors.ts';
-import { lockChannel, mutexChannel } from '../keys/name.ts';
+import { lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { describe } from '../runtime/describe.ts';
 import { printable, quote } from '../runtime/printable.ts';
 import { type AdminForceReleaseOutcome, adminForceRelease } from '../scripts/generated.ts';
@@ -25,7 +25,7 @@ export async function forceRelease(
   const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
   const answers = await servers.ask(
     servers.deciding,
-    (_, mode) => adminForceRelease.call({ name: key, owner, ...channels, mode }),
+    (_, mode) => adminForceRelease.call({ name: key, line: lineKey(key), owner, ...channels, mode }),
     adminForceRelease.decode,
     name,
   );

@@ -1,7 +1,7 @@
 /** Asks what stands under one name: who holds the lock or the mutex, for how long, how many wait. */
 import type { Reply } from '../clients/client.ts';
 import { LockUnavailableError } from '../errors.ts';
-import { fenceKey, lockChannel, mutexChannel } from '../keys/name.ts';
+import { fenceKey, lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { adminInspect } from '../scripts/generated.ts';
 import { agree } from './agreement.ts';
 import type { Inspection } from './inspection.ts';
@@ -24,17 +24,17 @@ export async function inspect(
 export async function inspectName(servers: AdminServers, name: string): Promise<Inspection | null> {
   const key = servers.keyPrefix + name;
   const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
-  const askWith = (fence: string): Promise<Answer<Inspection | null>[]> =>
+  const askWith = (fence: string, line: string): Promise<Answer<Inspection | null>[]> =>
     servers.ask(
       servers.deciding,
-      (_, mode) => adminInspect.call({ name: key, fence, ...channels, mode }),
+      (_, mode) => adminInspect.call({ name: key, fence, line, ...channels, mode }),
       (reply) => readInspection(name, reply),
       name,
     );
-  // While a slot of a cluster moves, a lock and its fence counter may be on different nodes. A call that names only
-  // the lock's key is then answered, without the fence.
-  const answers = await askWith(fenceKey(key)).catch((error: unknown) => {
-    if (isSplitBetweenNodes(error)) return askWith(key);
+  // While a slot of a cluster moves, a lock, its fence counter and its line may be on different nodes. A call that names
+  // only the lock's key is then answered, without the fence and without those in line.
+  const answers = await askWith(fenceKey(key), lineKey(key)).catch((error: unknown) => {
+    if (isSplitBetweenNodes(error)) return askWith(key, key);
     throw error;
   });
   return agree(

@@ -273,11 +273,7 @@ export class Entrance implements HoldKeeper {
     this.#attempts = null;
     const isCrowded = (this.#waiters?.size ?? 0) > 1;
     const hold = beginHold(this.session, this.protocol, grant, { renews, isCrowded }, this);
-    this.holds.add(hold);
-    // Once for each hold: the moment until which it may be kept unowned does not move.
-    const { lingerUntilMs } = hold;
-    const { timers } = this.session;
-    if (lingerUntilMs > 0) timers.setAt(new Deadline(() => this.#pump(), false), lingerUntilMs);
+    this.holds.add(hold, () => this.#pump());
     return hold;
   }
 

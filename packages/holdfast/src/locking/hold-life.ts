@@ -25,7 +25,7 @@ export interface HoldingServices extends WaitLoopServices {
 export function beginHold(
   { options, renewal, record }: HoldingServices,
   protocol: Protocol,
-  { terms, answer, claimMs, lingerUntilMs = 0 }: Grant,
+  { terms, answer, claimMs, linger }: Grant,
   { renews, isCrowded }: { readonly renews: boolean; readonly isCrowded: boolean },
   keeper: HoldKeeper,
 ): Hold {
@@ -37,7 +37,7 @@ export function beginHold(
     leaseMs: terms.leaseMs,
     renews,
     claimMs,
-    lingerUntilMs,
+    linger,
     deadline: answer.deadline,
     firstFence: answer.firstFence,
     handovers: Math.min(handovers, protocol.policy.handoversMax),

@@ -60,8 +60,8 @@ export interface HoldGrant {
   readonly handovers: number;
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
-  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not at all. */
-  readonly lingerUntilMs: number;
+  /** Absent: the hold must not be kept unowned. */
+  readonly linger: { readonly untilMs: number; readonly wait: number } | undefined;
 }
 
 export class Hold implements HeapItem {
@@ -78,8 +78,10 @@ export class Hold implements HeapItem {
   leaseMs: number;
   renews: boolean;
   handoversLeft: number;
-  /** Until when the hold may be kept unowned; 0 once somebody else wants it. */
+  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not, or not any more. */
   lingerUntilMs: number;
+  /** The wait that messages name when somebody wants a hold that may be kept unowned. */
+  readonly wait: number | undefined;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
@@ -100,7 +102,8 @@ export class Hold implements HeapItem {
     this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
-    this.lingerUntilMs = grant.lingerUntilMs;
+    this.lingerUntilMs = grant.linger?.untilMs ?? 0;
+    this.wait = grant.linger?.wait;
     this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;

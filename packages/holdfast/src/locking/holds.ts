@@ -1,13 +1,19 @@
 /** The holds of one entrance. */
 import type { ResolvedAcquireOptions } from '../options/options.ts';
+import { Deadline } from '../runtime/timer-queue.ts';
 import type { Hold } from './hold.ts';
 import { type HoldingServices, hasRoom, lingers } from './hold-life.ts';
+import type { Mailboxes } from './mailboxes.ts';
+
+interface HoldsServices extends HoldingServices {
+  readonly mailboxes: Mailboxes;
+}
 
 export class Holds {
-  readonly #services: HoldingServices;
+  readonly #services: HoldsServices;
   #all: readonly Hold[] = [];
 
-  constructor(services: HoldingServices) {
+  constructor(services: HoldsServices) {
     this.#services = services;
   }
 
@@ -19,12 +25,23 @@ export class Holds {
     return this.#all.length;
   }
 
-  add(hold: Hold): void {
+  /** `look` is called when a hold that is kept unowned has to go: its time is over, or somebody wants it. */
+  add(hold: Hold, look: () => void): void {
     this.#all = this.#all.concat(hold);
+    const { timers, mailboxes } = this.#services;
+    const mailbox = hold.wait === undefined ? null : mailboxes.of(hold.protocol);
+    if (hold.wait === undefined || mailbox === null) return;
+    // Once for each hold: the moment does not move.
+    timers.setAt(new Deadline(look, false), hold.lingerUntilMs);
+    mailboxes.register(hold.wait, mailbox, () => {
+      hold.lingerUntilMs = 0;
+      look();
+    });
   }
 
   drop(hold: Hold): void {
     this.#all = this.#all.filter((other) => other !== hold);
+    if (hold.wait !== undefined) this.#services.mailboxes.unregister(hold.wait);
   }
 
   /** A hold that may serve one more owner; null: there is none. */

@@ -11,6 +11,7 @@ const database = useDatabase();
 
 const INPUT: AdminForceReleaseInput = {
   name: 'order',
+  line: 'holdfast_line:{order}',
   owner: '',
   lockChannel: 'lock-channel',
   mutexChannel: 'mutex-channel',

@@ -12,6 +12,7 @@ const database = useDatabase();
 const INPUT: AdminInspectInput = {
   name: 'order',
   fence: 'redisson_lock_token:{order}',
+  line: 'holdfast_line:{order}',
   lockChannel: 'lock-channel',
   mutexChannel: 'mutex-channel',
   mode: 'plain',

@@ -31,6 +31,14 @@ const DEAF = 'n';
 /** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
 const LINGERS = 'l';
 
+/** How a hold may be kept unowned. */
+export interface Linger {
+  /** Until when, by our monotonic clock. */
+  readonly untilMs: number;
+  /** The wait that messages name when somebody wants the lock. */
+  readonly wait: number;
+}
+
 /** What an attempt brought. */
 export interface Grant {
   readonly is: 'granted';
@@ -38,8 +46,8 @@ export interface Grant {
   readonly answer: Extract<AcquireResult, { is: 'granted' }>;
   /** Granted by a message: the server has the hold for this long, until its lease is stated. */
   readonly claimMs?: number;
-  /** Until when the hold may be kept unowned, because nobody was in line when it was granted. */
-  readonly lingerUntilMs?: number;
+  /** Absent: the hold must not be kept unowned, because somebody is in line, or it would not be heard that it is wanted. */
+  readonly linger?: Linger;
 }
 
 /** A caller, as an attempt sees it. */
@@ -131,10 +139,11 @@ export class Attempts {
       .catch((error: unknown): Broken => ({ is: 'broken', error }));
     if (answer.is === 'granted') {
       const told = this.#told;
+      const wait = this.#ticket?.number;
       this.#forget();
-      const canLinger = lingerMs > 0 && hears && terms.ticket !== undefined && answer.tickets === 0;
-      const lingerUntilMs = canLinger ? sentMs + lingerMs : 0;
-      return { is: 'granted', terms, answer: withTold(answer, told), lingerUntilMs };
+      const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
+      const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
+      return canLinger ? { ...grant, linger: { untilMs: sentMs + lingerMs, wait } } : grant;
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.

@@ -33,16 +33,25 @@ export interface AskMessage {
   readonly inMs: number;
 }
 
+/** A message that somebody wants a lock that its owner may be keeping unowned. */
+export interface WantedMessage {
+  readonly is: 'wanted';
+  readonly echo: string;
+}
+
+const WANTED = /^w (\S+)$/;
 const GRANT = /^g (\S+) (\d{1,16}) (\d{1,5})$/;
 const ASK = /^a (\S+) (\d{1,5})$/;
 
 /** Null for what is no message of the line. */
-export function readMessage(text: string): GrantMessage | AskMessage | null {
+export function readMessage(text: string): GrantMessage | AskMessage | WantedMessage | null {
   const [, echo, firstFence, fences] = GRANT.exec(text) ?? [];
   if (echo !== undefined)
     return { is: 'grant', echo, firstFence: Number(firstFence), fences: Number(fences) };
   const [, asked, inMs] = ASK.exec(text) ?? [];
-  return asked === undefined ? null : { is: 'ask', echo: asked, inMs: Number(inMs) };
+  if (asked !== undefined) return { is: 'ask', echo: asked, inMs: Number(inMs) };
+  const [, wanted] = WANTED.exec(text) ?? [];
+  return wanted === undefined ? null : { is: 'wanted', echo: wanted };
 }
 
 /** The number of the wait that an echo belongs to. */
