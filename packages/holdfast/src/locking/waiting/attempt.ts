@@ -82,6 +82,8 @@ export class Attempts {
   /** Whether an attempt has found somebody else as the owner. */
   hasMetOwner = false;
   #ticket: Ticket | null = null;
+  /** How often messages may have been missed before the last ask. */
+  #resyncs = 0;
   /** The server does not let us hear of grants: we take our place in the line, and get our turn by asking. */
   #isDeaf = false;
   /** Whether the holder has a place in the line, as far as we know. */
@@ -117,7 +119,7 @@ export class Attempts {
   attach(receiver: Receiver): void {
     const mailbox = this.#mailbox;
     if (mailbox === null || this.#ticket === null) return;
-    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver);
+    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver, this.#resyncs);
   }
 
   get #mailbox(): Mailbox | null {
@@ -189,12 +191,13 @@ export class Attempts {
   }
 
   #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
-    const { timers, options, holderIds, record } = this.#services;
+    const { timers, options, holderIds, mailboxes, record } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
     record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
+    this.#resyncs = mailboxes.resyncs;
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
     const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
     return { ...terms, ticket, isInLine: this.#isInLine };
