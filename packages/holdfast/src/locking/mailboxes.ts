@@ -37,16 +37,19 @@ export class Mailboxes {
   readonly #topology: Topology;
   readonly #session: string;
   readonly #timeoutMs: number;
+  readonly #revoked: ((holder: string) => void) | undefined;
   readonly #open = new Map<string, OpenMailbox>();
   readonly #opening = new Map<string, Promise<CallFailure | null>>();
   readonly #waits = new Map<number, Registration>();
   readonly #unclaimed = new Map<number, string>();
   #resyncs = 0;
 
-  constructor(topology: Topology, session: string, timeoutMs: number) {
+  /** `revoked` is called when a lock is said to have been taken away from that holder of the session. */
+  constructor(topology: Topology, session: string, timeoutMs: number, revoked?: (holder: string) => void) {
     this.#topology = topology;
     this.#session = session;
     this.#timeoutMs = timeoutMs;
+    this.#revoked = revoked;
   }
 
   /** Null where there is no line of waiters. */
@@ -122,7 +125,8 @@ export class Mailboxes {
       return;
     }
     const read = readMessage(message);
-    if (read === null) return;
+    if (read?.is === 'revoked') this.#revoked?.(read.holder);
+    if (read === null || read.is === 'revoked') return;
     const wait = waitOf(read.echo);
     const registration = this.#waits.get(wait);
     if (registration !== undefined) registration.receiver(message);

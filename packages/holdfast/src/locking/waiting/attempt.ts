@@ -11,6 +11,7 @@ import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
+import type { Linger } from '../hold.ts';
 import type { Mailboxes, Receiver } from '../mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
@@ -30,14 +31,6 @@ const DEAF = 'n';
 
 /** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
 const LINGERS = 'l';
-
-/** How a hold may be kept unowned. */
-export interface Linger {
-  /** Until when, by our monotonic clock. */
-  readonly untilMs: number;
-  /** The wait that messages name when somebody wants the lock. */
-  readonly wait: number;
-}
 
 /** What an attempt brought. */
 export interface Grant {
@@ -147,7 +140,8 @@ export class Attempts {
       this.#forget();
       const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
       const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
-      return canLinger ? { ...grant, linger: { untilMs: sentMs + lingerMs, wait } } : grant;
+      if (!canLinger) return grant;
+      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
