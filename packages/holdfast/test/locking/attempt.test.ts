@@ -17,7 +17,7 @@ function setup(answers: readonly AcquireResult[], holderPer: 'attempt' | 'wait' 
   const services = { topology, timers, options, holderIds, mailboxes };
   const attempts = new Attempts(services, protocolWith({ holderPer }));
   const make = async (leaseMs = 30_000, behind = 0): Promise<string> =>
-    (await attempts.make({ leaseMs, waitMs: WAIT_MS, behind, joins: true })).is;
+    (await attempts.make({ leaseMs, waitMs: WAIT_MS, behind, joins: true, lingerMs: 0 })).is;
   return { topology, attempts, make, holders: () => topology.asked.map(({ holder }) => holder) };
 }
 
@@ -93,10 +93,9 @@ describe('an attempt', () => {
     const { topology, attempts, make } = setup([]);
     const error = new Error('cannot happen');
     topology.acquire = () => Promise.reject(error);
-    expect(await attempts.make({ leaseMs: 30_000, waitMs: WAIT_MS, behind: 0, joins: true })).toEqual({
-      is: 'broken',
-      error,
-    });
+    expect(
+      await attempts.make({ leaseMs: 30_000, waitMs: WAIT_MS, behind: 0, joins: true, lingerMs: 0 }),
+    ).toEqual({ is: 'broken', error });
     attempts.abandon();
     expect(topology.abandoned).toEqual(['s:1']);
     expect(await make()).toBe('broken');

@@ -43,6 +43,7 @@ function setup() {
     leaseMs: LEASE_MS,
     renews: true,
     claimMs: undefined,
+    linger: undefined,
     deadline: leaseDeadline(now, LEASE_MS),
     firstFence: undefined,
     handovers: 3,
