@@ -42,6 +42,8 @@ async function main({ isJson, isOfficial, rounds, scenarios, selection }: Argume
   if (failed.length > 0) throw new Error(`not measured: ${failed.join(', ')}`);
 }
 
+// An exit of our own, unlike a signal's, ends the servers and removes their folders.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 // A library whose connections were dropped rejects promises that nobody awaits any more.
 process.on('unhandledRejection', () => {});
 let exitCode = 0;

@@ -8,39 +8,46 @@
 --   guest                when a guest was last seen as the owner (server's ms)
 --   linger               who may keep the lock unowned: holder, echo, mode and channel, or nothing
 -- These eight are always there, so the number of tickets follows from the number of fields.
-local function tickets_in(line)
-  return math.max(0, (redis.call('HLEN', line) - 8) / 2)
+-- Returns the first seven as numbers, with the number of tickets and the place of one holder. Nil where there is no line; the second
+-- result then says what stands there instead, if that is no hash. A hash that lacks one of those is of no use and is
+-- deleted: its waiters ask again and get new places.
+local function read_line(line, holder)
+  local fields = redis.pcall('HLEN', line)
+  if type(fields) == 'table' then
+    if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end
+    return nil, 'something else under the key of its line of waiters'
+  end
+  if fields == 0 then return nil end
+  local own = '#' .. holder
+  local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)
+  local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }
+  state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])
+  state.window, state.run = tonumber(found[4]), tonumber(found[5])
+  state.since, state.guest = tonumber(found[6]), tonumber(found[7])
+  local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since
+  if is_whole and state.guest then return state end
+  redis.call('DEL', line)
+  return nil
 end
 
--- Makes a line without tickets, if there is none. It outlives the last word of anybody by a little more than a ticket.
-local function keep_line(line, now_ms)
-  if redis.call('EXISTS', line) == 0 then
-    require_expiry(line, 20000)
-    redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')
-  end
+-- Makes a line without tickets. A line outlives the last word of anybody by a little more than a ticket does.
+local function new_line(line, now_ms)
+  require_expiry(line, 20000)
+  local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }
+  redis.call('HSET', line, 'linger', '', unpack(counts))
   redis.call('PEXPIRE', line, 20000)
+  return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }
 end
 
 -- How long a free key is still left to guests. A moment further off than any window is of a clock that was set back.
-local function open_ms(line, now_ms)
-  local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms
+local function open_ms(state, now_ms)
+  local left_ms = state.open - now_ms
   if left_ms > 80 then return 0 end
   return math.max(0, left_ms)
 end
 
--- Takes a holder's ticket out of the line. Returns its place, or nil if it had none, and the place where the line began.
--- If it was the first, the line begins with the next ticket from now on.
-local function leave(line, holder)
-  local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')
-  local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)
-  if place == 0 then return nil, first end
+-- Takes a ticket out of the line.
+local function remove(line, state, place, holder)
   redis.call('HDEL', line, place, '#' .. holder)
-  if place == first then
-    local next_place = place + 1
-    while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do
-      next_place = next_place + 1
-    end
-    redis.call('HSET', line, 'first', next_place)
-  end
-  return place, first
+  state.tickets = state.tickets - 1
 end

@@ -24,9 +24,12 @@
 -- @include is-lock
 -- @include conflict
 -- @include lock-grant
--- @include take-turn
+-- @include line
+-- @include join
+-- @include ask
 -- @include window
 -- @include linger
+-- @include require-expiry
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -42,8 +45,10 @@ local ticket = ARGV[8]
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-local first_fence, given
+local state, found, first_fence, given
 local ttl_ms = redis.call('PTTL', lock)
+if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end
+if found then return { CONFLICT, now_ms, found } end
 if ttl_ms ~= -2 then
   local fields = redis.pcall('HLEN', lock)
   if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end
@@ -56,9 +61,9 @@ if ttl_ms ~= -2 then
     local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
     if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
-    local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
+    state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
     if is_guest == 1 then note_guest(line, now_ms) end
-    return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }
+    return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
   local last = string.match(redis.call('GET', fence) or '', '^%d+$')
   if last then
@@ -68,11 +73,10 @@ if ttl_ms ~= -2 then
   end
 end
 
-if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then
-  local is_turn, place, tickets, owner =
-    take_turn(lock, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
-  if not is_turn then
-    return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }
+if state and ttl_ms == -2 then
+  local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
+  if waits then
+    return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
 end
 if ttl_ms == -2 then require_expiry(lock, lease_ms) end
@@ -83,6 +87,6 @@ end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
-local tickets = keep_unowned(line, holder, ticket, now_ms)
-if wants_time == 1 or given < fences or tickets > 0 then return { GRANTED, now_ms, first_fence, given, tickets } end
+local behind = keep_unowned(line, state, holder, ticket, now_ms)
+if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end
 return first_fence

@@ -27,7 +27,7 @@ import { Renewal } from './renewal.ts';
 
 /** The record of who a session is, for those who look at its locks from outside. No lock depends on the record. */
 export interface RecordKeeper {
-  /** From now on the record is kept. Called at every hold, and never waited for. */
+  /** From now on the record is kept. Called at every hold and every place in a line, and never waited for. */
   begin(): void;
   /** The session ends in good order: its record goes with it. */
   remove(): Promise<void>;

@@ -15,19 +15,240 @@ import {
 } from './script.ts';
 import type { Reply, ScriptCall, ScriptText } from './script-call.ts';
 
-const adminForceReleaseSource =
+const adminForceReleaseLockSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
   'local HELD = 2\n' +
   'local GONE = 6\n' +
+  'local MUTEX = 12\n' +
   'local CONFLICT = 4\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
   'end\n' +
-  'local function mutex_owner(mutex)\n' +
-  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
-  "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -41,91 +262,477 @@ const adminForceReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local name = KEYS[1]\n' +
-  'local owner = ARGV[1]\n' +
-  'local lock_channel = ARGV[2]\n' +
-  'local mutex_channel = ARGV[3]\n' +
-  'local mode = ARGV[4]\n' +
-  "local found = redis.call('TYPE', name)['ok']\n" +
-  "if found == 'none' then return { GONE } end\n" +
-  'local has_it\n' +
-  'local channel\n' +
-  "local ttl_ms = redis.call('PTTL', name)\n" +
-  "if found == 'string' then\n" +
-  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
-  'has_it, channel = mutex_owner(name), mutex_channel\n' +
-  "if not has_it then return { CONFLICT, 'a string too long for a mutex' } end\n" +
-  "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
-  "local field = redis.call('HGETALL', name)\n" +
-  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
-  'has_it, channel = field[1], lock_channel\n' +
-  'else\n' +
-  'return { CONFLICT, found }\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  "if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end\n" +
-  "redis.call('DEL', name)\n" +
-  "return { RELEASED, has_it, notify(mode, channel, '0') }\n";
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
+  'end\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
+  'end\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled)\n' +
+  "redis.call('DEL', key)\n" +
+  "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
+  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  'local is_done, receivers = true\n' +
+  "if mailbox ~= '' then\n" +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel, is_polled)\n' +
+  'end\n' +
+  'if is_done and receivers then return receivers end\n' +
+  "return notify(mode, channel, '0')\n" +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local owner = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local mailbox = ARGV[4]\n' +
+  "local found = redis.call('TYPE', lock)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  "if found == 'string' then return { MUTEX } end\n" +
+  "if found ~= 'hash' or redis.call('HLEN', lock) ~= 1 then return { CONFLICT, found } end\n" +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "local field = redis.call('HGETALL', lock)\n" +
+  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
+  'local holder = field[1]\n' +
+  "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, false)\n' +
+  'return { RELEASED, holder, receivers }\n';
 
-const adminForceReleaseText: ScriptText = {
-  name: 'admin.force-release',
-  sha: '2071659e3016f2e28d76228fa0e71de06ab0e26b',
-  source: adminForceReleaseSource,
+const adminForceReleaseLockText: ScriptText = {
+  name: 'admin.force-release-lock',
+  sha: '168e0d2f4ec41380a305d914d1fcebcf430629d5',
+  source: adminForceReleaseLockSource,
 };
 
-export interface AdminForceReleaseInput {
+export interface AdminForceReleaseLockInput {
   /** any type: what stands under the name */
-  readonly name: string;
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** from whom, as inspect shows it; empty: from whoever has it */
   readonly owner: string;
-  /** where waiters of a lock listen */
-  readonly lockChannel: string;
-  /** where waiters of a mutex listen */
-  readonly mutexChannel: string;
-  /** whom to wake: plain, sharded or both */
+  /** where those listen who have no ticket */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
   readonly mode: string;
+  /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
+  readonly mailbox: string;
 }
 
-export type AdminForceReleaseOutcome =
+export type AdminForceReleaseLockOutcome =
+  | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
+  | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'MUTEX' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Takes a lock away from one owner or from whoever has it, tells that owner, and gives the lock to the next in line. */
+export const adminForceReleaseLock: Script<AdminForceReleaseLockInput, AdminForceReleaseLockOutcome> = {
+  text: adminForceReleaseLockText,
+  call(input: AdminForceReleaseLockInput): ScriptCall {
+    return {
+      script: adminForceReleaseLockText,
+      keys: [input.lock, input.fence, input.line],
+      args: [input.owner, input.channel, input.mode, input.mailbox],
+    };
+  },
+  decode(reply: Reply): AdminForceReleaseLockOutcome {
+    const items = openReply(adminForceReleaseLockText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(adminForceReleaseLockText, items, 3);
+        return {
+          is: 'RELEASED',
+          owner: stringAt(adminForceReleaseLockText, items, 1),
+          receivers: integerAt(adminForceReleaseLockText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(adminForceReleaseLockText, items, 3);
+        return {
+          is: 'HELD',
+          owner: stringAt(adminForceReleaseLockText, items, 1),
+          ttlMs: integerAt(adminForceReleaseLockText, items, 2),
+        };
+      case OUTCOMES.GONE:
+        requireItems(adminForceReleaseLockText, items, 1);
+        return { is: 'GONE' };
+      case OUTCOMES.MUTEX:
+        requireItems(adminForceReleaseLockText, items, 1);
+        return { is: 'MUTEX' };
+      case OUTCOMES.CONFLICT:
+        requireItems(adminForceReleaseLockText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseLockText, items, 1) };
+      default:
+        return refuseReply(adminForceReleaseLockText, reply);
+    }
+  },
+};
+
+const adminForceReleaseMutexSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local HELD = 2\n' +
+  'local GONE = 6\n' +
+  'local CONFLICT = 4\n' +
+  'local function mutex_owner(mutex)\n' +
+  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
+  "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'end\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
+  "redis.call('DEL', mutex)\n" +
+  'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
+  'end\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
+  'end\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
+  'end\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled)\n' +
+  "redis.call('DEL', key)\n" +
+  "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
+  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  'local is_done, receivers = true\n' +
+  "if mailbox ~= '' then\n" +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel, is_polled)\n' +
+  'end\n' +
+  'if is_done and receivers then return receivers end\n' +
+  "return notify(mode, channel, '0')\n" +
+  'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
+  'local owner = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local mailbox = ARGV[4]\n' +
+  "local found = redis.call('TYPE', mutex)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  "if found ~= 'string' then return { CONFLICT, found } end\n" +
+  "local ttl_ms = redis.call('PTTL', mutex)\n" +
+  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
+  'local shown = mutex_owner(mutex)\n' +
+  "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
+  "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, true)\n" +
+  'return { RELEASED, shown, receivers }\n';
+
+const adminForceReleaseMutexText: ScriptText = {
+  name: 'admin.force-release-mutex',
+  sha: 'a42b1feba0b6b39c00dd7dc1f1bf9e7ae8311e00',
+  source: adminForceReleaseMutexSource,
+};
+
+export interface AdminForceReleaseMutexInput {
+  /** any type: what stands under the name */
+  readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
+  /** from whom, as inspect shows it; empty: from whoever has it */
+  readonly owner: string;
+  /** where those listen who have no ticket */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
+  readonly mode: string;
+  /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
+  readonly mailbox: string;
+}
+
+export type AdminForceReleaseMutexOutcome =
   | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
   | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
   | { readonly is: 'GONE' }
   | { readonly is: 'CONFLICT'; readonly found: string };
 
-/** Takes a lock or a mutex away from one owner or from whoever has it, and wakes the waiters. */
-export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceReleaseOutcome> = {
-  text: adminForceReleaseText,
-  call(input: AdminForceReleaseInput): ScriptCall {
+/** Takes a mutex away from one owner or from whoever has it, and gives it to the next in line. */
+export const adminForceReleaseMutex: Script<AdminForceReleaseMutexInput, AdminForceReleaseMutexOutcome> = {
+  text: adminForceReleaseMutexText,
+  call(input: AdminForceReleaseMutexInput): ScriptCall {
     return {
-      script: adminForceReleaseText,
-      keys: [input.name],
-      args: [input.owner, input.lockChannel, input.mutexChannel, input.mode],
+      script: adminForceReleaseMutexText,
+      keys: [input.mutex, input.line],
+      args: [input.owner, input.channel, input.mode, input.mailbox],
     };
   },
-  decode(reply: Reply): AdminForceReleaseOutcome {
-    const items = openReply(adminForceReleaseText, reply);
+  decode(reply: Reply): AdminForceReleaseMutexOutcome {
+    const items = openReply(adminForceReleaseMutexText, reply);
     switch (items[0]) {
       case OUTCOMES.RELEASED:
-        requireItems(adminForceReleaseText, items, 3);
+        requireItems(adminForceReleaseMutexText, items, 3);
         return {
           is: 'RELEASED',
-          owner: stringAt(adminForceReleaseText, items, 1),
-          receivers: integerAt(adminForceReleaseText, items, 2),
+          owner: stringAt(adminForceReleaseMutexText, items, 1),
+          receivers: integerAt(adminForceReleaseMutexText, items, 2),
         };
       case OUTCOMES.HELD:
-        requireItems(adminForceReleaseText, items, 3);
+        requireItems(adminForceReleaseMutexText, items, 3);
         return {
           is: 'HELD',
-          owner: stringAt(adminForceReleaseText, items, 1),
-          ttlMs: integerAt(adminForceReleaseText, items, 2),
+          owner: stringAt(adminForceReleaseMutexText, items, 1),
+          ttlMs: integerAt(adminForceReleaseMutexText, items, 2),
         };
       case OUTCOMES.GONE:
-        requireItems(adminForceReleaseText, items, 1);
+        requireItems(adminForceReleaseMutexText, items, 1);
         return { is: 'GONE' };
       case OUTCOMES.CONFLICT:
-        requireItems(adminForceReleaseText, items, 2);
-        return { is: 'CONFLICT', found: stringAt(adminForceReleaseText, items, 1) };
+        requireItems(adminForceReleaseMutexText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseMutexText, items, 1) };
       default:
-        return refuseReply(adminForceReleaseText, reply);
+        return refuseReply(adminForceReleaseMutexText, reply);
     }
   },
 };
@@ -200,9 +807,15 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
 const adminInspectSource =
   '#!lua flags=no-writes\n' +
   'local ABSENT = 10\n' +
+  'local FREE = 17\n' +
   'local LOCK = 11\n' +
   'local MUTEX = 12\n' +
   'local OTHER = 13\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
@@ -211,40 +824,102 @@ const adminInspectSource =
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
+  'local function tickets_in(line)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then return 0 end\n" +
+  'return math.max(0, math.floor((fields - 8) / 2))\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
   'local function listeners_of(mode, channel)\n' +
   'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
   "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
   'if sharded > count then count = sharded end\n' +
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local function hears(ticket)\n' +
+  "if ticket.mode == 'n' or ticket.mode == 'b' then return ticket.mode == 'b' end\n" +
+  "return listeners_of(ticket.mode == 's' and 'sharded' or 'plain', ticket.channel) > 0\n" +
+  'end\n' +
+  'local function shown_line(line, shown_max, now_ms)\n' +
+  "local ends = redis.pcall('HMGET', line, 'first', 'last', 'open')\n" +
+  "local place, last, open = tonumber(ends[1] or ''), tonumber(ends[2] or ''), tonumber(ends[3] or '')\n" +
+  "if not place or not last or not open then return 0, '', 0 end\n" +
+  "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
+  'local beyond = place + 1000\n' +
+  'while place <= last and place < beyond and shown < shown_max do\n' +
+  "local some = redis.call('HMGET', line, place, place + 1, place + 2, place + 3, place + 4, place + 5, place + 6, place + 7)\n" +
+  'for i = 1, #some do\n' +
+  'local ticket = read_ticket(some[i])\n' +
+  'if ticket and tonumber(ticket.deadline_ms) < now_ms then\n' +
+  'tickets = tickets - 1\n' +
+  'elseif ticket and shown < shown_max then\n' +
+  'local waited_ms = math.max(0, now_ms - tonumber(ticket.since_ms))\n' +
+  "local session = string.match(string.sub(ticket.channel, -36), '^[%x-]+$') or '?'\n" +
+  "rows = rows .. string.format('%.0f %s %s\\n', waited_ms, hears(ticket) and 'h' or 'd', session)\n" +
+  'shown = shown + 1\n' +
+  'end\n' +
+  'end\n' +
+  'place = place + 8\n' +
+  'end\n' +
+  'local open_ms = open - now_ms\n' +
+  'if open_ms < 0 or open_ms > 80 then open_ms = 0 end\n' +
+  'return tickets, rows, open_ms\n' +
+  'end\n' +
   'local name = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
   'local lock_channel = ARGV[1]\n' +
   'local mutex_channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
+  'local shown_max = tonumber(ARGV[4])\n' +
+  'local now_ms = server_now()\n' +
+  "local tickets, rows, open_ms = 0, '', 0\n" +
+  'if shown_max > 0 then\n' +
+  'tickets, rows, open_ms = shown_line(line, shown_max, now_ms)\n' +
+  'end\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
-  "if found == 'none' then return { ABSENT } end\n" +
+  "if found == 'none' then\n" +
+  'if tickets == 0 then return { ABSENT } end\n' +
+  'local listeners = listeners_of(mode, lock_channel) + listeners_of(mode, mutex_channel)\n' +
+  'return { FREE, open_ms, tickets, listeners, rows }\n' +
+  'end\n' +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
   'local owner = mutex_owner(name)\n' +
-  'if owner then return { MUTEX, owner, ttl_ms, listeners_of(mode, mutex_channel) } end\n' +
+  'if owner then return { MUTEX, owner, ttl_ms, tickets, listeners_of(mode, mutex_channel), rows } end\n' +
   'end\n' +
   "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "local last = redis.pcall('GET', fence)\n" +
   "if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end\n" +
   'if is_lock(field, ttl_ms) then\n' +
-  'return { LOCK, field[1], field[2], ttl_ms, last, listeners_of(mode, lock_channel) }\n' +
+  'return { LOCK, field[1], field[2], ttl_ms, last, tickets, listeners_of(mode, lock_channel), rows }\n' +
   'end\n' +
   'end\n' +
   'return { OTHER, found, ttl_ms }\n';
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '3c915b0fce33d04759caf8aef9310a428db512bd',
+  sha: 'c7f5875d0614a07aad39828204f5a47ca722b201',
   source: adminInspectSource,
 };
 
@@ -253,35 +928,55 @@ export interface AdminInspectInput {
   readonly name: string;
   /** string: the last fence given out */
   readonly fence: string;
-  /** where waiters of a lock listen */
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
+  /** where those who wait for a lock listen, if they have no ticket */
   readonly lockChannel: string;
-  /** where waiters of a mutex listen */
+  /** the same for a mutex */
   readonly mutexChannel: string;
   /** how they listen: plain, sharded or both */
   readonly mode: string;
+  /** how many tickets to show at most; 0 where there is no line */
+  readonly shownMax: number;
 }
 
 export type AdminInspectOutcome =
   | { readonly is: 'ABSENT' }
+  | {
+      readonly is: 'FREE';
+      readonly openMs: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
+    }
   | {
       readonly is: 'LOCK';
       readonly owner: string;
       readonly count: string;
       readonly ttlMs: number;
       readonly fence: string;
-      readonly waiters: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
     }
-  | { readonly is: 'MUTEX'; readonly owner: string; readonly ttlMs: number; readonly waiters: number }
+  | {
+      readonly is: 'MUTEX';
+      readonly owner: string;
+      readonly ttlMs: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
+    }
   | { readonly is: 'OTHER'; readonly found: string; readonly ttlMs: number };
 
-/** Tells what a name holds right now. */
+/** Tells what a name holds right now, and who waits for it. */
 export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
   text: adminInspectText,
   call(input: AdminInspectInput): ScriptCall {
     return {
       script: adminInspectText,
-      keys: [input.name, input.fence],
-      args: [input.lockChannel, input.mutexChannel, input.mode],
+      keys: [input.name, input.fence, input.line],
+      args: [input.lockChannel, input.mutexChannel, input.mode, String(input.shownMax)],
     };
   },
   decode(reply: Reply): AdminInspectOutcome {
@@ -290,23 +985,36 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
       case OUTCOMES.ABSENT:
         requireItems(adminInspectText, items, 1);
         return { is: 'ABSENT' };
+      case OUTCOMES.FREE:
+        requireItems(adminInspectText, items, 5);
+        return {
+          is: 'FREE',
+          openMs: integerAt(adminInspectText, items, 1),
+          tickets: integerAt(adminInspectText, items, 2),
+          listeners: integerAt(adminInspectText, items, 3),
+          line: stringAt(adminInspectText, items, 4),
+        };
       case OUTCOMES.LOCK:
-        requireItems(adminInspectText, items, 6);
+        requireItems(adminInspectText, items, 8);
         return {
           is: 'LOCK',
           owner: stringAt(adminInspectText, items, 1),
           count: stringAt(adminInspectText, items, 2),
           ttlMs: integerAt(adminInspectText, items, 3),
           fence: stringAt(adminInspectText, items, 4),
-          waiters: integerAt(adminInspectText, items, 5),
+          tickets: integerAt(adminInspectText, items, 5),
+          listeners: integerAt(adminInspectText, items, 6),
+          line: stringAt(adminInspectText, items, 7),
         };
       case OUTCOMES.MUTEX:
-        requireItems(adminInspectText, items, 4);
+        requireItems(adminInspectText, items, 6);
         return {
           is: 'MUTEX',
           owner: stringAt(adminInspectText, items, 1),
           ttlMs: integerAt(adminInspectText, items, 2),
-          waiters: integerAt(adminInspectText, items, 3),
+          tickets: integerAt(adminInspectText, items, 3),
+          listeners: integerAt(adminInspectText, items, 4),
+          line: stringAt(adminInspectText, items, 5),
         };
       case OUTCOMES.OTHER:
         requireItems(adminInspectText, items, 3);
@@ -535,9 +1243,9 @@ const lockAcquireSource =
   'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
-  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
   'if not first then return nil end\n' +
-  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
   "if stored['err'] then return nil end\n" +
   "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
   "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
@@ -551,188 +1259,220 @@ const lockAcquireSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
   'if left_ms > 80 then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
-  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
-  'if place == 0 then return nil, first end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'if place == first then\n' +
-  'local next_place = place + 1\n' +
-  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
-  'next_place = next_place + 1\n' +
-  'end\n' +
-  "redis.call('HSET', line, 'first', next_place)\n" +
-  'end\n' +
-  'return place, first\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
-  'local first = tonumber(ends[1] or 1)\n' +
-  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
-  'end\n' +
-  'end\n' +
-  'local function keep_passed(line, passed, place, first, is_over)\n' +
-  'local front = place\n' +
-  'if is_over and #passed >= 100 then\n' +
-  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
-  'else\n' +
-  'front = place - #passed\n' +
-  'for i = #passed, 1, -1 do\n' +
-  'local to = front + i - 1\n' +
-  'if to ~= passed[i].place then\n' +
-  "redis.call('HDEL', line, passed[i].place)\n" +
-  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
-  'end\n' +
-  'end\n' +
-  'end\n' +
-  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
-  'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
-  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
-  "local text = redis.call('HGET', line, place)\n" +
-  'local ticket = read_ticket(text)\n' +
-  'if ticket and ticket.holder == asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'break\n' +
-  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode == 'n' then\n" +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
-  'elseif ticket then\n' +
-  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first_fence then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
-  'unmake_owner(key, ticket)\n' +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
-  'end\n' +
-  'end\n' +
-  'place = place + 1\n' +
-  'end\n' +
-  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
-  'return outcome, owner\n' +
-  'end\n' +
-  'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'keep_line(line, now_ms)\n' +
-  'local tickets = tickets_in(line)\n' +
-  "local place = tonumber(redis.call('HGET', line, '#' .. holder) or 0)\n" +
-  "local since_ms = string.format('%.0f', now_ms)\n" +
-  'if place > 0 then\n' +
-  "local known = read_ticket(redis.call('HGET', line, place))\n" +
-  'if known then since_ms = known.since_ms end\n' +
-  "if known and mode == 'n' and known.mode ~= 'n' then mode, channel = known.mode, known.channel end\n" +
-  'elseif tickets < 10000 then\n' +
-  "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
-  'tickets = tickets + 1\n' +
-  "redis.call('HSET', line, 'last', place, '#' .. holder, place)\n" +
+  'state = state or new_line(line, now_ms)\n' +
+  'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
+  "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  'if state.place then\n' +
+  "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
+  'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
+  "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
+  'elseif state.tickets < 10000 then\n' +
+  'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
+  "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
-  'if place == 0 then return 0, tickets end\n' +
-  "local deadline_ms = string.format('%.0f', now_ms + 15000)\n" +
-  "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
-  "redis.call('HSET', line, place, text)\n" +
-  "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return state\n' +
   'end\n' +
-  'local function take_turn(key, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
-  'local place, tickets = 0, 0\n' +
-  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
-  'local outcome, owner = settle(key, fence, line, now_ms, now_us, holder)\n' +
-  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
-  'return false, place, tickets, owner\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
   'end\n' +
-  'leave(line, holder)\n' +
-  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
-  "return true, 0, 0, ''\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
+  "if outcome == 'nobody' and not state.place then\n" +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
+  "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
-  'local function keep_unowned(line, holder, ticket, now_ms)\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
-  'if not echo then return 0 end\n' +
-  'local tickets = tickets_in(line)\n' +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
   "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
-  'keep_line(line, now_ms)\n' +
-  "redis.call('HSET', line, 'linger', string.format('%s %s %s %s', holder, echo, mode, channel))\n" +
+  'if not state then new_line(line, now_ms) end\n' +
+  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
   'return 0\n' +
   'end\n' +
   'local function want(line, owner)\n' +
-  "local known = redis.call('HGET', line, 'linger') or ''\n" +
-  "local holder, echo, mode, channel = string.match(known, '^(%S+) (%S+) (%a) (.*)$')\n" +
-  "if holder == owner then tell({ mode = mode, channel = channel }, 'w ' .. echo) end\n" +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -747,8 +1487,10 @@ const lockAcquireSource =
   'local ticket = ARGV[8]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  'local first_fence, given\n' +
+  'local state, found, first_fence, given\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end\n" +
+  'if found then return { CONFLICT, now_ms, found } end\n' +
   'if ttl_ms ~= -2 then\n' +
   "local fields = redis.pcall('HLEN', lock)\n" +
   "if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end\n" +
@@ -760,9 +1502,9 @@ const lockAcquireSource =
   "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
   "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
-  'local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
-  'return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }\n' +
+  'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
   'if last then\n' +
@@ -770,11 +1512,10 @@ const lockAcquireSource =
   'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   'end\n' +
   'end\n' +
-  "if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then\n" +
-  'local is_turn, place, tickets, owner =\n' +
-  'take_turn(lock, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
-  'if not is_turn then\n' +
-  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }\n" +
+  'if state and ttl_ms == -2 then\n' +
+  'local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if waits then\n' +
+  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n" +
   'end\n' +
   'end\n' +
   'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
@@ -783,18 +1524,18 @@ const lockAcquireSource =
   'end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
-  'local tickets = keep_unowned(line, holder, ticket, now_ms)\n' +
-  'if wants_time == 1 or given < fences or tickets > 0 then return { GRANTED, now_ms, first_fence, given, tickets } end\n' +
+  'local behind = keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  'if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '1690a6c29e8914f0a776ab25f1e92f00053c047c',
+  sha: 'd5c320e771e909e183a288af8000dcc191bf322b',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'b0a769ab7434a40e0843731b3c2816d8aa780871',
-    source: bundleSource(lockAcquireSource, { headLength: 11391, keys: 3, args: 8, isTimed: true }),
+    sha: 'a530e4da46fbcc8c11c13b916d684bdac5a5c9bd',
+    source: bundleSource(lockAcquireSource, { headLength: 13079, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1106,11 +1847,6 @@ const lockReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
-  'local function server_now()\n' +
-  "local time = redis.call('TIME')\n" +
-  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-  'end\n' +
   'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
@@ -1144,9 +1880,9 @@ const lockReleaseSource =
   'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
-  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
   'if not first then return nil end\n' +
-  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
   "if stored['err'] then return nil end\n" +
   "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
   "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
@@ -1155,155 +1891,185 @@ const lockReleaseSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
   'if left_ms > 80 then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
-  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
-  'if place == 0 then return nil, first end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'if place == first then\n' +
-  'local next_place = place + 1\n' +
-  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
-  'next_place = next_place + 1\n' +
-  'end\n' +
-  "redis.call('HSET', line, 'first', next_place)\n" +
-  'end\n' +
-  'return place, first\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
-  'local first = tonumber(ends[1] or 1)\n' +
-  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'end\n' +
-  'local function keep_passed(line, passed, place, first, is_over)\n' +
-  'local front = place\n' +
-  'if is_over and #passed >= 100 then\n' +
-  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
-  'else\n' +
-  'front = place - #passed\n' +
-  'for i = #passed, 1, -1 do\n' +
-  'local to = front + i - 1\n' +
-  'if to ~= passed[i].place then\n' +
-  "redis.call('HDEL', line, passed[i].place)\n" +
-  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
-  'end\n' +
-  'end\n' +
-  'end\n' +
-  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
-  'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
-  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
-  "local text = redis.call('HGET', line, place)\n" +
-  'local ticket = read_ticket(text)\n' +
-  'if ticket and ticket.holder == asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'break\n' +
-  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode == 'n' then\n" +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
-  'elseif ticket then\n' +
-  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first_fence then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  'place = place + 1\n' +
+  'state.first = first\n' +
   'end\n' +
-  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
-  'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -1317,22 +2083,40 @@ const lockReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place, first = leave(line, holder)\n' +
-  'if not is_free then\n' +
-  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
-  'return 0, place ~= nil\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake_first(line, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
-  "local heard = notify(mode, channel, '0')\n" +
-  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -1342,32 +2126,27 @@ const lockReleaseSource =
   'local mode = ARGV[3]\n' +
   'local is_vote = tonumber(ARGV[4])\n' +
   "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
-  "local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1\n" +
-  'if not has_line and not was_owner then return { GONE } end\n' +
-  'local receivers, was_waiting\n' +
-  'if has_line then\n' +
-  'local now_ms, now_us = server_now()\n' +
-  "local is_free = redis.call('EXISTS', lock) == 0\n" +
-  'receivers, was_waiting = go_on(lock, fence, line, holder, is_free, was_owner, mode, channel, false, now_ms, now_us)\n' +
-  'else\n' +
-  "receivers = notify(mode, channel, '0')\n" +
-  'if receivers > 0 and is_vote == 0 then\n' +
-  'local now_ms = server_now()\n' +
-  'leave_to_guests(line, now_ms)\n' +
+  'local is_done, receivers, was_waiting = true\n' +
+  'if is_vote == 0 then\n' +
+  'is_done, receivers, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)\n' +
   'end\n' +
+  'if was_owner and not (is_done and receivers) then\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'if is_done and is_vote == 0 and receivers > 0 then pcall(leave_to_guests, lock, line) end\n' +
   'end\n' +
   'if was_owner then return receivers end\n' +
+  'if not is_done then error({ err = receivers }) end\n' +
   'if was_waiting then return { LEFT } end\n' +
   'return { GONE }\n';
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'ecc3c0e8165663cbff63cecca2cb1b219610bd3f',
+  sha: '1603a1a453e6299a4d214903f3aaab16ffa1562e',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'd25fa12c8dca3101a8aa45cdf607b4f326c45365',
-    source: bundleSource(lockReleaseSource, { headLength: 9493, keys: 3, args: 4, isTimed: true }),
+    sha: '34307deb17cc680e0c9838b3ffa8265b44477285',
+    source: bundleSource(lockReleaseSource, { headLength: 11768, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -1565,188 +2344,220 @@ const mutexAcquireSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
   'if left_ms > 80 then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
-  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
-  'if place == 0 then return nil, first end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'if place == first then\n' +
-  'local next_place = place + 1\n' +
-  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
-  'next_place = next_place + 1\n' +
-  'end\n' +
-  "redis.call('HSET', line, 'first', next_place)\n" +
-  'end\n' +
-  'return place, first\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
-  'local first = tonumber(ends[1] or 1)\n' +
-  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
-  'end\n' +
-  'end\n' +
-  'local function keep_passed(line, passed, place, first, is_over)\n' +
-  'local front = place\n' +
-  'if is_over and #passed >= 100 then\n' +
-  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
-  'else\n' +
-  'front = place - #passed\n' +
-  'for i = #passed, 1, -1 do\n' +
-  'local to = front + i - 1\n' +
-  'if to ~= passed[i].place then\n' +
-  "redis.call('HDEL', line, passed[i].place)\n" +
-  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
-  'end\n' +
-  'end\n' +
-  'end\n' +
-  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
-  'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
-  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
-  "local text = redis.call('HGET', line, place)\n" +
-  'local ticket = read_ticket(text)\n' +
-  'if ticket and ticket.holder == asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'break\n' +
-  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode == 'n' then\n" +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
-  'elseif ticket then\n' +
-  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first_fence then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
-  'unmake_owner(key, ticket)\n' +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
-  'end\n' +
-  'end\n' +
-  'place = place + 1\n' +
-  'end\n' +
-  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
-  'return outcome, owner\n' +
-  'end\n' +
-  'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'keep_line(line, now_ms)\n' +
-  'local tickets = tickets_in(line)\n' +
-  "local place = tonumber(redis.call('HGET', line, '#' .. holder) or 0)\n" +
-  "local since_ms = string.format('%.0f', now_ms)\n" +
-  'if place > 0 then\n' +
-  "local known = read_ticket(redis.call('HGET', line, place))\n" +
-  'if known then since_ms = known.since_ms end\n' +
-  "if known and mode == 'n' and known.mode ~= 'n' then mode, channel = known.mode, known.channel end\n" +
-  'elseif tickets < 10000 then\n' +
-  "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
-  'tickets = tickets + 1\n' +
-  "redis.call('HSET', line, 'last', place, '#' .. holder, place)\n" +
+  'state = state or new_line(line, now_ms)\n' +
+  'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
+  "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  'if state.place then\n' +
+  "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
+  'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
+  "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
+  'elseif state.tickets < 10000 then\n' +
+  'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
+  "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
-  'if place == 0 then return 0, tickets end\n' +
-  "local deadline_ms = string.format('%.0f', now_ms + 15000)\n" +
-  "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
-  "redis.call('HSET', line, place, text)\n" +
-  "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return state\n' +
   'end\n' +
-  'local function take_turn(key, fence, line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
-  'local place, tickets = 0, 0\n' +
-  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
-  'local outcome, owner = settle(key, fence, line, now_ms, now_us, holder)\n' +
-  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
-  'return false, place, tickets, owner\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
   'end\n' +
-  'leave(line, holder)\n' +
-  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
-  "return true, 0, 0, ''\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
+  "if outcome == 'nobody' and not state.place then\n" +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
+  "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
-  'local function keep_unowned(line, holder, ticket, now_ms)\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
-  'if not echo then return 0 end\n' +
-  'local tickets = tickets_in(line)\n' +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
   "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
-  'keep_line(line, now_ms)\n' +
-  "redis.call('HSET', line, 'linger', string.format('%s %s %s %s', holder, echo, mode, channel))\n" +
+  'if not state then new_line(line, now_ms) end\n' +
+  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
   'return 0\n' +
   'end\n' +
   'local function want(line, owner)\n' +
-  "local known = redis.call('HGET', line, 'linger') or ''\n" +
-  "local holder, echo, mode, channel = string.match(known, '^(%S+) (%S+) (%a) (.*)$')\n" +
-  "if holder == owner then tell({ mode = mode, channel = channel }, 'w ' .. echo) end\n" +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
@@ -1756,17 +2567,19 @@ const mutexAcquireSource =
   'local ticket = ARGV[4]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  "if ticket ~= '-' and redis.call('EXISTS', line) == 1 and redis.call('EXISTS', mutex) == 0 then\n" +
-  'local is_turn, place, tickets, owner =\n' +
-  'take_turn(mutex, mutex, line, token, ticket, lease_ms, 1, 0, now_ms, now_us)\n' +
-  'if not is_turn then\n' +
-  "local ttl_ms = redis.call('PTTL', mutex)\n" +
-  'return { HELD, now_ms, ttl_ms, string.sub(owner, 1, 8), place, tickets, open_ms(line, now_ms), 0 }\n' +
+  'local state, found\n' +
+  "if ticket ~= '-' then state, found = read_line(line, token) end\n" +
+  'if found then return { CONFLICT, now_ms, found } end\n' +
+  "if state and redis.call('PTTL', mutex) == -2 then\n" +
+  'local waits, owner = must_wait(mutex, mutex, line, state, token, ticket, lease_ms, 1, 0, now_ms, now_us)\n' +
+  'if waits then\n' +
+  "local left_ms, shown = redis.call('PTTL', mutex), string.sub(owner, 1, 8)\n" +
+  'return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
   'end\n' +
   'end\n' +
   "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
-  'local tickets = keep_unowned(line, token, ticket, now_ms)\n' +
-  'if tickets > 0 then return { GRANTED, now_ms, tickets } end\n' +
+  'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
+  'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
   'return now_ms\n' +
   'end\n' +
   "local owner = redis.pcall('GET', mutex)\n" +
@@ -1776,21 +2589,21 @@ const mutexAcquireSource =
   "local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1\n" +
   "if ticket ~= '-' then want(line, owner) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end\n" +
-  'local place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms)\n' +
+  'state = join(line, state, token, ticket, lease_ms, 1, 0, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
-  'return { HELD, now_ms, ttl_ms, shown, place, tickets, 0, is_guest }\n' +
+  'return { HELD, now_ms, ttl_ms, shown, place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
   'return now_ms\n';
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '1977a3e17586427daea375d3f14f60afeabf10cb',
+  sha: 'e03d740a818fd90ca92419136a2de45ab9f5145a',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'f8e7e1c2b0ad7985e4c76b52c8d7558878986a02',
-    source: bundleSource(mutexAcquireSource, { headLength: 8724, keys: 2, args: 4, isTimed: true }),
+    sha: 'db4a7b11e7f161948aab1358e379cfc707ed786a',
+    source: bundleSource(mutexAcquireSource, { headLength: 10382, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -1878,11 +2691,6 @@ const mutexReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
-  'local function server_now()\n' +
-  "local time = redis.call('TIME')\n" +
-  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-  'end\n' +
   'local function make_owner(mutex, ticket)\n' +
   "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
   'return 0, 0\n' +
@@ -1890,155 +2698,185 @@ const mutexReleaseSource =
   'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
   'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 8) / 2)\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0, 'linger', '')\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
   'if left_ms > 80 then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local known = redis.call('HMGET', line, '#' .. holder, 'first', 'last')\n" +
-  'local place, first, last = tonumber(known[1] or 0), tonumber(known[2] or 1), tonumber(known[3] or 0)\n' +
-  'if place == 0 then return nil, first end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'if place == first then\n' +
-  'local next_place = place + 1\n' +
-  "while next_place <= last and next_place < place + 1000 and redis.call('HEXISTS', line, next_place) == 0 do\n" +
-  'next_place = next_place + 1\n' +
-  'end\n' +
-  "redis.call('HSET', line, 'first', next_place)\n" +
-  'end\n' +
-  'return place, first\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local ends = redis.call('HMGET', line, 'first', 'last')\n" +
-  'local first = tonumber(ends[1] or 1)\n' +
-  'for place = first, math.min(tonumber(ends[2] or 0), first + 99) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  "if ticket and tell(ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'end\n' +
-  'local function keep_passed(line, passed, place, first, is_over)\n' +
-  'local front = place\n' +
-  'if is_over and #passed >= 100 then\n' +
-  "for i = 1, #passed do redis.call('HDEL', line, passed[i].place, '#' .. passed[i].holder) end\n" +
-  'else\n' +
-  'front = place - #passed\n' +
-  'for i = #passed, 1, -1 do\n' +
-  'local to = front + i - 1\n' +
-  'if to ~= passed[i].place then\n' +
-  "redis.call('HDEL', line, passed[i].place)\n" +
-  "redis.call('HSET', line, to, passed[i].text, '#' .. passed[i].holder, to)\n" +
-  'end\n' +
-  'end\n' +
-  'end\n' +
-  "if front ~= first then redis.call('HSET', line, 'first', front) end\n" +
-  'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local first, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local place, passed, outcome, owner = first, {}, 'nobody', ''\n" +
-  "while outcome == 'nobody' and place <= last and place < first + 1000 and #passed < 100 do\n" +
-  "local text = redis.call('HGET', line, place)\n" +
-  'local ticket = read_ticket(text)\n' +
-  'if ticket and ticket.holder == asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'break\n' +
-  'elseif ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000) then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode == 'n' then\n" +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
-  'elseif ticket then\n' +
-  'local first_fence, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first_fence then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first_fence, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
-  'passed[#passed + 1] = { place = place, holder = ticket.holder, text = text }\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  'place = place + 1\n' +
+  'state.first = first\n' +
   'end\n' +
-  "keep_passed(line, passed, place, first, outcome == 'nobody')\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
-  'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -2052,22 +2890,40 @@ const mutexReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place, first = leave(line, holder)\n' +
-  'if not is_free then\n' +
-  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
-  'return 0, place ~= nil\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake_first(line, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
-  "local heard = notify(mode, channel, '0')\n" +
-  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
@@ -2077,27 +2933,24 @@ const mutexReleaseSource =
   'local is_vote = tonumber(ARGV[4])\n' +
   "local was_owner = redis.call('GET', mutex) == token\n" +
   "if was_owner then redis.call('DEL', mutex) end\n" +
-  "local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1\n" +
-  'if not has_line then\n' +
-  "if was_owner then return notify(mode, channel, '0') end\n" +
-  'return { GONE }\n' +
+  'local is_done, receivers, was_waiting = true\n' +
+  'if is_vote == 0 then\n' +
+  'is_done, receivers, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)\n' +
   'end\n' +
-  'local now_ms, now_us = server_now()\n' +
-  "local is_free = was_owner or redis.call('EXISTS', mutex) == 0\n" +
-  'local receivers, was_waiting =\n' +
-  'go_on(mutex, mutex, line, token, is_free, was_owner, mode, channel, true, now_ms, now_us)\n' +
+  "if was_owner and not (is_done and receivers) then receivers = notify(mode, channel, '0') end\n" +
   'if was_owner then return receivers end\n' +
+  'if not is_done then error({ err = receivers }) end\n' +
   'if was_waiting then return { LEFT } end\n' +
   'return { GONE }\n';
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '2d804acd23582ac7b01386a421dd2d538e026ede',
+  sha: 'abb1523924298621b332c0515b045b1c9e0cbea6',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '0fc01c8b26104f465cf9ec414156f6f53e5bb9d8',
-    source: bundleSource(mutexReleaseSource, { headLength: 7488, keys: 2, args: 4, isTimed: true }),
+    sha: '838d8eb3d42687e8cc440cb673e8429aad7a5899',
+    source: bundleSource(mutexReleaseSource, { headLength: 9733, keys: 2, args: 4, isTimed: false }),
   },
 };
 

@@ -123,6 +123,8 @@ export interface Topology {
   /** How many servers decide about a name, and how many of them must agree. */
   readonly size: number;
   readonly majority: number;
+  /** Whether waiters have a line of their own in Redis. A quorum has none. */
+  readonly hasLine: boolean;
   /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
   outageOf(key: string): readonly ServerFailure[];
   /** Where a session hears of grants of that lock. Null: there is no line of waiters here. */

@@ -14,7 +14,7 @@ function setup(answers: readonly AcquireResult[], holderPer: 'attempt' | 'wait' 
   const holderIds = { session: 's', nextNumber: () => ++number, token: () => 'token' };
   const { timers, options } = topology;
   const mailboxes = new Mailboxes(topology, 's', options.callTimeoutMs);
-  const services = { topology, timers, options, holderIds, mailboxes };
+  const services = { topology, timers, options, holderIds, mailboxes, record: null };
   const attempts = new Attempts(services, protocolWith({ holderPer }));
   const make = async (leaseMs = 30_000, behind = 0): Promise<string> =>
     (await attempts.make({ leaseMs, waitMs: WAIT_MS, behind, joins: true, lingerMs: 0 })).is;
@@ -95,7 +95,10 @@ describe('an attempt', () => {
     topology.acquire = () => Promise.reject(error);
     expect(
       await attempts.make({ leaseMs: 30_000, waitMs: WAIT_MS, behind: 0, joins: true, lingerMs: 0 }),
-    ).toEqual({ is: 'broken', error });
+    ).toEqual({
+      is: 'broken',
+      error,
+    });
     attempts.abandon();
     expect(topology.abandoned).toEqual(['s:1']);
     expect(await make()).toBe('broken');

@@ -68,6 +68,8 @@ export interface AttemptServices {
   readonly options: ResolvedLocksOptions;
   readonly holderIds: HolderIds;
   readonly mailboxes: Mailboxes;
+  /** The record of the session, for those who look at the line. */
+  readonly record: { begin(): void } | null;
 }
 
 export class Attempts {
@@ -187,8 +189,9 @@ export class Attempts {
   }
 
   #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
-    const { timers, options, holderIds } = this.#services;
+    const { timers, options, holderIds, record } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
+    record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);

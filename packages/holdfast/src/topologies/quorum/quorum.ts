@@ -29,6 +29,8 @@ export class QuorumTopology implements Topology {
   readonly keyPrefix: string;
   readonly size: number;
   readonly majority: number;
+  /** Votes are counted here, and no server alone can say who comes first. */
+  readonly hasLine = false;
   readonly #nodes: readonly QuorumNode[];
   readonly #timers: TimerQueue;
   readonly #options: QuorumOptions;
@@ -74,7 +76,6 @@ export class QuorumTopology implements Topology {
     }));
   }
 
-  /** Votes are counted here, and no server alone can say who comes first. */
   mailboxOf(): null {
     return null;
   }

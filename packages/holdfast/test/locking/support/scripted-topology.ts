@@ -75,6 +75,10 @@ export class ScriptedTopology implements Topology {
   /** Where grants in the line are heard. Null: there is no line. */
   mailbox: Mailbox | null = null;
 
+  get hasLine(): boolean {
+    return this.mailbox !== null;
+  }
+
   mailboxOf(): Mailbox | null {
     return this.mailbox;
   }
