@@ -3,7 +3,7 @@ import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Hold } from './hold.ts';
 import { type HoldingServices, hasRoom, lingers } from './hold-life.ts';
-import type { Mailboxes } from './mailboxes.ts';
+import type { Mailboxes } from './waiting/mailboxes.ts';
 
 interface HoldsServices extends HoldingServices {
   readonly mailboxes: Mailboxes;

@@ -20,10 +20,10 @@ import type { Topology } from '../topologies/topology.ts';
 import { Entrance } from './entrance.ts';
 import type { EntranceSession } from './entrance-session.ts';
 import type { Hold } from './hold.ts';
-import { Mailboxes } from './mailboxes.ts';
 import { releaseAtExit } from './process-exit.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
+import { Mailboxes } from './waiting/mailboxes.ts';
 
 /** The record of who a session is, for those who look at its locks from outside. No lock depends on the record. */
 export interface RecordKeeper {

@@ -1,7 +1,7 @@
 /** Under which holder an attempt is made: safety rule 5, before anything is granted. */
 import { describe, expect, test } from 'vitest';
-import { Mailboxes } from '../../src/locking/mailboxes.ts';
 import { Attempts, SPARE_FENCES } from '../../src/locking/waiting/attempt.ts';
+import { Mailboxes } from '../../src/locking/waiting/mailboxes.ts';
 import type { AcquireResult } from '../../src/topologies/topology.ts';
 import { failed, HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';
 

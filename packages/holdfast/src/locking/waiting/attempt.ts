@@ -12,7 +12,7 @@ import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.t
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
 import type { Linger } from '../hold.ts';
-import type { Mailboxes, Receiver } from '../mailboxes.ts';
+import type { Mailboxes, Receiver } from './mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */

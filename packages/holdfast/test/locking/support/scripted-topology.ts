@@ -126,6 +126,8 @@ export class ScriptedTopology implements Topology {
     return [];
   }
 
+  repeatReleases(): void {}
+
   async flush(): Promise<void> {}
 
   stop(): void {}

@@ -28,13 +28,7 @@ export class Tenure {
   /** Since when somebody else holds it too. */
   sharedSinceMs: number | null = null;
 
-  constructor(
-    lease: Lease,
-    process: SimulatedProcess,
-    name: string,
-    root: Tenure | null,
-    isSafe: boolean,
-  ) {
+  constructor(lease: Lease, process: SimulatedProcess, name: string, root: Tenure | null, isSafe: boolean) {
     this.isSafe = isSafe;
     this.lease = lease;
     this.process = process;
@@ -70,11 +64,7 @@ export class Judge {
   readonly verdicts: Verdict[] = [];
   grants = 0;
 
-  constructor(
-    nowMs: () => number,
-    note: (who: string, what: string) => void,
-    promises: Promises,
-  ) {
+  constructor(nowMs: () => number, note: (who: string, what: string) => void, promises: Promises) {
     this.#nowMs = nowMs;
     this.#note = note;
     this.#isInModel = promises.isInModel;

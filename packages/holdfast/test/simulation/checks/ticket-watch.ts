@@ -81,7 +81,10 @@ export class TicketWatch {
       if (isOwner || !this.#waits.isWaiting(process, name)) this.#resyncs.delete(key);
       else if (!canAsk) resync.sinceMs = nowMs;
       else if (nowMs - sinceMs > this.#resyncMsMax)
-        this.#judge.condemn('served', `${process.name} may have missed messages and does not ask for ${name}`);
+        this.#judge.condemn(
+          'served',
+          `${process.name} may have missed messages and does not ask for ${name}`,
+        );
     }
   }
 
@@ -90,8 +93,7 @@ export class TicketWatch {
     for (const name of this.#names) {
       for (const { holder } of lineOf(this.#node, name).tickets) {
         const process = this.#waits.processOf(holder);
-        const isUnwanted =
-          process !== undefined && !process.hasLeft && !this.#waits.isWaiting(process, name);
+        const isUnwanted = process !== undefined && !process.hasLeft && !this.#waits.isWaiting(process, name);
         if (!isUnwanted) {
           this.#unwantedSinceMs.delete(holder);
           continue;
@@ -99,7 +101,10 @@ export class TicketWatch {
         const sinceMs = this.#unwantedSinceMs.get(holder) ?? nowMs;
         this.#unwantedSinceMs.set(holder, sinceMs);
         if (nowMs - sinceMs > TICKET_MS_MAX)
-          this.#judge.condemn('left', `${process.name} does not wait for ${name}, and has a ticket in its line`);
+          this.#judge.condemn(
+            'left',
+            `${process.name} does not wait for ${name}, and has a ticket in its line`,
+          );
       }
     }
   }

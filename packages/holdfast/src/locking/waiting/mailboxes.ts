@@ -6,12 +6,12 @@
  * A message names the wait that it is for. It may overtake the answer to the request that joined the line, so messages for
  * waits that nobody has registered yet are kept for a while.
  */
-import type { CallFailure } from '../clients/client.ts';
-import { CallFailure as Failure, type StopListening } from '../clients/client.ts';
-import { detached } from '../runtime/detached.ts';
-import type { Protocol } from '../topologies/protocol.ts';
-import type { Mailbox, Topology } from '../topologies/topology.ts';
-import { readMessage, waitOf } from './waiting/ticket.ts';
+import type { CallFailure } from '../../clients/client.ts';
+import { CallFailure as Failure, type StopListening } from '../../clients/client.ts';
+import { detached } from '../../runtime/detached.ts';
+import type { Protocol } from '../../topologies/protocol.ts';
+import type { Mailbox, Topology } from '../../topologies/topology.ts';
+import { readMessage, waitOf } from './ticket.ts';
 
 /** Channels that stay subscribed: only a cluster needs more than one. */
 const MAILBOXES_MAX = 1_000;
@@ -121,6 +121,7 @@ export class Mailboxes {
   #hear(channel: string, message: string | null): void {
     if (message === null) {
       this.#resyncs += 1;
+      this.#topology.repeatReleases();
       for (const { channel: own, receiver } of [...this.#waits.values()]) if (own === channel) receiver(null);
       return;
     }
