@@ -33,5 +33,5 @@ local field = redis.call('HGETALL', lock)
 if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end
 local holder = field[1]
 if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end
-local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, false)
+local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)
 return { RELEASED, holder, receivers }

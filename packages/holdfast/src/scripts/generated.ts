@@ -283,7 +283,7 @@ const adminForceReleaseLockSource =
   'if was_owner or was_front then wake(line, state, 0) end\n' +
   "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
   'end\n' +
-  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
   'wake(line, state, length_ms)\n' +
@@ -297,13 +297,13 @@ const adminForceReleaseLockSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
   "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
-  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel, is_polled)\n' +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
   'end\n' +
   'if is_done and receivers then return receivers end\n' +
   "return notify(mode, channel, '0')\n" +
@@ -324,12 +324,12 @@ const adminForceReleaseLockSource =
   "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
   'local holder = field[1]\n' +
   "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
-  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, false)\n' +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)\n' +
   'return { RELEASED, holder, receivers }\n';
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '168e0d2f4ec41380a305d914d1fcebcf430629d5',
+  sha: 'c99c1e5b28d8292c0b713392949b0672fa356ccf',
   source: adminForceReleaseLockSource,
 };
 
@@ -629,7 +629,7 @@ const adminForceReleaseMutexSource =
   'if was_owner or was_front then wake(line, state, 0) end\n' +
   "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
   'end\n' +
-  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
   'wake(line, state, length_ms)\n' +
@@ -643,13 +643,13 @@ const adminForceReleaseMutexSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
   "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
-  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel, is_polled)\n' +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
   'end\n' +
   'if is_done and receivers then return receivers end\n' +
   "return notify(mode, channel, '0')\n" +
@@ -668,12 +668,12 @@ const adminForceReleaseMutexSource =
   'local shown = mutex_owner(mutex)\n' +
   "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
-  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, true)\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)\n" +
   'return { RELEASED, shown, receivers }\n';
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: 'a42b1feba0b6b39c00dd7dc1f1bf9e7ae8311e00',
+  sha: '158ead3b32e6fd839bafab22f8e6921bf069a526',
   source: adminForceReleaseMutexSource,
 };
 
@@ -2104,7 +2104,7 @@ const lockReleaseSource =
   'if was_owner or was_front then wake(line, state, 0) end\n' +
   "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
   'end\n' +
-  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
   'wake(line, state, length_ms)\n' +
@@ -2141,12 +2141,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '1603a1a453e6299a4d214903f3aaab16ffa1562e',
+  sha: '4d7244092511028c6a015f3f52bdb93631f897e3',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '34307deb17cc680e0c9838b3ffa8265b44477285',
-    source: bundleSource(lockReleaseSource, { headLength: 11768, keys: 3, args: 4, isTimed: false }),
+    sha: '12cf92e50254d99ef0a99457e6583f7e27baf952',
+    source: bundleSource(lockReleaseSource, { headLength: 11789, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -2911,7 +2911,7 @@ const mutexReleaseSource =
   'if was_owner or was_front then wake(line, state, 0) end\n' +
   "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
   'end\n' +
-  'local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
   'wake(line, state, length_ms)\n' +
@@ -2945,12 +2945,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'abb1523924298621b332c0515b045b1c9e0cbea6',
+  sha: '1ee4b3603738b1f6974c610f8d9afe4762b2ef70',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '838d8eb3d42687e8cc440cb673e8429aad7a5899',
-    source: bundleSource(mutexReleaseSource, { headLength: 9733, keys: 2, args: 4, isTimed: false }),
+    sha: 'e1eb66707e88411a3dd86624e8b7abfde850820a',
+    source: bundleSource(mutexReleaseSource, { headLength: 9754, keys: 2, args: 4, isTimed: false }),
   },
 };
 

@@ -23,13 +23,12 @@
  *     not written a second time (`isWanted`), and if it ends without an answer after that, it is released as 2.
  * 10. A node of a quorum is down when its vote is released: the release waits until the node is back. A node that was
  *     never asked for the holder is not called for it.
- * 11. A release is lost in a failover, and the new primary still shows the holder: the releases of the last seconds are
- *     sent again when a subscription was lost and is restored (`repeatRecent`).
+ * 11. A release is lost in a failover: the releases of the last seconds are sent again (`recent-releases.ts`).
  * 12. What has not been proved when its lease has certainly run out on the server is over (`expired`). Beyond
  *     `LATE_RELEASES_MAX` the oldest is left to its lease (`dropped`), and so is everything after `stop`. The lease on the
  *     server is the last resort, and nothing here keeps the process alive but a call that is under way.
  *
- * The usual case, a grant at the first try that is released with an answer, is not recorded here. Votes always are.
+ * The usual case, a grant at the first try that is released with an answer, is noted under 11 only. Votes always are.
  */
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Instant } from '../../runtime/instant.ts';
@@ -38,8 +37,8 @@ import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { within } from '../../runtime/timers.ts';
 import { type LateReleaseMessage, telemetry } from '../../telemetry/channels.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
-import type { AcquireFailed, AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
-import type { Decider, Decision, Refused, Unanswered, Void } from './decision.ts';
+import type { AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
+import { type Decider, type Decision, failed } from './decision.ts';
 import {
   type LateRelease,
   lateRelease,
@@ -113,10 +112,7 @@ export class Holders {
         return decision;
       case 'refused':
         // This acquire was not granted. An earlier one of the holder may have been, or its ticket may be.
-        return failed(
-          decision,
-          terms.isInLine === true || (this.#wanted.get(terms.holder)?.unanswered ?? 0) > 0,
-        );
+        return failed(decision, terms.isInLine === true || this.#hasUnanswered(terms.holder));
       case 'unanswered':
         this.#noteUnanswered(protocol, terms, decision.isBounded);
         return failed(decision, true);
@@ -187,6 +183,10 @@ export class Holders {
   #want(holder: string): () => boolean {
     if (!this.#wanted.has(holder)) this.#wanted.set(holder, NO_TRACE);
     return () => this.#wanted.has(holder);
+  }
+
+  #hasUnanswered(holder: string): boolean {
+    return (this.#wanted.get(holder)?.unanswered ?? 0) > 0;
   }
 
   #forget(holder: string): Trace | undefined {
@@ -297,8 +297,4 @@ export class Holders {
 
 function quietIf(isQuiet: boolean, { holder, leaseMs }: ReleaseTerms): ReleaseTerms {
   return { holder, leaseMs, isQuiet };
-}
-
-function failed({ servers, canRetry }: Refused | Unanswered | Void, mayBeGranted: boolean): AcquireFailed {
-  return { is: 'failed', servers, canRetry, mayBeGranted };
 }
