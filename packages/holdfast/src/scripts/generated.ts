@@ -52,10 +52,10 @@ const adminForceReleaseSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -152,7 +152,7 @@ const adminForceReleaseSource =
 
 const adminForceReleaseText: ScriptText = {
   name: 'admin.force-release',
-  sha: '0e4c307e60f12d2e17b5395942e989c860f6ef0c',
+  sha: '6bbf5a1aebe170761461a6175496a79b7f67e515',
   source: adminForceReleaseSource,
 };
 
@@ -309,7 +309,7 @@ const adminInspectSource =
   'local function tickets_in(line)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then return 0 end\n" +
-  'return math.max(0, math.floor((fields - 7) / 2))\n' +
+  'return math.max(0, math.floor((fields - 8) / 2))\n' +
   'end\n' +
   'local name = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -336,7 +336,7 @@ const adminInspectSource =
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: 'ed0a07acd10550996fe92c2c360f7b5091ff1728',
+  sha: 'fce56e3ef737450e69194255f3f8e84e531cdea3',
   source: adminInspectSource,
 };
 
@@ -663,10 +663,10 @@ const lockAcquireSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -718,7 +718,7 @@ const lockAcquireSource =
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'state = state or new_line(line, now_ms)\n' +
+  "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
   "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
   "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
@@ -798,6 +798,10 @@ const lockAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
   "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
   'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
   "if outcome == 'nobody' and not state.place then\n" +
@@ -835,7 +839,7 @@ const lockAcquireSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -845,9 +849,15 @@ const lockAcquireSource =
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
-  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
-  'if not state then new_line(line, now_ms) end\n' +
-  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
+  "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
+  'if state then\n' +
+  "redis.call('HSET', line, 'linger', keeper)\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'else\n' +
+  'new_line(line, now_ms, keeper)\n' +
+  'end\n' +
   'return 0\n' +
   'end\n' +
   'local function want(line, owner)\n' +
@@ -916,12 +926,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '12a30e81f5f060b40922dc426255ce29809dc87a',
+  sha: '1cef20ae8ff014bea84dbd4f70a6d43fd4775e94',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '3ebf008939a62fb310cd9aea8eb4a984365abea9',
-    source: bundleSource(lockAcquireSource, { headLength: 13079, keys: 3, args: 8, isTimed: true }),
+    sha: '2c366852498d90eafaf8fcaadf323705fc909f1f',
+    source: bundleSource(lockAcquireSource, { headLength: 13376, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1305,10 +1315,10 @@ const lockReleaseSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -1451,7 +1461,7 @@ const lockReleaseSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -1527,12 +1537,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '754df24f67acc634749d04277c31257aee1a1f1f',
+  sha: '7e78227f3e9a0f0930979f7c0da6e7982494f4bd',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'a18f160fe3afc2eecc3d7513b4932b9399c5239c',
-    source: bundleSource(lockReleaseSource, { headLength: 11768, keys: 3, args: 4, isTimed: false }),
+    sha: '6d13be8f4013ec4e224a33aeae16f4690561fb59',
+    source: bundleSource(lockReleaseSource, { headLength: 11784, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -1748,10 +1758,10 @@ const mutexAcquireSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -1803,7 +1813,7 @@ const mutexAcquireSource =
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'state = state or new_line(line, now_ms)\n' +
+  "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
   "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
   "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
@@ -1883,6 +1893,10 @@ const mutexAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
   "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
   'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
   "if outcome == 'nobody' and not state.place then\n" +
@@ -1920,7 +1934,7 @@ const mutexAcquireSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -1930,9 +1944,15 @@ const mutexAcquireSource =
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
-  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
-  'if not state then new_line(line, now_ms) end\n' +
-  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
+  "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
+  'if state then\n' +
+  "redis.call('HSET', line, 'linger', keeper)\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'else\n' +
+  'new_line(line, now_ms, keeper)\n' +
+  'end\n' +
   'return 0\n' +
   'end\n' +
   'local function want(line, owner)\n' +
@@ -1984,12 +2004,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'ab2a63a58c383f0886969512b8dfa4ef450d706c',
+  sha: '05e7361b1acb28607325da47357fdabc8a518009',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '80a98384079290bb8459e604dcb74412192b994e',
-    source: bundleSource(mutexAcquireSource, { headLength: 10382, keys: 2, args: 4, isTimed: true }),
+    sha: 'f6c797ae55c95842f891820f29a68f8bc1bb5f6f',
+    source: bundleSource(mutexAcquireSource, { headLength: 10679, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -2112,10 +2132,10 @@ const mutexReleaseSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -2258,7 +2278,7 @@ const mutexReleaseSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -2331,12 +2351,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '213ac13ec34f4169f3becccce8bfce76b054b4ba',
+  sha: '976deb1f3a5738bfdf8449ce4aab235c5a830280',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '5863595ca578012550695537121c9c488d7572f8',
-    source: bundleSource(mutexReleaseSource, { headLength: 9733, keys: 2, args: 4, isTimed: false }),
+    sha: '467c9bc6f74e34d44864fb3e774d60a9ac5d8c3a',
+    source: bundleSource(mutexReleaseSource, { headLength: 9749, keys: 2, args: 4, isTimed: false }),
   },
 };
 

@@ -21,11 +21,14 @@ describe.each(['lock', 'mutex'] as const)('a %s', (kind) => {
     expect(await line.order()).toEqual(['b', 'c', 'd']);
   });
 
-  test('has a line with seven fields and two for each process, that expires 20 s after the last ask', async () => {
+  test('has a line with eight fields and two for each process, that expires 20 s after the last ask', async () => {
     await line.ask('a');
     await line.held('b');
     expect(Object.keys(await database.redis.hgetall(LINE)).sort()).toEqual(
-      [`#${line.holderOf('b')}`, ...['1', 'first', 'guest', 'last', 'open', 'run', 'since', 'window']].sort(),
+      [
+        `#${line.holderOf('b')}`,
+        ...['1', 'first', 'guest', 'last', 'linger', 'open', 'run', 'since', 'window'],
+      ].sort(),
     );
     await database.redis.pexpire(LINE, 5_000);
     await line.held('b');
