@@ -28,13 +28,7 @@ export class Tenure {
   /** Since when somebody else holds it too. */
   sharedSinceMs: number | null = null;
 
-  constructor(
-    lease: Lease,
-    process: SimulatedProcess,
-    name: string,
-    root: Tenure | null,
-    isSafe: boolean,
-  ) {
+  constructor(lease: Lease, process: SimulatedProcess, name: string, root: Tenure | null, isSafe: boolean) {
     this.isSafe = isSafe;
     this.lease = lease;
     this.process = process;
@@ -62,6 +56,7 @@ export class Judge {
   readonly #fences = new Map<string, Set<number>>();
   readonly #isInModel: boolean;
   readonly #overlapMsMax: number;
+  readonly #areLeasesLong: boolean;
   #areFencesSure: boolean;
   /** Names that guests hold. */
   readonly #guests = new Set<string>();
@@ -70,15 +65,12 @@ export class Judge {
   readonly verdicts: Verdict[] = [];
   grants = 0;
 
-  constructor(
-    nowMs: () => number,
-    note: (who: string, what: string) => void,
-    promises: Promises,
-  ) {
+  constructor(nowMs: () => number, note: (who: string, what: string) => void, promises: Promises) {
     this.#nowMs = nowMs;
     this.#note = note;
     this.#isInModel = promises.isInModel;
     this.#overlapMsMax = promises.overlapMsMax;
+    this.#areLeasesLong = promises.areLeasesLong;
     this.#areFencesSure = promises.areFencesSure;
   }
 
@@ -126,7 +118,7 @@ export class Judge {
     const { fence } = lease as Partial<FencedLease>;
     // Only a re-entry that shares the hold of the one above is a part of it; it may have come in by the front door.
     const isPart = within !== null && within.fence === fence && within.lease.isHeld;
-    const isSafe = this.isQuiet && renews && !isPart;
+    const isSafe = this.isQuiet && this.#areLeasesLong && renews && !isPart;
     const tenure = new Tenure(lease, process, name, isPart ? within.root : null, isSafe);
     this.#note(
       process.name,

@@ -176,7 +176,8 @@ export class Guest {
   #release(): void {
     this.#request(() => {
       const node = this.#node;
-      const owner = this.#kind === 'lock' ? node.operate('HEXISTS', this.lock, this.#id) === 1 : this.#hasMutex();
+      const owner =
+        this.#kind === 'lock' ? node.operate('HEXISTS', this.lock, this.#id) === 1 : this.#hasMutex();
       this.#world.note('guest', `releases ${this.lock}${owner ? '' : ', which is gone'}`);
       if (owner) node.operate('DEL', this.lock);
       if (owner && this.#kind === 'lock') node.operate('PUBLISH', this.#channel, '0');
