@@ -120,7 +120,8 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
         this.#line.sent(who, call);
       },
       arrived: (node, call) => this.#line.arrived(node, call),
-      resynced: (who, subscribedMs) => this.#line.resynced(who, subscribedMs, this.timeline.nowMs),
+      answered: (who, call, answer) => this.#line.answered(who, call, answer),
+      resynced: (who) => this.#line.resynced(who, this.timeline.nowMs),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
     this.nodes = builder.makeNodes();
@@ -129,10 +130,6 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     this.#line = new LineChecks(this);
     this.#crossing = new GrantCrossing(this, faults, this.prng.fork());
     this.#guests = faults.has('guest') ? inviteGuests(this, this.terms, this.prng.fork()) : [];
-  }
-
-  get callTimeoutMs(): number {
-    return this.terms.options.callTimeoutMs as number;
   }
 
   get names(): readonly string[] {
@@ -326,7 +323,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     if (inLine !== null) this.#granted(node, inLine);
     const granted = grantOf(call, answer);
     if (granted !== null) this.#granted(node, granted);
-    this.#line.served(node, call, describeAnswer(answer), this.timeline.nowMs);
+    this.#line.served(node, call, describeAnswer(answer));
   }
 
   #granted(node: SimulatedNode, granted: Grant): void {

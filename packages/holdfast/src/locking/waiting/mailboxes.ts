@@ -96,9 +96,9 @@ export class Mailboxes {
 
   /**
    * From now on that wait hears its messages, and at once what has come already. `resyncs` is how often messages may have
-   * been missed before the wait asked last.
+   * been missed before the wait asked last. @default as often as until now
    */
-  register(wait: number, { channel }: Mailbox, receiver: Receiver, resyncs: number): void {
+  register(wait: number, { channel }: Mailbox, receiver: Receiver, resyncs: number = this.#resyncs): void {
     if (this.#waits.has(wait)) return;
     this.#waits.set(wait, { channel, receiver });
     const mailbox = this.#open.get(channel);
