@@ -11,6 +11,7 @@ import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
+import type { Linger } from '../hold.ts';
 import type { Mailboxes, Receiver } from '../mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
@@ -30,14 +31,6 @@ const DEAF = 'n';
 
 /** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
 const LINGERS = 'l';
-
-/** How a hold may be kept unowned. */
-export interface Linger {
-  /** Until when, by our monotonic clock. */
-  readonly untilMs: number;
-  /** The wait that messages name when somebody wants the lock. */
-  readonly wait: number;
-}
 
 /** What an attempt brought. */
 export interface Grant {
@@ -82,6 +75,8 @@ export class Attempts {
   /** Whether an attempt has found somebody else as the owner. */
   hasMetOwner = false;
   #ticket: Ticket | null = null;
+  /** How often messages may have been missed before the last ask. */
+  #resyncs = 0;
   /** The server does not let us hear of grants: we take our place in the line, and get our turn by asking. */
   #isDeaf = false;
   /** Whether the holder has a place in the line, as far as we know. */
@@ -117,7 +112,7 @@ export class Attempts {
   attach(receiver: Receiver): void {
     const mailbox = this.#mailbox;
     if (mailbox === null || this.#ticket === null) return;
-    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver);
+    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver, this.#resyncs);
   }
 
   get #mailbox(): Mailbox | null {
@@ -145,7 +140,8 @@ export class Attempts {
       this.#forget();
       const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
       const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
-      return canLinger ? { ...grant, linger: { untilMs: sentMs + lingerMs, wait } } : grant;
+      if (!canLinger) return grant;
+      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
@@ -189,12 +185,13 @@ export class Attempts {
   }
 
   #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
-    const { timers, options, holderIds, record } = this.#services;
+    const { timers, options, holderIds, mailboxes, record } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
     record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
+    this.#resyncs = mailboxes.resyncs;
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
     const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
     return { ...terms, ticket, isInLine: this.#isInLine };

@@ -164,7 +164,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   receive(text: string | null): void {
     const message = text === null ? null : readMessage(text);
     if (message?.is === 'ask' && message.inMs > 0) {
-      // Told to come back after a window for guests. Whoever is awake learns that from the answer.
+      // Told to come back after a window for guests.
       this.#sleep.wakeIn(message.inMs);
       return;
     }
