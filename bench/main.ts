@@ -9,19 +9,19 @@ import { type Arguments, HELP, readArguments } from './run/arguments.ts';
 import { pinToOneCore } from './run/pin.ts';
 import { Progress } from './run/progress.ts';
 import { messageOf } from './run/rounds.ts';
-import { startServer } from './run/server.ts';
+import { startRedis } from './run/servers/redis.ts';
 import { SCENARIOS } from './scenarios/scenario-list.ts';
 
 async function main({ isJson, isOfficial, rounds, scenarios, selection }: Arguments): Promise<void> {
   const { isQuick, isBeforeRun } = selection;
   const progress = new Progress();
-  const server = await startServer();
+  const { port, pid: serverPid } = await startRedis();
   const tables: Table[] = [];
   const failed: string[] = [];
   for (const scenario of scenarios) {
     // One scenario that fails must not lose an hour of results of the others.
     try {
-      const measured = await scenario.measure({ port: server.port, rounds, progress, ...selection });
+      const measured = await scenario.measure({ port, serverPid, rounds, progress, ...selection });
       tables.push(...measured);
       progress.clear();
       const print = isBeforeRun ? beforeRatiosText : terminalText;
@@ -42,6 +42,8 @@ async function main({ isJson, isOfficial, rounds, scenarios, selection }: Argume
   if (failed.length > 0) throw new Error(`not measured: ${failed.join(', ')}`);
 }
 
+// An exit of our own, unlike a signal's, ends the servers and removes their folders.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 // A library whose connections were dropped rejects promises that nobody awaits any more.
 process.on('unhandledRejection', () => {});
 let exitCode = 0;

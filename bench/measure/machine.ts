@@ -3,11 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import { otherServerVersions } from '../run/servers/servers.ts';
 
 export interface Machine {
   readonly date: string;
   readonly node: string;
   readonly redis: string;
+  /** Names and versions of the servers of other kinds that are installed. */
+  readonly otherServers: readonly string[];
   readonly system: string;
   readonly cores: number;
   readonly processor: string;
@@ -52,6 +55,7 @@ export function describeMachine(): Machine {
     date: new Date().toISOString().slice(0, 10),
     node: process.versions.node,
     redis: /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown',
+    otherServers: otherServerVersions(),
     system: `${process.platform} ${process.arch}`,
     cores: availableParallelism(),
     processor: cpus()[0]?.model.trim() ?? 'unknown',

@@ -69,7 +69,7 @@ function lineText({ row, points }: Line, labelY: number): string {
 }
 
 /** Null when no row has a figure to draw. */
-export function growthChartText({ title, columns, rows }: Table): string | null {
+export function growthChartText({ title, columns, rows, growing = '' }: Table): string | null {
   const drawn = rows.filter(({ role }) => role !== 'control');
   const medians = drawn.map((row) =>
     columns.flatMap(({ key }) => {
@@ -111,7 +111,7 @@ export function growthChartText({ title, columns, rows }: Table): string | null 
       ({ key }) =>
         `<text x="${xOf(Number(key)).toFixed(1)}" y="${bottom + 18}" text-anchor="middle">${Number(key).toLocaleString('en')}</text>`,
     ),
-    `<text x="${LEFT + PLOT_WIDTH / 2}" y="${bottom + 34}" text-anchor="middle" fill-opacity="0.7">waiters</text>`,
+    `<text x="${LEFT + PLOT_WIDTH / 2}" y="${bottom + 34}" text-anchor="middle" fill-opacity="0.7">${escaped(growing)}</text>`,
     ...lines.map((line, i) => lineText(line, labels[i] ?? 0)),
   ]);
 }

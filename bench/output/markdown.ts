@@ -46,11 +46,12 @@ function tableText(
 }
 
 function machineText({ machine, isQuick }: PageOptions): string {
+  const others = machine.otherServers.map((server) => `, ${server}`).join('');
   const packages = Object.entries(machine.packages)
     .map(([name, version]) => `${name.replace(/^redlock-[45]$/, 'redlock')} ${version}`)
     .join(', ');
   return [
-    `Measured on ${machine.date} with \`npm run bench${isQuick ? ' -- --quick' : ''}\`: ${machine.cores} cores (${machine.processor}), ${machine.memoryGb} GB, ${machine.system}, Node.js ${machine.node}, Redis ${machine.redis} without persistence on the loopback interface.`,
+    `Measured on ${machine.date} with \`npm run bench${isQuick ? ' -- --quick' : ''}\`: ${machine.cores} cores (${machine.processor}), ${machine.memoryGb} GB, ${machine.system}, Node.js ${machine.node}, Redis ${machine.redis} without persistence${others}, on the loopback interface.`,
     `Packages: ${packages}.`,
   ].join('\n\n');
 }
@@ -61,7 +62,7 @@ const METHOD = [
   '- All participants are measured in one run, one after the other in every round, each round beginning with another. A ratio compares two participants within one round; the table shows the median of the rounds and, in brackets, the lowest and the highest.',
   '- Servers and clients share the cores of one machine. Ratios carry over to another, milliseconds do not.',
   '- "As its README" is the setting that a library shows its users, "10 ms retry" the same library told to look every 10 ms and never to give up. Where nobody waits the two are the same and are measured once.',
-  '- "Commands each" is what a participant sent to Redis for each acquisition, from the server\'s own count, without what scripts call inside.',
+  '- "Commands each" is what a participant sent to Redis for each acquisition, from the server\'s own count, without what scripts call inside. A dash: the participant is not on Redis.',
   '- A wait that has not ended when the window closes counts with the time it has lasted: starved waiters show in "longest".',
   '- "Gave up" counts acquisitions that a library ended with an error because it had tried often enough; the caller tries again.',
   '- "Violations" counts sections in which a guarded counter was changed by another: a lock that did not lock. "No lock at all" shows that the guard sees it.',

@@ -33,12 +33,25 @@ function bestPeerOf(table: Table): Row {
   return peers[0];
 }
 
-/** Many callers on one key: acquisitions as a multiple of the best peer's, and commands for each. */
+/** Many callers of one process on one key: acquisitions as a multiple of the best peer's, and commands for each. */
 function crowdLine(what: string, table: Table): string {
   const [own, peer] = [rowOf(table, LOCK), bestPeerOf(table)];
   const commands = (row: Row): string => `${medianOf(row, 'commands').toFixed(2)} commands each`;
   const times = medianOf(own, 'overBest').toFixed(0);
   return `| ${what} | **${times} times as many a second**, ${commands(own)} | ${peer.name}, ${peer.settings}: ${commands(peer)} |`;
+}
+
+/** Processes with one caller each on one key: acquisitions as a share of bare token passing. */
+function handOffLine(what: string, table: Table): string {
+  const speed = (row: Row): string => medianOf(row, 'speed').toFixed(2);
+  const costs = (row: Row): string => {
+    // Those that are not on Redis send it no commands.
+    const commands = row.figures['commands'];
+    const longest = `longest wait ${medianOf(row, 'maxMs').toFixed(0)} ms`;
+    return commands === undefined ? longest : `${commands.median.toFixed(1)} commands each, ${longest}`;
+  };
+  const [own, peer] = [rowOf(table, LOCK), bestPeerOf(table)];
+  return `| ${what} | **${speed(own)} of bare token passing** (\`RPUSH\`, \`BLPOP\`), ${costs(own)} | ${peer.name}: ${speed(peer)}, ${costs(peer)} |`;
 }
 
 function loneLine(table: Table): string {
@@ -50,10 +63,10 @@ function loneLine(table: Table): string {
 function section(tables: readonly Table[]): string {
   return [
     BEGIN,
-    '| | holdfast | the best other library |',
+    '| | holdfast | the best other |',
     '| --- | --- | --- |',
     crowdLine('100 callers of one process want one key', tableOf(tables, 'waiters-100-0')),
-    crowdLine('4 processes of 25 callers each want one key', tableOf(tables, 'processes')),
+    handOffLine('8 processes want one key, each for 2 ms', tableOf(tables, 'hand-off-8-2')),
     loneLine(tableOf(tables, 'one-caller')),
     END,
   ].join('\n');

@@ -36,6 +36,8 @@ export interface Table {
   readonly rows: readonly Row[];
   /** The key of the column to draw as bars. `growth` draws all columns as lines, with their keys on the x axis. */
   readonly chart: string;
+  /** What grows along the x axis of a growth chart, in the plural. */
+  readonly growing?: string;
   /** The present code against an earlier commit, when one took part. */
   readonly beforeRatios: readonly BeforeRatio[];
 }

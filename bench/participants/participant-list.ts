@@ -3,8 +3,11 @@ import { beforeParticipants } from './before.ts';
 import { holdfasts } from './holdfast.ts';
 import { noLock } from './no-lock.ts';
 import type { Participant } from './participant.ts';
+import { etcd } from './peers/etcd.ts';
 import { nodeRedisson } from './peers/node-redisson.ts';
+import { postgresql } from './peers/postgresql.ts';
 import { redisSemaphore } from './peers/redis-semaphore.ts';
+import { redisson } from './peers/redisson.ts';
 import { redlock4 } from './peers/redlock-4.ts';
 import { redlock5 } from './peers/redlock-5.ts';
 import { redlockUniversal } from './peers/redlock-universal.ts';
@@ -34,6 +37,9 @@ export const PARTICIPANTS: readonly Participant[] = [
   redisSemaphore,
   ...simpleRedisMutex,
   nodeRedisson,
+  redisson,
+  postgresql,
+  etcd,
   noLock,
 ];
 

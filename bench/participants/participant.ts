@@ -1,4 +1,5 @@
 /** A participant is a lock library with one set of settings, or a yardstick: what a scenario compares. */
+import type { ContendPlan, ContendResult } from '../workers/jobs/job.ts';
 
 /** Releases the key that `take` has acquired. */
 export type Release = () => Promise<unknown>;
@@ -14,6 +15,8 @@ export interface RenewedLease {
 export interface OpenParticipant {
   /** Waits for the lock. Rejects when the library stops waiting. */
   take(key: string): Promise<Release>;
+  /** Contends in a program of its own, in place of calls of `take`. Absent: the benchmark's loop calls `take`. */
+  contend?(plan: ContendPlan): Promise<ContendResult>;
   /** The library's own call behind `take` with no closure of the benchmark around it: its heap is measured. */
   acquireUnwrapped?(key: string): Promise<unknown>;
   /** Acquires a lease that the library renews. Absent: the library does not renew. */
@@ -22,6 +25,9 @@ export interface OpenParticipant {
   close(): Promise<void>;
 }
 
+/** The kinds of servers that participants lock on. */
+export type ServerKind = 'redis' | 'postgresql' | 'etcd';
+
 export interface Participant {
   /** The name of the participant on the command line (`--participant`). */
   readonly id: string;
@@ -29,7 +35,9 @@ export interface Participant {
   /** The settings in words, for the table. */
   readonly settings: string;
   readonly role: 'yardstick' | 'holdfast' | 'peer' | 'control';
-  readonly client: 'ioredis' | 'node-redis';
+  /** Absent: Redis. */
+  readonly server?: ServerKind;
+  readonly client: 'ioredis' | 'node-redis' | 'pg' | 'node:http' | 'redisson';
   /** Whether the library polls faster than its README says, which makes no difference where nobody waits. */
   readonly isTuned: boolean;
   /** Whether `takeRenewed` exists. */
@@ -38,9 +46,15 @@ export interface Participant {
   readonly beforeOf?: string;
   /**
    * The commands that the library sends, by the names in the server's statistics, each with the share of the counted
-   * calls that a client sent: the server counts calls from inside scripts too.
+   * calls that a client sent: the server counts calls from inside scripts too. Empty for those that are not on Redis.
    */
   readonly sends: Readonly<Record<string, number>>;
+  /** How long `open` may take in the slowest process, if longer than usual. */
+  readonly openMsMax?: number;
+  /** The most processes that it takes part with. */
+  readonly processesMax?: number;
+  /** What the machine lacks to run the participant, in words; null for nothing. Absent: npm installs all of it. */
+  lacks?(): string | null;
   open(port: number): Promise<OpenParticipant>;
   /** Opens on independent servers. Absent: the library has no quorum. */
   openQuorum?(ports: readonly number[]): Promise<OpenParticipant>;

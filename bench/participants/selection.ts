@@ -11,7 +11,9 @@ export interface Selection {
   isAsked(participant: Participant): boolean;
 }
 
-const isLibrary = ({ role }: Participant): boolean => role === 'holdfast' || role === 'peer';
+/** A library for Node.js on Redis. */
+const isLibrary = ({ role, client }: Participant): boolean =>
+  (client === 'ioredis' || client === 'node-redis') && (role === 'holdfast' || role === 'peer');
 
 /** Everyone once: settings that differ only in how they wait are the same where nobody waits. */
 export function uncontended(selection: Selection, yardsticks: readonly string[]): Participant[] {
@@ -29,6 +31,11 @@ export function contended(selection: Selection, yardstick: string): Participant[
 export function eager(selection: Selection): Participant[] {
   const all = PARTICIPANTS.filter((each) => isLibrary(each) && isEager(each) && !isStrict(each));
   return all.filter(fits(selection)).filter(selection.isAsked);
+}
+
+/** Locks of other kinds than a library for Node.js on Redis. */
+export function ofOtherKinds(selection: Selection): Participant[] {
+  return PARTICIPANTS.filter((each) => each.role === 'peer' && !isLibrary(each)).filter(selection.isAsked);
 }
 
 /** With the control, which takes no lock and so shows that the guarded counter detects violations. */

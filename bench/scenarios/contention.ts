@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { commandsSent } from '../measure/commands-sent.ts';
+import { processCpuMs } from '../measure/cpu-time.ts';
 import { Histogram } from '../measure/histogram.ts';
 import type { Measures } from '../measure/outcome.ts';
 import { jain, sum } from '../measure/statistics.ts';
@@ -25,6 +26,10 @@ export interface ContentionPlan {
   readonly warmMs: number;
   readonly windowMs: number;
   readonly guardMs: number;
+  /** The process of the participant's server, to measure its processor time. */
+  readonly serverPid?: number;
+  /** More measures, of the timed window. The results are in the order of the processes. */
+  measuresOf?(results: readonly ContendResult[]): Measures;
 }
 
 export const CONTENTION_COLUMNS: readonly Column[] = [
@@ -37,12 +42,23 @@ export const CONTENTION_COLUMNS: readonly Column[] = [
   { key: 'violations', title: 'violations', digits: 0, isTotal: true },
 ];
 
-function measuresOf(results: readonly ContendResult[], commands: number): Measures {
+/** What the window cost the server. */
+interface ServerCost {
+  readonly commands: number;
+  readonly cpuMs: number;
+}
+
+function measuresOf(results: readonly ContendResult[], server: ServerCost): Measures {
   const waits = new Histogram();
   for (const result of results) waits.merge(result.waits);
+  const acquisitions = sum(results.map(({ acquisitionsInAll }) => acquisitionsInAll));
+  const workersCpuMs = sum(results.map(({ cpuMsInAll }) => cpuMsInAll));
   return {
     perSecond: sum(results.map(({ acquisitions, windowMs }) => (acquisitions / windowMs) * 1000)),
-    commands: commands / sum(results.map(({ acquisitionsInAll }) => acquisitionsInAll)),
+    commands: server.commands / acquisitions,
+    workersCpuUs: (workersCpuMs / acquisitions) * 1000,
+    serverCpuUs: (server.cpuMs / acquisitions) * 1000,
+    cpuUs: ((workersCpuMs + server.cpuMs) / acquisitions) * 1000,
     p50Ms: waits.quantileMs(0.5),
     p99Ms: waits.quantileMs(0.99),
     maxMs: waits.maxMs,
@@ -58,15 +74,18 @@ export async function measureContention(
   participant: Participant,
   plan: ContentionPlan,
 ): Promise<Measures> {
-  const { key, waiters, sectionMs, warmMs, windowMs, guardMs } = plan;
+  const { key, waiters, sectionMs, warmMs, windowMs, guardMs, serverPid } = plan;
+  const cpuMs = (): number => (serverPid === undefined ? Number.NaN : processCpuMs(serverPid));
   return pool.with(participant, async () => {
     await admin.config('RESETSTAT');
+    const cpuBeforeMs = cpuMs();
     const timed = await pool.all(
       'contend',
       { key, waiters, sectionMs, warmMs, windowMs, counterPath: null },
       warmMs + windowMs + SLACK_MS,
     );
-    const measures = measuresOf(timed, await commandsSent(admin, participant));
+    const server = { cpuMs: cpuMs() - cpuBeforeMs, commands: await commandsSent(admin, participant) };
+    const measures = { ...measuresOf(timed, server), ...plan.measuresOf?.(timed) };
 
     const counterPath = join(tmpdir(), `holdfast-bench-${process.pid}.counter`);
     await writeFile(counterPath, new Float64Array(1));

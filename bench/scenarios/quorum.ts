@@ -8,7 +8,7 @@ import { type Column, type Table, tableOf } from '../output/table.ts';
 import { uncontended } from '../participants/selection.ts';
 import { inBlocks } from '../run/blocks.ts';
 import { closeAll, openAll } from '../run/open-participants.ts';
-import { type BenchServer, startServer } from '../run/server.ts';
+import { type RedisServer, startRedis } from '../run/servers/redis.ts';
 import { type Context, extentOf, type Scenario } from './scenario.ts';
 
 const NODES = 5;
@@ -17,7 +17,7 @@ interface State {
   readonly id: string;
   readonly title: string;
   /** Breaks servers, once every participant is connected. */
-  breakServers(servers: readonly BenchServer[]): Promise<void>;
+  breakServers(servers: readonly RedisServer[]): Promise<void>;
 }
 
 const STATES: readonly State[] = [
@@ -46,16 +46,16 @@ const COLUMNS: readonly Column[] = [
 ];
 
 async function measureState(state: State, context: Context): Promise<Table> {
-  const servers: BenchServer[] = [];
+  const servers: RedisServer[] = [];
   try {
-    for (let i = 0; i < NODES; i += 1) servers.push(await startServer());
+    for (let i = 0; i < NODES; i += 1) servers.push(await startRedis());
     return await measureOn(servers, state, context);
   } finally {
     for (const server of servers) await server[Symbol.asyncDispose]();
   }
 }
 
-async function measureOn(servers: readonly BenchServer[], state: State, context: Context): Promise<Table> {
+async function measureOn(servers: readonly RedisServer[], state: State, context: Context): Promise<Table> {
   const { progress } = context;
   const ports = servers.map(({ port }) => port);
   const able = uncontended(context, ['raw-ioredis', 'raw-node-redis']).filter(

@@ -1,6 +1,8 @@
 /** The scenarios, in the order in which they run and are printed. */
 
 import { callers } from './callers.ts';
+import { farProcess } from './far-process.ts';
+import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
 import { oneCaller } from './one-caller.ts';
 import { processes } from './processes.ts';
@@ -16,6 +18,8 @@ export const SCENARIOS: readonly Scenario[] = [
   callers,
   waiters,
   processes,
+  handOff,
+  farProcess,
   wake,
   quorum,
   renewal,

@@ -6,6 +6,8 @@ import type { Progress } from '../run/progress.ts';
 export interface Context extends Selection {
   /** The benchmark's own server, for every scenario but the quorum's. */
   readonly port: number;
+  /** The process of that server. */
+  readonly serverPid: number;
   /** The number of rounds that the command line asked for; null leaves it to the scenario. */
   readonly rounds: number | null;
   readonly progress: Progress;

@@ -2,13 +2,13 @@
 import { Redis } from 'ioredis';
 import type { Outcome } from '../measure/outcome.ts';
 import { multipleOf, withBestPeer, withRatio } from '../measure/ratio.ts';
-import { GROWTH_CHART } from '../output/growth-chart.ts';
 import { type Table, tableOf } from '../output/table.ts';
 import type { Participant } from '../participants/participant.ts';
 import { contended, isEager } from '../participants/selection.ts';
 import { inRounds } from '../run/rounds.ts';
 import { WorkerPool } from '../workers/worker-pool.ts';
 import { CONTENTION_COLUMNS, measureContention } from './contention.ts';
+import { growthTable } from './growth.ts';
 import { type Context, extentOf, type Scenario } from './scenario.ts';
 
 const YARDSTICK = 'raw-handover';
@@ -90,39 +90,17 @@ function crowdTable({ waiters, sectionMs }: Crowd, outcomes: readonly Outcome[])
 }
 
 /** The commands for each acquisition as the crowd grows, side by side. */
-function growthTable(measured: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
+function commandsTable(measured: ReadonlyMap<Crowd, readonly Outcome[]>): Table {
   const empty = [...measured].filter(([{ sectionMs }]) => sectionMs === 0);
-  const [, first = []] = empty[0] ?? [];
-  const outcomes = first.map(({ participant }): Outcome => {
-    const own = empty.map(([{ waiters }, outcomes]) => ({
-      waiters,
-      outcome: outcomes.find((outcome) => outcome.participant === participant),
-    }));
-    const rounds = (own[0]?.outcome?.rounds ?? []).map((_, round) =>
-      Object.fromEntries(
-        own.map(({ waiters, outcome }) => [
-          String(waiters),
-          outcome?.rounds[round]?.['commands'] ?? Number.NaN,
-        ]),
-      ),
-    );
-    return { participant, rounds, failure: null };
-  });
-  const sizes = empty.map(([{ waiters }]) => waiters);
-  return tableOf(
+  return growthTable(
     {
       id: 'waiters-growth',
       title: 'Commands for each acquisition as waiters grow',
       about: 'From the rows above with an empty section: what Redis is asked for each acquisition.',
-      columns: sizes.map((size) => ({
-        key: String(size),
-        title: `${size.toLocaleString('en')} waiters`,
-        digits: 2,
-      })),
-      chart: GROWTH_CHART,
-      compared: [],
+      key: 'commands',
+      growing: 'waiters',
     },
-    outcomes,
+    new Map(empty.map(([{ waiters }, outcomes]) => [waiters, outcomes])),
   );
 }
 
@@ -138,6 +116,6 @@ export const waiters: Scenario = {
     }
     admin.disconnect();
     const tables = [...measured].map(([crowd, outcomes]) => crowdTable(crowd, outcomes));
-    return [...tables, growthTable(measured)];
+    return [...tables, commandsTable(measured)];
   },
 };

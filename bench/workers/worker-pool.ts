@@ -8,26 +8,41 @@ import type { JobName, Jobs } from './jobs/job.ts';
 import type { RequestBody } from './messages.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-const START_MS_MAX = 20_000;
-const OPEN_MS_MAX = 5_000;
+/** A limit for all processes, with more for each of them: they share the cores. */
+interface Limit {
+  readonly ms: number;
+  readonly msEach: number;
+}
+
+const START_MAX: Limit = { ms: 20_000, msEach: 2_000 };
+const OPEN_MAX: Limit = { ms: 5_000, msEach: 1_000 };
 /** Time for callers that still wait to end. After that, starting new processes is cheaper than waiting longer. */
-const CLOSE_MS_MAX = 400;
+const CLOSE_MAX: Limit = { ms: 400, msEach: 50 };
+
+/** The port at which the process of that index reaches the participant's server. */
+export type PortOf = (participant: Participant, index: number) => number;
 
 export class WorkerPool implements AsyncDisposable {
   readonly #size: number;
-  readonly #port: number;
+  readonly #portOf: PortOf;
   #workers: WorkerProcess[] = [];
 
-  constructor(size: number, port: number) {
+  /** `port` is one port for all participants and processes, or says which. */
+  constructor(size: number, port: number | PortOf) {
     this.#size = size;
-    this.#port = port;
+    this.#portOf = typeof port === 'number' ? () => port : port;
   }
 
   /** Opens the participant in every process, runs the body, and closes the participant. */
   async with<Value>(participant: Participant, body: () => Promise<Value>): Promise<Value> {
     try {
       if (this.#workers.length === 0) await this.#start();
-      await this.#all(OPEN_MS_MAX, { verb: 'open', participant: participant.id, port: this.#port });
+      const limitMs = Math.max(this.#msOf(OPEN_MAX), participant.openMsMax ?? 0);
+      await this.#all(limitMs, (index) => ({
+        verb: 'open',
+        participant: participant.id,
+        port: this.#portOf(participant, index),
+      }));
       const value = await body();
       await this.#close();
       return value;
@@ -44,7 +59,7 @@ export class WorkerPool implements AsyncDisposable {
     limitMs: number,
   ): Promise<Jobs[Name]['result'][]> {
     // The worker runs the job of that name, whose result has this type; a message carries no types.
-    return (await this.#all(limitMs, { verb: 'run', job, plan })) as Jobs[Name]['result'][];
+    return (await this.#all(limitMs, () => ({ verb: 'run', job, plan }))) as Jobs[Name]['result'][];
   }
 
   /** Runs the job in the process of that index. */
@@ -73,19 +88,23 @@ export class WorkerPool implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#workers = Array.from({ length: this.#size }, () => new WorkerProcess());
-    await within(START_MS_MAX, Promise.all(this.#workers.map((worker) => worker.ready)));
+    await within(this.#msOf(START_MAX), Promise.all(this.#workers.map((worker) => worker.ready)));
   }
 
   async #close(): Promise<void> {
     try {
-      await this.#all(CLOSE_MS_MAX, { verb: 'close' });
+      await this.#all(this.#msOf(CLOSE_MAX), () => ({ verb: 'close' }));
     } catch (error) {
       if (!(error instanceof StuckError)) throw error;
       await this.kill();
     }
   }
 
-  #all(limitMs: number, request: RequestBody): Promise<unknown[]> {
-    return within(limitMs, Promise.all(this.#workers.map((worker) => worker.request(request))));
+  #msOf({ ms, msEach }: Limit): number {
+    return ms + this.#size * msEach;
+  }
+
+  #all(limitMs: number, requestOf: (index: number) => RequestBody): Promise<unknown[]> {
+    return within(limitMs, Promise.all(this.#workers.map((worker, i) => worker.request(requestOf(i)))));
   }
 }

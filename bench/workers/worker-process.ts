@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Reply, RequestBody } from './messages.ts';
 
-const PROGRAM = fileURLToPath(new URL('worker.ts', import.meta.url));
+/** `worker.ts` as scripts/bench/build-worker.mjs built it. */
+const PROGRAM = fileURLToPath(new URL('../out/worker.mjs', import.meta.url));
 
 export class WorkerProcess {
   readonly #process: ChildProcess;
@@ -12,7 +13,7 @@ export class WorkerProcess {
   #number = 0;
 
   constructor() {
-    const execArgv = [...process.execArgv, '--expose-gc'];
+    const execArgv = ['--expose-gc'];
     this.#process = fork(PROGRAM, { execArgv, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     this.#process.on('message', (reply: Reply) => this.#settle(reply));
     this.#process.on('exit', () => {

@@ -1,6 +1,6 @@
 /**
  * The program of a worker process: opens a participant, runs jobs with it and closes it, as the messages say.
- * `worker-process.ts` starts it, and kills it when it does not reply in time.
+ * `worker-process.ts` starts it, built to JavaScript, and kills it when it does not reply in time.
  */
 import type { OpenParticipant } from '../participants/participant.ts';
 import { participantOf } from '../participants/participant-list.ts';

@@ -2,6 +2,7 @@
 // that of an earlier commit, so that what is measured is what users install.
 import { parseArgs } from 'node:util';
 import { run } from '../run.mjs';
+import { buildWorker } from './build-worker.mjs';
 import { packBefore } from './pack-before.mjs';
 
 /** `bench/main.ts` reads every option; the others are none of ours here. */
@@ -14,6 +15,7 @@ function prepare() {
   if (values.help) return true;
   if (!run('scripts/setup/setup.mjs') || !run('scripts/build/package.mjs', ['packages/holdfast', '--code']))
     return false;
+  buildWorker();
   if (typeof values.before !== 'string') return true;
   try {
     // bench/participants/before.ts reads it, in every process of the benchmark.

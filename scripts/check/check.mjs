@@ -14,6 +14,7 @@ const TYPE_PROJECTS = [
   'packages/cli/tsconfig.json',
   'scripts/tsconfig.json',
   'bench/tsconfig.json',
+  'interop/tsconfig.json',
 ];
 
 const LOCK_FILES = ['package-lock.json', 'packages/holdfast/test/compat/tools/package-lock.json'];

@@ -12,11 +12,9 @@ export interface Command {
 /** The commands that our scripts may send. All are in Redis 7.0 with the options we use; add one when needed. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['DEL', { keys: 'all', writes: true, reply: 'integer' }],
-  ['EXISTS', { keys: 'all', writes: false, reply: 'integer' }],
   ['GET', { keys: 'first', writes: false, reply: 'string' }],
   ['HDEL', { keys: 'first', writes: true, reply: 'integer' }],
   ['HEXISTS', { keys: 'first', writes: false, reply: 'integer' }],
-  ['HGET', { keys: 'first', writes: false, reply: 'string' }],
   ['HGETALL', { keys: 'first', writes: false, reply: 'array' }],
   ['HKEYS', { keys: 'first', writes: false, reply: 'array' }],
   ['HLEN', { keys: 'first', writes: false, reply: 'integer' }],

@@ -72,7 +72,9 @@ class Contention {
 }
 
 export const contend: Job<'contend'> = async (opened, plan, onClose): Promise<ContendResult> => {
+  if (opened.contend !== undefined) return opened.contend(plan);
   const counter = plan.counterPath === null ? null : new GuardedCounter(plan.counterPath);
+  const cpuBefore = process.cpuUsage();
   const contention = new Contention(opened, plan, counter);
   const runs = Promise.all(contention.waiters.map((waiter) => contention.run(waiter)));
   onClose(async () => {
@@ -88,11 +90,13 @@ export const contend: Job<'contend'> = async (opened, plan, onClose): Promise<Co
   contention.isCounting = false;
   contention.isOver = true;
   contention.addOpenWaits();
+  const { user, system } = process.cpuUsage(cpuBefore);
   const shares = contention.waiters.map(({ share }) => share);
   return {
     acquisitions: sum(shares),
     acquisitionsInAll: contention.acquisitionsInAll,
     windowMs,
+    cpuMsInAll: (user + system) / 1000,
     shares,
     waits: contention.waits.toData(),
     gaveUp: contention.gaveUp,

@@ -19,6 +19,8 @@ export interface ContendResult {
   /** Acquisitions since the job began, warm-up included: the server's count of commands spans the same time. */
   readonly acquisitionsInAll: number;
   readonly windowMs: number;
+  /** Processor time of the process since the job began. */
+  readonly cpuMsInAll: number;
   /** Acquisitions in the window by each waiter. */
   readonly shares: readonly number[];
   readonly waits: HistogramData;

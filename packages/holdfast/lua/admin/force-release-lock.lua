@@ -13,7 +13,6 @@
 -- @outcome MUTEX
 -- @outcome CONFLICT found:string
 -- @repeat harmless: the second call answers GONE; without an owner it may take it from the next one
--- @include now
 -- @include is-lock
 -- @include lock-grant
 -- @include revoke
@@ -34,6 +33,5 @@ local field = redis.call('HGETALL', lock)
 if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end
 local holder = field[1]
 if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end
-local now_ms, now_us = server_now()
-local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, false, now_ms, now_us)
+local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)
 return { RELEASED, holder, receivers }

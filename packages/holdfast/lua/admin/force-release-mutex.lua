@@ -11,7 +11,6 @@
 -- @outcome GONE
 -- @outcome CONFLICT found:string
 -- @repeat harmless: the second call answers GONE; without an owner it may take it from the next one
--- @include now
 -- @include mutex-owner
 -- @include mutex-grant
 -- @include revoke
@@ -31,7 +30,6 @@ if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end
 local shown = mutex_owner(mutex)
 if not shown then return { CONFLICT, 'a string too long for a mutex' } end
 if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end
-local now_ms, now_us = server_now()
 -- Its token says nothing about its session, so its owner is not told.
-local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, true, now_ms, now_us)
+local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)
 return { RELEASED, shown, receivers }

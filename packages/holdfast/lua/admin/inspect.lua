@@ -26,15 +26,15 @@ local mode = ARGV[3]
 local shown_max = tonumber(ARGV[4])
 
 local now_ms = server_now()
-local tickets, rows = 0, ''
+local tickets, rows, open_ms = 0, '', 0
 if shown_max > 0 then
-  tickets, rows = shown_line(line, shown_max, now_ms)
+  tickets, rows, open_ms = shown_line(line, shown_max, now_ms)
 end
 local found = redis.call('TYPE', name)['ok']
 if found == 'none' then
   if tickets == 0 then return { ABSENT } end
   local listeners = listeners_of(mode, lock_channel) + listeners_of(mode, mutex_channel)
-  return { FREE, open_ms(line, now_ms), tickets, listeners, rows }
+  return { FREE, open_ms, tickets, listeners, rows }
 end
 local ttl_ms = redis.call('PTTL', name)
 if found == 'string' and ttl_ms >= 0 then

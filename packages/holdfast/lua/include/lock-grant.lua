@@ -4,9 +4,9 @@
 -- without an expiry, and no error, because a release must not fail for what comes after it.
 local function make_owner(lock, ticket, fence, now_ms, now_us)
   if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end
-  local first, last, text = next_fences(fence, ticket.fences, now_us, 0)
+  local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)
   if not first then return nil end
-  local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)
+  local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))
   if stored['err'] then return nil end
   if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end
   redis.call('PEXPIRE', lock, ticket.claim_ms)

@@ -11,7 +11,7 @@
 -- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
 -- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
--- @outcome GRANTED now_ms:integer first_fence:integer fences:integer
+-- @outcome GRANTED now_ms:integer first_fence:integer fences:integer tickets:integer
 -- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
 -- @outcome LATE now_ms:integer
@@ -24,9 +24,12 @@
 -- @include is-lock
 -- @include conflict
 -- @include lock-grant
--- @include settle
+-- @include line
 -- @include join
+-- @include ask
 -- @include window
+-- @include linger
+-- @include require-expiry
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -42,8 +45,10 @@ local ticket = ARGV[8]
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-local first_fence, given
+local state, found, first_fence, given
 local ttl_ms = redis.call('PTTL', lock)
+if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end
+if found then return { CONFLICT, now_ms, found } end
 if ttl_ms ~= -2 then
   local fields = redis.pcall('HLEN', lock)
   if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end
@@ -54,10 +59,11 @@ if ttl_ms ~= -2 then
   if not is_ours then
     -- Sessions of ours are UUIDs of version 8.
     local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
+    if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
-    local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
+    state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
     if is_guest == 1 then note_guest(line, now_ms) end
-    return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }
+    return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
   local last = string.match(redis.call('GET', fence) or '', '^%d+$')
   if last then
@@ -67,15 +73,11 @@ if ttl_ms ~= -2 then
   end
 end
 
-if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then
-  local place, tickets = 0, 0
-  if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end
-  local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)
-  if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then
-    return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }
+if state and ttl_ms == -2 then
+  local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
+  if waits then
+    return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
-  leave(line, holder)
-  redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)
 end
 if ttl_ms == -2 then require_expiry(lock, lease_ms) end
 -- Fences first: if the counter is not a number this stops before the lock is written.
@@ -85,5 +87,6 @@ end
 if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
 if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
-if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end
+local behind = keep_unowned(line, state, holder, ticket, now_ms)
+if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end
 return first_fence

@@ -13,9 +13,10 @@
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
--- @include now
 -- @include lock-grant
 -- @include release-line
+-- @include window
+-- @include notify
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -25,22 +26,17 @@ local mode = ARGV[3]
 local is_vote = tonumber(ARGV[4])
 
 local was_owner = redis.call('HDEL', lock, holder) == 1
-local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1
-if not has_line and not was_owner then return { GONE } end
-local receivers, was_waiting
-if has_line then
-  local now_ms, now_us = server_now()
-  -- Also not free where a field of somebody else is left.
-  local is_free = redis.call('EXISTS', lock) == 0
-  receivers, was_waiting = go_on(lock, fence, line, holder, is_free, was_owner, mode, channel, false, now_ms, now_us)
-else
+local is_done, receivers, was_waiting = true
+if is_vote == 0 then
+  is_done, receivers, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)
+end
+-- What comes after a release does not undo it.
+if was_owner and not (is_done and receivers) then
   receivers = notify(mode, channel, '0')
   -- Guests have heard it: they come before us for a moment.
-  if receivers > 0 and is_vote == 0 then
-    local now_ms = server_now()
-    leave_to_guests(line, now_ms)
-  end
+  if is_done and is_vote == 0 and receivers > 0 then pcall(leave_to_guests, lock, line) end
 end
 if was_owner then return receivers end
+if not is_done then error({ err = receivers }) end
 if was_waiting then return { LEFT } end
 return { GONE }

@@ -12,9 +12,9 @@
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
--- @include now
 -- @include mutex-grant
 -- @include release-line
+-- @include notify
 local mutex = KEYS[1]
 local line = KEYS[2]
 local token = ARGV[1]
@@ -24,15 +24,13 @@ local is_vote = tonumber(ARGV[4])
 
 local was_owner = redis.call('GET', mutex) == token
 if was_owner then redis.call('DEL', mutex) end
-local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1
-if not has_line then
-  if was_owner then return notify(mode, channel, '0') end
-  return { GONE }
+local is_done, receivers, was_waiting = true
+if is_vote == 0 then
+  is_done, receivers, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)
 end
-local now_ms, now_us = server_now()
-local is_free = was_owner or redis.call('EXISTS', mutex) == 0
-local receivers, was_waiting =
-  go_on(mutex, mutex, line, token, is_free, was_owner, mode, channel, true, now_ms, now_us)
+-- What comes after a release does not undo it.
+if was_owner and not (is_done and receivers) then receivers = notify(mode, channel, '0') end
 if was_owner then return receivers end
+if not is_done then error({ err = receivers }) end
 if was_waiting then return { LEFT } end
 return { GONE }

@@ -1,6 +1,7 @@
 /** How a hold begins and ends with the servers, and whether it has room for one more owner. */
 import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
 import { Hold, type HoldKeeper } from './hold.ts';
@@ -24,7 +25,7 @@ export interface HoldingServices extends WaitLoopServices {
 export function beginHold(
   { options, renewal, record }: HoldingServices,
   protocol: Protocol,
-  { terms, answer, claimMs }: Grant,
+  { terms, answer, claimMs, linger }: Grant,
   { renews, isCrowded }: { readonly renews: boolean; readonly isCrowded: boolean },
   keeper: HoldKeeper,
 ): Hold {
@@ -36,6 +37,7 @@ export function beginHold(
     leaseMs: terms.leaseMs,
     renews,
     claimMs,
+    linger,
     deadline: answer.deadline,
     firstFence: answer.firstFence,
     handovers: Math.min(handovers, protocol.policy.handoversMax),
@@ -59,9 +61,19 @@ export function hasRoom(
   if (owners.length >= hold.protocol.policy.ownersMax || handoversLeft === 0) return false;
   // A fixed lease is restated for its caller, which is possible only where nobody else owns the hold.
   if (owners.length > 0 && !(renew && hold.renews)) return false;
+  const nowMs = timers.clock.monotonicMs();
+  const isInTime = nowMs < hold.lingerUntilMs || nowMs - hold.grantedMs < options.handoverMs;
+  return isInTime && hasLease(hold, timers.clock);
+}
+
+function hasLease(hold: Hold, clock: Clock): boolean {
+  return hold.remainingMs(clock) >= hold.statedMs * HANDOVER_LEASE_SHARE;
+}
+
+/** Whether the hold is kept although nobody owns it: the next owner may come from this process. */
+export function lingers({ timers }: HoldingServices, hold: Hold): boolean {
   return (
-    timers.clock.monotonicMs() - hold.grantedMs < options.handoverMs &&
-    hold.remainingMs(timers.clock) >= hold.statedMs * HANDOVER_LEASE_SHARE
+    timers.clock.monotonicMs() < hold.lingerUntilMs && hold.handoversLeft > 0 && hasLease(hold, timers.clock)
   );
 }
 

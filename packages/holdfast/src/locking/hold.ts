@@ -48,6 +48,16 @@ export interface HoldKeeper {
   leave(owner: HoldOwner): Promise<boolean>;
 }
 
+/** How a hold may be kept unowned. */
+export interface Linger {
+  /** Until when, by our monotonic clock. */
+  readonly untilMs: number;
+  /** The wait that messages name when somebody wants the lock. */
+  readonly wait: number;
+  /** How often messages may have been missed before the lock was asked for. */
+  readonly resyncs: number;
+}
+
 export interface HoldGrant {
   readonly protocol: Protocol;
   readonly holder: string;
@@ -60,6 +70,8 @@ export interface HoldGrant {
   readonly handovers: number;
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
+  /** Absent: the hold must not be kept unowned. */
+  readonly linger: Linger | undefined;
 }
 
 export class Hold implements HeapItem {
@@ -76,6 +88,12 @@ export class Hold implements HeapItem {
   leaseMs: number;
   renews: boolean;
   handoversLeft: number;
+  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not, or not any more. */
+  lingerUntilMs: number;
+  /** How it is heard that somebody wants a hold that may be kept unowned. */
+  readonly linger: Linger | undefined;
+  /** Why the hold is lost when the server says that it is gone. */
+  goneAs: 'gone' | 'revoked' = 'gone';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
   statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */
@@ -94,6 +112,8 @@ export class Hold implements HeapItem {
     this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
+    this.lingerUntilMs = grant.linger?.untilMs ?? 0;
+    this.linger = grant.linger;
     this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;

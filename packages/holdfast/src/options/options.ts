@@ -46,6 +46,9 @@ export const HANDOVER_MS_DEFAULT = 50;
  */
 export const CLAIM_MS_DEFAULT = 1_000;
 
+/** A hold that is kept longer than this unused is a lock that others wait for when a message is lost. */
+const LINGER_MS_MAX = 10_000;
+
 /** With less, an event loop that is busy for a moment would lose what it was given. */
 const CLAIM_MS_MIN = 100;
 const CLAIM_MS_MAX = 60_000;
@@ -87,6 +90,12 @@ export interface LocksOptions {
    * server before every such owner is served, which costs a round trip. @default 1_000
    */
   readonly claimMs?: number;
+  /**
+   * Lock caching: how long a process may keep a hold that nobody uses, counted from the moment when the server granted it
+   * and nobody was waiting. The next acquisition of that name in this process then needs no call to Redis. A process
+   * that joins the line gets the lock at once. Guests, such as Redisson, wait for up to this long. @default 0, off
+   */
+  readonly lingerMs?: number;
   /**
    * How long a fence counter outlives the lease and its last fence. 0 keeps the counter for ever, which is needed
    * beside Java's `RFencedLock`. @default one hour
@@ -161,6 +170,8 @@ export interface AcquireOptions {
    * its end. @default true
    */
   readonly renew?: boolean;
+  /** How long the process may keep the hold when nobody uses it. @default the `lingerMs` of `Locks` */
+  readonly lingerMs?: number;
   /** Ends the wait when it aborts. It does not end a lease that was granted. */
   readonly signal?: AbortSignal;
   /**
@@ -170,12 +181,13 @@ export interface AcquireOptions {
   readonly within?: EnteredLease;
 }
 
-export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs'>;
+export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs' | 'lingerMs'>;
 
 export interface ResolvedAcquireOptions {
   readonly waitMs: number;
   readonly leaseMs: number;
   readonly renew: boolean;
+  readonly lingerMs: number;
   readonly signal: AbortSignal | undefined;
   readonly within: EnteredLease | undefined;
   /** A `tryAcquire`: one attempt, `null` when another owner holds the lock. */
@@ -186,6 +198,10 @@ const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
 
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, LEASE_MS_MIN, LEASE_MS_MAX);
+}
+
+function checkLingerMs(value: unknown): number {
+  return integerWithin(value, 'lingerMs', 0, LINGER_MS_MAX);
 }
 
 function checkClaimMs(value: unknown): number {
@@ -199,6 +215,7 @@ const LOCKS_OPTIONS = new Set([
   'handovers',
   'handoverMs',
   'claimMs',
+  'lingerMs',
   'fenceTtlMs',
   'bundleMax',
   'outageMs',
@@ -229,6 +246,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     handovers: integerWithin(options.handovers ?? HANDOVERS_DEFAULT, 'handovers', 0, HANDOVERS_MAX),
     handoverMs: integerWithin(options.handoverMs ?? HANDOVER_MS_DEFAULT, 'handoverMs', 0, timerMsMax),
     claimMs: checkClaimMs(options.claimMs ?? CLAIM_MS_DEFAULT),
+    lingerMs: checkLingerMs(options.lingerMs ?? 0),
     fenceTtlMs: integerWithin(
       options.fenceTtlMs ?? FENCE_TTL_MS_DEFAULT,
       'fenceTtlMs',
@@ -260,7 +278,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
   };
 }
 
-const ACQUIRE_OPTIONS = new Set(['waitMs', 'leaseMs', 'renew', 'signal', 'within']);
+const ACQUIRE_OPTIONS = new Set(['waitMs', 'leaseMs', 'renew', 'lingerMs', 'signal', 'within']);
 const TRY_OPTIONS = new Set(['leaseMs', 'renew', 'signal', 'within']);
 
 function checkWaitMs(value: unknown): number {
@@ -286,6 +304,8 @@ export function resolveAcquireOptions(
     waitMs: checkWaitMs(options.waitMs ?? Number.POSITIVE_INFINITY),
     leaseMs: options.leaseMs === undefined ? defaults.leaseMs : checkLeaseMs(options.leaseMs),
     renew: options.renew === undefined || ofType(options.renew, 'renew', 'boolean'),
+    // A caller who only tries states nothing in the line, so nobody could tell it that the lock is wanted.
+    lingerMs: isTry ? 0 : checkLingerMs(options.lingerMs ?? defaults.lingerMs),
     signal: checkSignal(options.signal),
     within: options.within,
     isTry,

@@ -22,11 +22,6 @@ const adminForceReleaseLockSource =
   'local GONE = 6\n' +
   'local MUTEX = 12\n' +
   'local CONFLICT = 4\n' +
-  'local function server_now()\n' +
-  "local time = redis.call('TIME')\n" +
-  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-  'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
@@ -64,9 +59,9 @@ const adminForceReleaseLockSource =
   'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
-  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
   'if not first then return nil end\n' +
-  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
   "if stored['err'] then return nil end\n" +
   "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
   "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
@@ -75,125 +70,185 @@ const adminForceReleaseLockSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'state.first = first\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
-  'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -207,31 +262,51 @@ const adminForceReleaseLockSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place = leave(line, holder)\n' +
-  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
-  'if not is_free then\n' +
-  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
-  'return 0, place ~= nil\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake_first(line, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
-  "local heard = notify(mode, channel, '0')\n" +
-  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled, now_ms, now_us)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
   "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
-  "if mailbox == '' or redis.call('EXISTS', line) == 0 then return notify(mode, channel, '0') end\n" +
-  'local receivers = go_on(key, fence, line, holder, true, false, mode, channel, is_polled, now_ms, now_us)\n' +
-  'return receivers\n' +
+  'local is_done, receivers = true\n' +
+  "if mailbox ~= '' then\n" +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
+  'end\n' +
+  'if is_done and receivers then return receivers end\n' +
+  "return notify(mode, channel, '0')\n" +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -249,13 +324,12 @@ const adminForceReleaseLockSource =
   "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
   'local holder = field[1]\n' +
   "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
-  'local now_ms, now_us = server_now()\n' +
-  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, false, now_ms, now_us)\n' +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)\n' +
   'return { RELEASED, holder, receivers }\n';
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '535b9fb7c97b4ac197818b9e1a50473d1212e92d',
+  sha: 'c99c1e5b28d8292c0b713392949b0672fa356ccf',
   source: adminForceReleaseLockSource,
 };
 
@@ -331,11 +405,6 @@ const adminForceReleaseMutexSource =
   'local HELD = 2\n' +
   'local GONE = 6\n' +
   'local CONFLICT = 4\n' +
-  'local function server_now()\n' +
-  "local time = redis.call('TIME')\n" +
-  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-  'end\n' +
   'local function mutex_owner(mutex)\n' +
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
@@ -347,125 +416,185 @@ const adminForceReleaseMutexSource =
   'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'state.first = first\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
-  'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -479,31 +608,51 @@ const adminForceReleaseMutexSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place = leave(line, holder)\n' +
-  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
-  'if not is_free then\n' +
-  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
-  'return 0, place ~= nil\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake_first(line, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
-  "local heard = notify(mode, channel, '0')\n" +
-  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox, is_polled, now_ms, now_us)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
   "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
-  "if mailbox == '' or redis.call('EXISTS', line) == 0 then return notify(mode, channel, '0') end\n" +
-  'local receivers = go_on(key, fence, line, holder, true, false, mode, channel, is_polled, now_ms, now_us)\n' +
-  'return receivers\n' +
+  'local is_done, receivers = true\n' +
+  "if mailbox ~= '' then\n" +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
+  'end\n' +
+  'if is_done and receivers then return receivers end\n' +
+  "return notify(mode, channel, '0')\n" +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
@@ -519,13 +668,12 @@ const adminForceReleaseMutexSource =
   'local shown = mutex_owner(mutex)\n' +
   "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
-  'local now_ms, now_us = server_now()\n' +
-  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, true, now_ms, now_us)\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)\n" +
   'return { RELEASED, shown, receivers }\n';
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '07c58a2ef68ef18638d6e9cd8728eacf96b89899',
+  sha: '158ead3b32e6fd839bafab22f8e6921bf069a526',
   source: adminForceReleaseMutexSource,
 };
 
@@ -677,25 +825,22 @@ const adminInspectSource =
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
   'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then return 0 end\n" +
+  'return math.max(0, math.floor((fields - 8) / 2))\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
@@ -703,8 +848,8 @@ const adminInspectSource =
   'end\n' +
   'local function listeners_of(mode, channel)\n' +
   'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
   "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
   'if sharded > count then count = sharded end\n' +
   'end\n' +
@@ -715,16 +860,16 @@ const adminInspectSource =
   "return listeners_of(ticket.mode == 's' and 'sharded' or 'plain', ticket.channel) > 0\n" +
   'end\n' +
   'local function shown_line(line, shown_max, now_ms)\n' +
-  "local ends = redis.pcall('HMGET', line, 'first', 'last')\n" +
-  "local place, last = tonumber(ends[1] or ''), tonumber(ends[2] or '')\n" +
-  "if not place or not last then return 0, '' end\n" +
+  "local ends = redis.pcall('HMGET', line, 'first', 'last', 'open')\n" +
+  "local place, last, open = tonumber(ends[1] or ''), tonumber(ends[2] or ''), tonumber(ends[3] or '')\n" +
+  "if not place or not last or not open then return 0, '', 0 end\n" +
   "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
   'local beyond = place + 1000\n' +
   'while place <= last and place < beyond and shown < shown_max do\n' +
   "local some = redis.call('HMGET', line, place, place + 1, place + 2, place + 3, place + 4, place + 5, place + 6, place + 7)\n" +
   'for i = 1, #some do\n' +
   'local ticket = read_ticket(some[i])\n' +
-  'if ticket and ticket.deadline_ms < now_ms then\n' +
+  'if ticket and tonumber(ticket.deadline_ms) < now_ms then\n' +
   'tickets = tickets - 1\n' +
   'elseif ticket and shown < shown_max then\n' +
   'local waited_ms = math.max(0, now_ms - tonumber(ticket.since_ms))\n' +
@@ -735,7 +880,9 @@ const adminInspectSource =
   'end\n' +
   'place = place + 8\n' +
   'end\n' +
-  'return tickets, rows\n' +
+  'local open_ms = open - now_ms\n' +
+  'if open_ms < 0 or open_ms > 80 then open_ms = 0 end\n' +
+  'return tickets, rows, open_ms\n' +
   'end\n' +
   'local name = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -745,15 +892,15 @@ const adminInspectSource =
   'local mode = ARGV[3]\n' +
   'local shown_max = tonumber(ARGV[4])\n' +
   'local now_ms = server_now()\n' +
-  "local tickets, rows = 0, ''\n" +
+  "local tickets, rows, open_ms = 0, '', 0\n" +
   'if shown_max > 0 then\n' +
-  'tickets, rows = shown_line(line, shown_max, now_ms)\n' +
+  'tickets, rows, open_ms = shown_line(line, shown_max, now_ms)\n' +
   'end\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
   "if found == 'none' then\n" +
   'if tickets == 0 then return { ABSENT } end\n' +
   'local listeners = listeners_of(mode, lock_channel) + listeners_of(mode, mutex_channel)\n' +
-  'return { FREE, open_ms(line, now_ms), tickets, listeners, rows }\n' +
+  'return { FREE, open_ms, tickets, listeners, rows }\n' +
   'end\n' +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
@@ -772,7 +919,7 @@ const adminInspectSource =
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '3624ec87722ed27d8de1e5d2954f2c477ceb56b2',
+  sha: 'c7f5875d0614a07aad39828204f5a47ca722b201',
   source: adminInspectSource,
 };
 
@@ -1096,9 +1243,9 @@ const lockAcquireSource =
   'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
-  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
   'if not first then return nil end\n' +
-  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
   "if stored['err'] then return nil end\n" +
   "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
   "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
@@ -1107,137 +1254,225 @@ const lockAcquireSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
-  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
+  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
+  'state = state or new_line(line, now_ms)\n' +
+  'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
+  "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  'if state.place then\n' +
+  "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
+  'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
+  "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
+  'elseif state.tickets < 10000 then\n' +
+  'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
+  "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return state\n' +
+  'end\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'state.first = first\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
-  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'keep_line(line, now_ms)\n' +
-  'local tickets = tickets_in(line)\n' +
-  "local place = tonumber(redis.call('HGET', line, '#' .. holder) or 0)\n" +
-  "local since_ms = string.format('%.0f', now_ms)\n" +
-  'if place > 0 then\n' +
-  "local known = read_ticket(redis.call('HGET', line, place))\n" +
-  'if known then since_ms = known.since_ms end\n' +
-  'elseif tickets < 10000 then\n' +
-  "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
-  'tickets = tickets + 1\n' +
-  "redis.call('HSET', line, 'last', place, '#' .. holder, place)\n" +
+  'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
+  "if outcome == 'nobody' and not state.place then\n" +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
   'end\n' +
-  'if place == 0 then return 0, tickets end\n' +
-  "local deadline_ms = string.format('%.0f', now_ms + 15000)\n" +
-  "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
-  "redis.call('HSET', line, place, text)\n" +
-  "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
+  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
+  'if not state then new_line(line, now_ms) end\n' +
+  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -1252,8 +1487,10 @@ const lockAcquireSource =
   'local ticket = ARGV[8]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  'local first_fence, given\n' +
+  'local state, found, first_fence, given\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end\n" +
+  'if found then return { CONFLICT, now_ms, found } end\n' +
   'if ttl_ms ~= -2 then\n' +
   "local fields = redis.pcall('HLEN', lock)\n" +
   "if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end\n" +
@@ -1263,10 +1500,11 @@ const lockAcquireSource =
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
   'if not is_ours then\n' +
   "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
-  'local place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
-  'return { HELD, now_ms, ttl_ms, field[1], place, tickets, 0, is_guest }\n' +
+  'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
   'if last then\n' +
@@ -1274,15 +1512,11 @@ const lockAcquireSource =
   'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   'end\n' +
   'end\n' +
-  "if ttl_ms == -2 and ticket ~= '-' and redis.call('EXISTS', line) == 1 then\n" +
-  'local place, tickets = 0, 0\n' +
-  "if ticket ~= '' then place, tickets = join(line, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
-  'local outcome, owner = settle(lock, fence, line, now_ms, now_us, holder)\n' +
-  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
-  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place, tickets, open_ms(line, now_ms), 0 }\n" +
+  'if state and ttl_ms == -2 then\n' +
+  'local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if waits then\n' +
+  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n" +
   'end\n' +
-  'leave(line, holder)\n' +
-  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
   'end\n' +
   'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
   'if not first_fence then\n' +
@@ -1290,17 +1524,18 @@ const lockAcquireSource =
   'end\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
-  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end\n' +
+  'local behind = keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  'if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '52bdae3e4b08afd30cfda2130c64606b8db05993',
+  sha: 'd5c320e771e909e183a288af8000dcc191bf322b',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'd0fd09cb9829f5a087583b40b9b0751975fd4446',
-    source: bundleSource(lockAcquireSource, { headLength: 8893, keys: 3, args: 8, isTimed: true }),
+    sha: 'a530e4da46fbcc8c11c13b916d684bdac5a5c9bd',
+    source: bundleSource(lockAcquireSource, { headLength: 13079, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1330,7 +1565,13 @@ export interface LockAcquireInput {
 }
 
 export type LockAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number; readonly fences?: number }
+  | {
+      readonly is: 'GRANTED';
+      readonly nowMs?: number;
+      readonly firstFence: number;
+      readonly fences?: number;
+      readonly tickets?: number;
+    }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -1368,12 +1609,13 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
     const items = openReply(lockAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(lockAcquireText, items, 4);
+        requireItems(lockAcquireText, items, 5);
         return {
           is: 'GRANTED',
           nowMs: integerAt(lockAcquireText, items, 1),
           firstFence: integerAt(lockAcquireText, items, 2),
           fences: integerAt(lockAcquireText, items, 3),
+          tickets: integerAt(lockAcquireText, items, 4),
         };
       case OUTCOMES.HELD:
         requireItems(lockAcquireText, items, 8);
@@ -1605,11 +1847,6 @@ const lockReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
-  'local function server_now()\n' +
-  "local time = redis.call('TIME')\n" +
-  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-  'end\n' +
   'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
@@ -1643,9 +1880,9 @@ const lockReleaseSource =
   'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
-  'local first, last, text = next_fences(fence, ticket.fences, now_us, 0)\n' +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
   'if not first then return nil end\n' +
-  'local stored = store_counter(fence, text, last, ticket.fence_ttl_ms, now_ms, ticket.claim_ms)\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
   "if stored['err'] then return nil end\n" +
   "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
   "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
@@ -1654,125 +1891,185 @@ const lockReleaseSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'state.first = first\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
-  'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -1786,23 +2083,40 @@ const lockReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place = leave(line, holder)\n' +
-  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
-  'if not is_free then\n' +
-  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
-  'return 0, place ~= nil\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake_first(line, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
-  "local heard = notify(mode, channel, '0')\n" +
-  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -1812,32 +2126,27 @@ const lockReleaseSource =
   'local mode = ARGV[3]\n' +
   'local is_vote = tonumber(ARGV[4])\n' +
   "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
-  "local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1\n" +
-  'if not has_line and not was_owner then return { GONE } end\n' +
-  'local receivers, was_waiting\n' +
-  'if has_line then\n' +
-  'local now_ms, now_us = server_now()\n' +
-  "local is_free = redis.call('EXISTS', lock) == 0\n" +
-  'receivers, was_waiting = go_on(lock, fence, line, holder, is_free, was_owner, mode, channel, false, now_ms, now_us)\n' +
-  'else\n' +
-  "receivers = notify(mode, channel, '0')\n" +
-  'if receivers > 0 and is_vote == 0 then\n' +
-  'local now_ms = server_now()\n' +
-  'leave_to_guests(line, now_ms)\n' +
+  'local is_done, receivers, was_waiting = true\n' +
+  'if is_vote == 0 then\n' +
+  'is_done, receivers, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)\n' +
   'end\n' +
+  'if was_owner and not (is_done and receivers) then\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'if is_done and is_vote == 0 and receivers > 0 then pcall(leave_to_guests, lock, line) end\n' +
   'end\n' +
   'if was_owner then return receivers end\n' +
+  'if not is_done then error({ err = receivers }) end\n' +
   'if was_waiting then return { LEFT } end\n' +
   'return { GONE }\n';
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '16ff9ab8dc595ad20110ef09577de2c196dce5d4',
+  sha: '4d7244092511028c6a015f3f52bdb93631f897e3',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'd87d51eaf6cef7096fb8626a2aa1d0c7b8f958b2',
-    source: bundleSource(lockReleaseSource, { headLength: 8408, keys: 3, args: 4, isTimed: true }),
+    sha: '12cf92e50254d99ef0a99457e6583f7e27baf952',
+    source: bundleSource(lockReleaseSource, { headLength: 11789, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -2030,137 +2339,225 @@ const mutexAcquireSource =
   'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
-  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
+  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
+  'state = state or new_line(line, now_ms)\n' +
+  'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
+  "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  'if state.place then\n' +
+  "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
+  'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
+  "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
+  'elseif state.tickets < 10000 then\n' +
+  'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
+  "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return state\n' +
+  'end\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'state.first = first\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function join(line, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a) (.*)$')\n" +
-  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'keep_line(line, now_ms)\n' +
-  'local tickets = tickets_in(line)\n' +
-  "local place = tonumber(redis.call('HGET', line, '#' .. holder) or 0)\n" +
-  "local since_ms = string.format('%.0f', now_ms)\n" +
-  'if place > 0 then\n' +
-  "local known = read_ticket(redis.call('HGET', line, place))\n" +
-  'if known then since_ms = known.since_ms end\n' +
-  'elseif tickets < 10000 then\n' +
-  "place = tonumber(redis.call('HGET', line, 'last')) + 1\n" +
-  'tickets = tickets + 1\n' +
-  "redis.call('HSET', line, 'last', place, '#' .. holder, place)\n" +
+  'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
+  "if outcome == 'nobody' and not state.place then\n" +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
   'end\n' +
-  'if place == 0 then return 0, tickets end\n' +
-  "local deadline_ms = string.format('%.0f', now_ms + 15000)\n" +
-  "local text = string.format('%s %s %s %s %s %s %s %s %s %s', holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel)\n" +
-  "redis.call('HSET', line, place, text)\n" +
-  "return math.min(place - tonumber(redis.call('HGET', line, 'first')) + 1, tickets), tickets\n" +
+  "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
+  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
+  'if not state then new_line(line, now_ms) end\n' +
+  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
@@ -2170,39 +2567,43 @@ const mutexAcquireSource =
   'local ticket = ARGV[4]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  "if ticket ~= '-' and redis.call('EXISTS', line) == 1 and redis.call('EXISTS', mutex) == 0 then\n" +
-  'local place, tickets = 0, 0\n' +
-  "if ticket ~= '' then place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms) end\n" +
-  'local outcome, owner = settle(mutex, mutex, line, now_ms, now_us, token)\n' +
-  "if outcome == 'given' or outcome == 'open' or (outcome == 'nobody' and place > 0) then\n" +
-  "local ttl_ms = redis.call('PTTL', mutex)\n" +
-  'return { HELD, now_ms, ttl_ms, string.sub(owner, 1, 8), place, tickets, open_ms(line, now_ms), 0 }\n' +
+  'local state, found\n' +
+  "if ticket ~= '-' then state, found = read_line(line, token) end\n" +
+  'if found then return { CONFLICT, now_ms, found } end\n' +
+  "if state and redis.call('PTTL', mutex) == -2 then\n" +
+  'local waits, owner = must_wait(mutex, mutex, line, state, token, ticket, lease_ms, 1, 0, now_ms, now_us)\n' +
+  'if waits then\n' +
+  "local left_ms, shown = redis.call('PTTL', mutex), string.sub(owner, 1, 8)\n" +
+  'return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
   'end\n' +
-  'leave(line, token)\n' +
-  "redis.call('HSET', line, 'run', tonumber(redis.call('HGET', line, 'run') or 0) + 1)\n" +
   'end\n' +
-  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
+  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
+  'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
+  'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
+  'return now_ms\n' +
+  'end\n' +
   "local owner = redis.pcall('GET', mutex)\n" +
   "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
   'if owner ~= token then\n' +
   "local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)\n" +
   "local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, owner) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end\n" +
-  'local place, tickets = join(line, token, ticket, lease_ms, 1, 0, now_ms)\n' +
+  'state = join(line, state, token, ticket, lease_ms, 1, 0, now_ms)\n' +
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
-  'return { HELD, now_ms, ttl_ms, shown, place, tickets, 0, is_guest }\n' +
+  'return { HELD, now_ms, ttl_ms, shown, place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
   'return now_ms\n';
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'bd6bf3da2ec17cc77a1eb74a1bd56afc00a2ca09',
+  sha: 'e03d740a818fd90ca92419136a2de45ab9f5145a',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '9d66f32b49f74e05c4a0203969b5f8baa313f3bf',
-    source: bundleSource(mutexAcquireSource, { headLength: 6226, keys: 2, args: 4, isTimed: true }),
+    sha: 'db4a7b11e7f161948aab1358e379cfc707ed786a',
+    source: bundleSource(mutexAcquireSource, { headLength: 10382, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -2222,7 +2623,7 @@ export interface MutexAcquireInput {
 }
 
 export type MutexAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs: number }
+  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly tickets?: number }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -2251,8 +2652,12 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
     const items = openReply(mutexAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(mutexAcquireText, items, 2);
-        return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
+        requireItems(mutexAcquireText, items, 3);
+        return {
+          is: 'GRANTED',
+          nowMs: integerAt(mutexAcquireText, items, 1),
+          tickets: integerAt(mutexAcquireText, items, 2),
+        };
       case OUTCOMES.HELD:
         requireItems(mutexAcquireText, items, 8);
         return {
@@ -2286,11 +2691,6 @@ const mutexReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
-  'local function server_now()\n' +
-  "local time = redis.call('TIME')\n" +
-  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
-  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
-  'end\n' +
   'local function make_owner(mutex, ticket)\n' +
   "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
   'return 0, 0\n' +
@@ -2298,125 +2698,185 @@ const mutexReleaseSource =
   'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
   'end\n' +
-  'local function tickets_in(line)\n' +
-  "return math.max(0, (redis.call('HLEN', line) - 7) / 2)\n" +
-  'end\n' +
-  'local function open_ms(line, now_ms)\n' +
-  "local left_ms = tonumber(redis.call('HGET', line, 'open') or 0) - now_ms\n" +
-  'if left_ms > 80 then return 0 end\n' +
-  'return math.max(0, left_ms)\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
-  'local function keep_line(line, now_ms)\n' +
-  "if redis.call('EXISTS', line) == 0 then\n" +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms)\n' +
   'require_expiry(line, 20000)\n' +
-  "redis.call('HSET', line, 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0)\n" +
-  'end\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
-  'local function leave(line, holder)\n' +
-  "local place = redis.call('HGET', line, '#' .. holder)\n" +
-  'if not place then return nil end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
   "redis.call('HDEL', line, place, '#' .. holder)\n" +
-  'return tonumber(place)\n' +
+  'state.tickets = state.tickets - 1\n' +
   'end\n' +
   'local function read_ticket(text)\n' +
   'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
-  "string.match(text or '', '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
-  'if not holder then return nil end\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
   'return {\n' +
   'holder = holder,\n' +
   'echo = echo,\n' +
-  'lease_ms = tonumber(lease_ms),\n' +
-  'claim_ms = tonumber(claim_ms),\n' +
-  'fences = tonumber(fences),\n' +
-  'fence_ttl_ms = tonumber(fence_ttl_ms),\n' +
-  'deadline_ms = tonumber(deadline_ms),\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
   'since_ms = since_ms,\n' +
   'mode = mode,\n' +
   'channel = channel,\n' +
   '}\n' +
   'end\n' +
-  'local function tell(ticket, message)\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
   'local heard\n' +
   "if ticket.mode == 's' then\n" +
   "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
-  "elseif ticket.mode ~= 'n' then\n" +
+  'else\n' +
   "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
   "if type(heard) ~= 'number' then return false end\n" +
-  "return heard > 0 or ticket.mode == 'b'\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
   'end\n' +
-  'local function wake_first(line, in_ms)\n' +
-  "local first = read_ticket(redis.call('HGET', line, redis.call('HGET', line, 'first') or 1))\n" +
-  "if first then tell(first, string.format('a %s %.0f', first.echo, in_ms)) end\n" +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
   'end\n' +
-  'local function settle(key, fence, line, now_ms, now_us, asker)\n' +
-  "if open_ms(line, now_ms) > 0 then return 'open', '' end\n" +
-  "local ends = redis.call('HMGET', line, 'first', 'last', 'run')\n" +
-  'local front, last = tonumber(ends[1] or 1), tonumber(ends[2] or 0)\n' +
-  "local outcome, owner = 'nobody', ''\n" +
-  'for place = front, math.min(last, front + 15) do\n' +
-  "local ticket = read_ticket(redis.call('HGET', line, place))\n" +
-  'local is_asker = ticket and ticket.holder == asker\n' +
-  'local is_dead = ticket and (ticket.deadline_ms < now_ms or ticket.deadline_ms > now_ms + 60000)\n' +
-  'if is_asker then\n' +
-  "outcome, owner = 'asker', asker\n" +
-  'elseif is_dead then\n' +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "tell(ticket, string.format('a %s 0', ticket.echo))\n" +
-  "elseif ticket and ticket.mode ~= 'n' then\n" +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
-  'if not first then break end\n' +
-  "if tell(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then\n" +
-  "redis.call('HDEL', line, place, '#' .. ticket.holder)\n" +
-  "redis.call('HSET', line, 'run', tonumber(ends[3]) + 1)\n" +
-  "outcome, owner = 'given', ticket.holder\n" +
-  'else\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
   'end\n' +
   'end\n' +
-  "if place == front and (not ticket or is_dead or outcome == 'given') then front = place + 1 end\n" +
-  "if outcome ~= 'nobody' then break end\n" +
+  'state.first = first\n' +
   'end\n' +
-  "if front > tonumber(ends[1] or 1) then redis.call('HSET', line, 'first', front) end\n" +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
-  'local function window_ms(line, listeners, is_polled, now_ms)\n' +
-  "local known = redis.call('HMGET', line, 'window', 'run', 'since', 'guest')\n" +
-  'local last_ms, run = tonumber(known[1]), tonumber(known[2])\n' +
-  'local run_ms = now_ms - tonumber(known[3])\n' +
-  'local is_due = run >= math.max(1, math.floor((tickets_in(line) + 1) / listeners)) and run_ms >= 10 * last_ms\n' +
-  'if listeners > 0 and is_due then return math.min(80, math.max(5, 2 * last_ms)) end\n' +
-  'if is_polled and run_ms >= 40 then\n' +
-  'local was_seen = now_ms - tonumber(known[4]) < 60000\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / (was_seen and 8 or 50))))\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
   'local function open_window(line, length_ms, now_ms)\n' +
   "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
   'end\n' +
-  'local function leave_to_guests(line, now_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', line, 1) then return end\n" +
-  'keep_line(line, now_ms)\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  'new_line(line, now_ms)\n' +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
-  'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -2430,23 +2890,40 @@ const mutexReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local function go_on(key, fence, line, holder, is_free, was_owner, mode, channel, is_polled, now_ms, now_us)\n' +
-  'local place = leave(line, holder)\n' +
-  "local first = tonumber(redis.call('HGET', line, 'first') or 1)\n" +
-  'if not is_free then\n' +
-  'if place and place <= first + 1 then wake_first(line, 0) end\n' +
-  'return 0, place ~= nil\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  'local length_ms = was_owner and window_ms(line, listeners_of(mode, channel), is_polled, now_ms) or 0\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake_first(line, length_ms)\n' +
-  "return notify(mode, channel, '0'), place ~= nil\n" +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
   'end\n' +
-  "if settle(key, fence, line, now_ms, now_us, '') ~= 'nobody' then return 0, place ~= nil end\n" +
-  "local heard = notify(mode, channel, '0')\n" +
-  "if heard == 0 and tickets_in(line) == 0 then redis.call('DEL', line) end\n" +
-  'return heard, place ~= nil\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
   'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
@@ -2456,27 +2933,24 @@ const mutexReleaseSource =
   'local is_vote = tonumber(ARGV[4])\n' +
   "local was_owner = redis.call('GET', mutex) == token\n" +
   "if was_owner then redis.call('DEL', mutex) end\n" +
-  "local has_line = is_vote == 0 and redis.call('EXISTS', line) == 1\n" +
-  'if not has_line then\n' +
-  "if was_owner then return notify(mode, channel, '0') end\n" +
-  'return { GONE }\n' +
+  'local is_done, receivers, was_waiting = true\n' +
+  'if is_vote == 0 then\n' +
+  'is_done, receivers, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)\n' +
   'end\n' +
-  'local now_ms, now_us = server_now()\n' +
-  "local is_free = was_owner or redis.call('EXISTS', mutex) == 0\n" +
-  'local receivers, was_waiting =\n' +
-  'go_on(mutex, mutex, line, token, is_free, was_owner, mode, channel, true, now_ms, now_us)\n' +
+  "if was_owner and not (is_done and receivers) then receivers = notify(mode, channel, '0') end\n" +
   'if was_owner then return receivers end\n' +
+  'if not is_done then error({ err = receivers }) end\n' +
   'if was_waiting then return { LEFT } end\n' +
   'return { GONE }\n';
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'a99a1432389c658eac5bde187a49dc850778a893',
+  sha: '1ee4b3603738b1f6974c610f8d9afe4762b2ef70',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'd9fec0a5650612fe85c644fca724bdc703221fe6',
-    source: bundleSource(mutexReleaseSource, { headLength: 6403, keys: 2, args: 4, isTimed: true }),
+    sha: 'e1eb66707e88411a3dd86624e8b7abfde850820a',
+    source: bundleSource(mutexReleaseSource, { headLength: 9754, keys: 2, args: 4, isTimed: false }),
   },
 };
 

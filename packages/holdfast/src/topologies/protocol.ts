@@ -57,6 +57,8 @@ export type AcquireAnswer =
       readonly firstFence?: number;
       /** How many fences the hold has; absent: as many as were asked for. */
       readonly fences?: number;
+      /** How many processes are in the line; absent: none. */
+      readonly tickets?: number;
     }
   | {
       readonly is: 'HELD';

@@ -84,6 +84,10 @@ export class SingleTopology implements Topology {
     return this.#server.query(callFor, timeoutMs);
   }
 
+  repeatReleases(): void {
+    this.holders.repeatRecent();
+  }
+
   flush(): Promise<void> {
     return this.holders.flush();
   }

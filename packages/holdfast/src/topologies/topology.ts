@@ -20,6 +20,8 @@ export interface Granted {
   readonly firstFence: number | undefined;
   /** How many fences the hold has, from the first on. */
   readonly fences: number;
+  /** How many processes are in the line behind it, as far as the server says; 0 also where there is no line. */
+  readonly tickets?: number;
   /** When we heard of the grant. */
   readonly heardAt: Instant;
 }
@@ -144,6 +146,11 @@ export interface Topology {
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
   /** Runs an administrative script on every server that decides about its keys: one answer each, in their order. */
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
+  /**
+   * Sends the releases of the last seconds once more, in the background. After a failover the new primary may still show
+   * an owner that has long released; a release that was not lost finds nothing.
+   */
+  repeatReleases(): void;
   /** Sends the open releases once more and waits for that round, though not for longer than a call may take. */
   flush(): Promise<void>;
   /** Leaves everything that is open to the leases on the server. */

@@ -4,11 +4,20 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CallFailure } from '../../src/clients/client.ts';
 import type { Refusal } from '../../src/locking/failures.ts';
-import { WaitLoop, type WaitParty } from '../../src/locking/waiting/wait-loop.ts';
+import { type AwaitedLine, WaitLoop, type WaitParty } from '../../src/locking/waiting/wait-loop.ts';
 import { CHANNELS, type WokenMessage } from '../../src/telemetry/channels.ts';
 import { failed, HELD, ScriptedTopology } from './support/scripted-topology.ts';
 
 const GRANTED = { is: 'granted' } as const;
+
+/** Servers without a line of waiters. */
+const NO_LINE: AwaitedLine<typeof GRANTED> = {
+  hasTicket: false,
+  hears: false,
+  listen: async () => null,
+  attach() {},
+  claim: () => null,
+};
 
 /** Somebody who waits until the test says that nobody does. */
 class Party implements WaitParty {
@@ -39,6 +48,7 @@ function setup() {
   const attemptedMs: number[] = [];
   const loop = new WaitLoop<typeof GRANTED>({ timers, topology, options }, party, {
     subject: { kind: 'lock', name: 'a', channel: 'a-channel' },
+    line: NO_LINE,
     attempt: async () => {
       attemptedMs.push(clock.monotonicMs() - 1_000);
       return answers.shift() ?? (HELD as Refusal);
@@ -231,6 +241,7 @@ describe('a wait loop', () => {
     const seen: (string | undefined)[] = [];
     const loop = new WaitLoop<typeof GRANTED>({ timers, topology, options }, new Party(), {
       subject: { kind: 'lock', name: 'a', channel: 'a-channel' },
+      line: NO_LINE,
       attempt: async () => {
         seen.push(context.getStore());
         return HELD as Refusal;

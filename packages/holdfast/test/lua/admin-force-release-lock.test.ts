@@ -5,7 +5,7 @@ import {
   adminForceReleaseLock,
 } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
-import { echoOf, plantLine } from './line.ts';
+import { echoOf, plantLine } from './planted-line.ts';
 
 const database = useDatabase();
 

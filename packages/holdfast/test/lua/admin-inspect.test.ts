@@ -6,7 +6,7 @@ import {
   adminInspect,
 } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
-import { plantLine } from './line.ts';
+import { plantLine } from './planted-line.ts';
 
 const database = useDatabase();
 

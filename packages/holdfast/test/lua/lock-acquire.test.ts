@@ -7,6 +7,7 @@ const database = useDatabase();
 const INPUT: LockAcquireInput = {
   lock: 'order',
   fence: 'redisson_lock_token:{order}',
+  line: 'holdfast_line:{order}',
   holder: 'session:1',
   leaseMs: 30_000,
   fences: 1,
@@ -14,6 +15,7 @@ const INPUT: LockAcquireInput = {
   notAfterMs: 0,
   wantsTime: 1,
   commonUs: 0,
+  ticket: '',
 };
 
 async function acquire(changes: Partial<LockAcquireInput> = {}): Promise<LockAcquireOutcome> {

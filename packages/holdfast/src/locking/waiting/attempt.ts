@@ -11,7 +11,8 @@ import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
-import type { Mailboxes, Receiver } from '../mailboxes.ts';
+import type { Linger } from '../hold.ts';
+import type { Mailboxes, Receiver } from './mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
@@ -28,6 +29,9 @@ export const SPARE_FENCES = 64;
 /** In a ticket that hears nothing, in place of the mode of its mailbox. */
 const DEAF = 'n';
 
+/** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
+const LINGERS = 'l';
+
 /** What an attempt brought. */
 export interface Grant {
   readonly is: 'granted';
@@ -35,6 +39,8 @@ export interface Grant {
   readonly answer: Extract<AcquireResult, { is: 'granted' }>;
   /** Granted by a message: the server has the hold for this long, until its lease is stated. */
   readonly claimMs?: number;
+  /** Absent: the hold must not be kept unowned, because somebody is in line, or it would not be heard that it is wanted. */
+  readonly linger?: Linger;
 }
 
 /** A caller, as an attempt sees it. */
@@ -45,6 +51,8 @@ export interface Attempted {
   readonly behind: number;
   /** Whether the caller waits in the line, if there is one. */
   readonly joins: boolean;
+  /** How long the hold may be kept unowned. */
+  readonly lingerMs: number;
 }
 
 export interface AttemptServices {
@@ -67,6 +75,8 @@ export class Attempts {
   /** Whether an attempt has found somebody else as the owner. */
   hasMetOwner = false;
   #ticket: Ticket | null = null;
+  /** How often messages may have been missed before the last ask. */
+  #resyncs = 0;
   /** The server does not let us hear of grants: we take our place in the line, and get our turn by asking. */
   #isDeaf = false;
   /** Whether the holder has a place in the line, as far as we know. */
@@ -79,9 +89,8 @@ export class Attempts {
     this.#protocol = protocol;
   }
 
-  /** Whether there is a line of waiters to join. */
-  get hasLine(): boolean {
-    return this.#mailbox !== null;
+  get hasTicket(): boolean {
+    return this.#ticket !== null;
   }
 
   /** Whether a grant in the line would be heard. Until then no ticket is stated, unless subscribing has failed. */
@@ -103,17 +112,21 @@ export class Attempts {
   attach(receiver: Receiver): void {
     const mailbox = this.#mailbox;
     if (mailbox === null || this.#ticket === null) return;
-    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver);
+    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver, this.#resyncs);
   }
 
   get #mailbox(): Mailbox | null {
     return this.#services.mailboxes.of(this.#protocol);
   }
 
-  async make({ leaseMs, waitMs, behind, joins }: Attempted): Promise<Grant | Refusal | Broken> {
+  async make({ leaseMs, waitMs, behind, joins, lingerMs }: Attempted): Promise<Grant | Refusal | Broken> {
     const { topology, options } = this.#services;
     const stated = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };
-    const terms = joins && (this.hears || this.#isDeaf) ? this.#withTicket(stated) : stated;
+    const { hears } = this;
+    const terms = joins && (hears || this.#isDeaf) ? this.#withTicket(stated, lingerMs > 0) : stated;
+    // To keep a hold one must hear that it is wanted. The next hold can be kept.
+    if (lingerMs > 0 && !hears) void this.listen();
+    const sentMs = this.#services.timers.clock.monotonicMs();
     const wasOpen = this.#isOpen;
     this.#terms = terms;
     this.#isOpen = true;
@@ -123,8 +136,12 @@ export class Attempts {
       .catch((error: unknown): Broken => ({ is: 'broken', error }));
     if (answer.is === 'granted') {
       const told = this.#told;
+      const wait = this.#ticket?.number;
       this.#forget();
-      return { is: 'granted', terms, answer: withTold(answer, told) };
+      const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
+      const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
+      if (!canLinger) return grant;
+      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
@@ -152,7 +169,7 @@ export class Attempts {
     const firstFence = fencing === undefined ? undefined : message.firstFence;
     const fences = fencing === undefined ? terms.fences : message.fences;
     const { deadline, claimMs, isYoung } = claim;
-    const answer = { is: 'granted', deadline, firstFence, fences, heardAt: now } as const;
+    const answer = { is: 'granted', deadline, firstFence, fences, tickets: 1, heardAt: now } as const;
     return { is: 'granted', terms, answer, claimMs, isYoung };
   }
 
@@ -167,15 +184,16 @@ export class Attempts {
     return { holder: this.#protocol.newHolder(holderIds), leaseMs, fences };
   }
 
-  #withTicket(terms: HoldTerms): HoldTerms {
-    const { timers, options, holderIds, record } = this.#services;
+  #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
+    const { timers, options, holderIds, mailboxes, record } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
     record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
+    this.#resyncs = mailboxes.resyncs;
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
-    const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF} ${channel}`;
+    const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
     return { ...terms, ticket, isInLine: this.#isInLine };
   }
 

@@ -33,16 +33,36 @@ export interface AskMessage {
   readonly inMs: number;
 }
 
+/** A message that somebody wants a lock that its owner may be keeping unowned. */
+export interface WantedMessage {
+  readonly is: 'wanted';
+  readonly echo: string;
+}
+
+/** A message that a lock was taken away by force. It is a hint: whoever hears it asks the server. */
+export interface RevokedMessage {
+  readonly is: 'revoked';
+  readonly holder: string;
+}
+
+export type LineMessage = GrantMessage | AskMessage | WantedMessage | RevokedMessage;
+
+const REVOKED = /^x (\S+) /;
+const WANTED = /^w (\S+)$/;
 const GRANT = /^g (\S+) (\d{1,16}) (\d{1,5})$/;
 const ASK = /^a (\S+) (\d{1,5})$/;
 
 /** Null for what is no message of the line. */
-export function readMessage(text: string): GrantMessage | AskMessage | null {
+export function readMessage(text: string): LineMessage | null {
   const [, echo, firstFence, fences] = GRANT.exec(text) ?? [];
   if (echo !== undefined)
     return { is: 'grant', echo, firstFence: Number(firstFence), fences: Number(fences) };
   const [, asked, inMs] = ASK.exec(text) ?? [];
-  return asked === undefined ? null : { is: 'ask', echo: asked, inMs: Number(inMs) };
+  if (asked !== undefined) return { is: 'ask', echo: asked, inMs: Number(inMs) };
+  const [, wanted] = WANTED.exec(text) ?? [];
+  if (wanted !== undefined) return { is: 'wanted', echo: wanted };
+  const [, holder] = REVOKED.exec(text) ?? [];
+  return holder === undefined ? null : { is: 'revoked', holder };
 }
 
 /** The number of the wait that an echo belongs to. */

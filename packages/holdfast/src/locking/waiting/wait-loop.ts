@@ -22,12 +22,13 @@ import { CallFailure, type StopListening } from '../../clients/client.ts';
 import type { ResolvedLocksOptions } from '../../options/options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
-import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import { sleep } from '../../runtime/timers.ts';
-import { type Subject, telemetry, type WakeReason } from '../../telemetry/channels.ts';
+import { type Subject, telemetry } from '../../telemetry/channels.ts';
 import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { type GrantMessage, readMessage } from './ticket.ts';
 
 /**
@@ -69,7 +70,8 @@ export interface WaitLoopServices {
 
 /** The line of waiters in Redis, as one wait sees it. */
 export interface AwaitedLine<Grant> {
-  readonly hasLine: boolean;
+  /** Whether this wait has stated a ticket. */
+  readonly hasTicket: boolean;
   /** Whether a grant would be heard. */
   readonly hears: boolean;
   /** Subscribes to where grants are heard. Null when that is confirmed, otherwise why it was not. */
@@ -99,11 +101,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   #stopListening: StopListening | null = null;
   /** Counts the stops: a subscription that is confirmed after a stop is undone. */
   #stops = 0;
-  /** What was heard since the last attempt was sent. */
-  #heard: WakeReason | null = null;
-  #endSleep: ((reason: WakeReason | null) => void) | null = null;
-  /** The sleep of now, while there is one. */
-  #sleeping: Deadline | null = null;
+  readonly #sleep: InterruptibleSleep;
   /** The last grant that was heard and not used yet. An attempt under way is waited for: it may bring the same. */
   #grant: GrantMessage | null = null;
 
@@ -111,6 +109,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#services = services;
     this.#party = party;
     this.#awaited = awaited;
+    this.#sleep = new InterruptibleSleep(services.timers);
   }
 
   get isAttempting(): boolean {
@@ -149,19 +148,17 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     }
   }
 
-  /** A message on the channel; null: messages may have been missed. */
+  /** A message on the public channel; null: messages may have been missed. */
   hear(message: string | null): void {
-    const reason = message === null ? 'resync' : 'message';
-    if (this.#endSleep === null) this.#heard = reason;
-    else this.#endSleep(reason);
+    this.#sleep.wake(message === null ? 'resync' : 'message');
   }
 
   /** A message for this wait from the line; null: messages may have been missed. */
   receive(text: string | null): void {
     const message = text === null ? null : readMessage(text);
     if (message?.is === 'ask' && message.inMs > 0) {
-      // Told to come back after a window for guests. Whoever is awake learns that from the answer.
-      if (this.#sleeping !== null) this.#services.timers.setIn(this.#sleeping, message.inMs);
+      // Told to come back after a window for guests.
+      this.#sleep.wakeIn(message.inMs);
       return;
     }
     if (message?.is === 'grant') this.#grant = message;
@@ -178,15 +175,14 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   /** Ends the sleep and the subscription. A subscription that is not confirmed yet is undone when it is. */
   stop(): void {
     this.#stops += 1;
-    this.#heard = null;
     this.#grant = null;
     this.#stopPublic();
-    this.#endSleep?.(null);
+    this.#sleep.stop();
   }
 
   async #attempt(): Promise<Grant | Refusal | Broken> {
     // The attempt that is about to be sent will see for itself what was heard so far.
-    this.#heard = null;
+    this.#sleep.forget();
     this.#isAttempting = true;
     const result = await this.#awaited.attempt();
     this.#isAttempting = false;
@@ -212,7 +208,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     if (!line.hears && (await line.listen()) === null) return;
     if (this.#party.isOver) return;
     line.attach((message) => this.receive(message));
-    const isFront = place <= FRONT_PLACES;
+    const isFront = place > 0 && place <= FRONT_PLACES;
     // A guest tells of its release on the public channel, and so does a release that finds nobody in line who hears.
     if (!line.hears || (isGuest && isFront)) {
       if (!this.isListening && (await this.#listen()) === null) return;
@@ -220,8 +216,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     } else {
       this.#stopPublic();
     }
-    // No place, although a grant would be heard: the answer is from before that. Join, unless the line is full.
-    if (place === 0 && tickets === 0) return;
+    // The answer is from before a grant would have been heard: join the line.
+    if (!line.hasTicket) return;
     const { random } = this.#services.options;
     const askMs = Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
     let delayMs = askMs * (1 - random.fraction() / 4);
@@ -291,23 +287,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   }
 
   async #sleepUntilWoken(delayMs: number): Promise<void> {
-    const reason = this.#heard ?? (await this.#sleep(delayMs));
+    const reason = await this.#sleep.sleep(delayMs);
     if (reason !== null) telemetry.woken(this.#awaited.subject, reason);
-  }
-
-  /** Sleeps for at most `delayMs`, keeping the process alive. Null when `stop` ended it. */
-  #sleep(delayMs: number): Promise<WakeReason | null> {
-    const { timers } = this.#services;
-    return new Promise((resolve) => {
-      const deadline = new Deadline(() => this.#endSleep?.('time'), true);
-      this.#sleeping = deadline;
-      this.#endSleep = (reason) => {
-        this.#endSleep = null;
-        this.#sleeping = null;
-        timers.cancel(deadline);
-        resolve(reason);
-      };
-      timers.setIn(deadline, delayMs);
-    });
   }
 }

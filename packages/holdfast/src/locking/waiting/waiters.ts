@@ -19,8 +19,8 @@ import {
   type Refusal,
 } from '../failures.ts';
 import type { LeaseHandle } from '../lease.ts';
-import type { Receiver } from '../mailboxes.ts';
 import type { Attempts, Grant } from './attempt.ts';
+import type { Receiver } from './mailboxes.ts';
 import type { GrantMessage } from './ticket.ts';
 import { type AwaitedLine, WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
@@ -49,14 +49,15 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
       line: this,
       attempt: () => {
         const { options, remainingMs } = this.head as LeaseWaiter;
-        const { leaseMs, isTry } = options;
-        return attempts().make({ leaseMs, waitMs: remainingMs, behind: this.size - 1, joins: !isTry });
+        const { leaseMs, lingerMs, isTry } = options;
+        const behind = this.size - 1;
+        return attempts().make({ leaseMs, waitMs: remainingMs, behind, joins: !isTry, lingerMs });
       },
     });
   }
 
-  get hasLine(): boolean {
-    return this.#attempts().hasLine;
+  get hasTicket(): boolean {
+    return this.#attempts().hasTicket;
   }
 
   get hears(): boolean {

@@ -128,8 +128,8 @@ export class Server implements Decider {
       const text = `granted too late: the answer took ${inMs(tookMs)} of a lease of ${inMs(terms.leaseMs)}`;
       return { is: 'void', servers: [this.failure('late', text)], canRetry: true };
     }
-    const { firstFence, fences = terms.fences } = answer;
-    return { is: 'granted', deadline, firstFence, fences, heardAt };
+    const { firstFence, fences = terms.fences, tickets = 0 } = answer;
+    return { is: 'granted', deadline, firstFence, fences, tickets, heardAt };
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {

@@ -6,6 +6,7 @@ import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import type { HoldTerms, Policy, Protocol, Statement } from '../../../src/topologies/protocol.ts';
 import type {
   AcquireResult,
+  Mailbox,
   ReleaseResult,
   ReleaseTerms,
   StateResult,
@@ -71,6 +72,17 @@ export class ScriptedTopology implements Topology {
   listening: CallFailure | Promise<null> | null = null;
   readonly wakes = new Set<Wake>();
 
+  /** Where grants in the line are heard. Null: there is no line. */
+  mailbox: Mailbox | null = null;
+
+  get hasLine(): boolean {
+    return this.mailbox !== null;
+  }
+
+  mailboxOf(): Mailbox | null {
+    return this.mailbox;
+  }
+
   outageOf(): [] {
     return [];
   }
@@ -113,6 +125,8 @@ export class ScriptedTopology implements Topology {
   async query(): Promise<[]> {
     return [];
   }
+
+  repeatReleases(): void {}
 
   async flush(): Promise<void> {}
 

@@ -1,4 +1,4 @@
-/** Another real Node process, running one of our TypeScript files and talking in lines of JSON. */
+/** Another real process that talks in lines of JSON: one of our TypeScript files under Node, or any program. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { resolve as resolvePath } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -35,10 +35,10 @@ export class Child<Line> {
   #stderr = '';
   #exit: ChildExit | null = null;
 
-  constructor(file: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#name = `${file} ${args.join(' ')}`.trim();
-    const path = compiledChild(resolvePath(PACKAGE_DIR, file));
-    this.#process = spawn(process.execPath, ['--enable-source-maps', path, ...args], {
+  constructor(name: string, command: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#name = name;
+    const [program = '', ...args] = command;
+    this.#process = spawn(program, args, {
       cwd: PACKAGE_DIR,
       env: { ...process.env, ...env },
       stdio: 'pipe',
@@ -157,7 +157,17 @@ export function startChild<Line = Record<string, unknown>>(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Child<Line> {
-  const child = new Child<Line>(file, args, env);
+  const path = compiledChild(resolvePath(PACKAGE_DIR, file));
+  const command = [process.execPath, '--enable-source-maps', path, ...args];
+  return started(new Child<Line>(`${file} ${args.join(' ')}`.trim(), command, env));
+}
+
+/** Starts any program as a process of its own. What it says is JSON all the same. */
+export function startProgram<Line = Record<string, unknown>>(command: readonly string[]): Child<Line> {
+  return started(new Child<Line>(command.join(' '), command, {}));
+}
+
+function started<Line>(child: Child<Line>): Child<Line> {
   children.add(child);
   void child.exited.then(() => children.delete(child));
   return child;

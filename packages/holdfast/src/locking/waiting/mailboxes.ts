@@ -6,12 +6,12 @@
  * A message names the wait that it is for. It may overtake the answer to the request that joined the line, so messages for
  * waits that nobody has registered yet are kept for a while.
  */
-import type { CallFailure } from '../clients/client.ts';
-import { CallFailure as Failure, type StopListening } from '../clients/client.ts';
-import { detached } from '../runtime/detached.ts';
-import type { Protocol } from '../topologies/protocol.ts';
-import type { Mailbox, Topology } from '../topologies/topology.ts';
-import { readMessage, waitOf } from './waiting/ticket.ts';
+import type { CallFailure } from '../../clients/client.ts';
+import { CallFailure as Failure, type StopListening } from '../../clients/client.ts';
+import { detached } from '../../runtime/detached.ts';
+import type { Protocol } from '../../topologies/protocol.ts';
+import type { Mailbox, Topology } from '../../topologies/topology.ts';
+import { readMessage, waitOf } from './ticket.ts';
 
 /** Channels that stay subscribed: only a cluster needs more than one. */
 const MAILBOXES_MAX = 1_000;
@@ -37,15 +37,19 @@ export class Mailboxes {
   readonly #topology: Topology;
   readonly #session: string;
   readonly #timeoutMs: number;
+  readonly #revoked: ((holder: string) => void) | undefined;
   readonly #open = new Map<string, OpenMailbox>();
   readonly #opening = new Map<string, Promise<CallFailure | null>>();
   readonly #waits = new Map<number, Registration>();
   readonly #unclaimed = new Map<number, string>();
+  #resyncs = 0;
 
-  constructor(topology: Topology, session: string, timeoutMs: number) {
+  /** `revoked` is called when a lock is said to have been taken away from that holder of the session. */
+  constructor(topology: Topology, session: string, timeoutMs: number, revoked?: (holder: string) => void) {
     this.#topology = topology;
     this.#session = session;
     this.#timeoutMs = timeoutMs;
+    this.#revoked = revoked;
   }
 
   /** Null where there is no line of waiters. */
@@ -85,12 +89,21 @@ export class Mailboxes {
     this.#open.delete(channel);
   }
 
-  /** From now on that wait hears its messages, and at once one that has come already. */
-  register(wait: number, { channel }: Mailbox, receiver: Receiver): void {
+  /** How often messages may have been missed so far. */
+  get resyncs(): number {
+    return this.#resyncs;
+  }
+
+  /**
+   * From now on that wait hears its messages, and at once what has come already. `resyncs` is how often messages may have
+   * been missed before the wait asked last.
+   */
+  register(wait: number, { channel }: Mailbox, receiver: Receiver, resyncs: number): void {
     if (this.#waits.has(wait)) return;
     this.#waits.set(wait, { channel, receiver });
     const mailbox = this.#open.get(channel);
     if (mailbox !== undefined) mailbox.waits += 1;
+    if (resyncs !== this.#resyncs) receiver(null);
     const message = this.#unclaimed.get(wait);
     if (message === undefined) return;
     this.#unclaimed.delete(wait);
@@ -107,15 +120,18 @@ export class Mailboxes {
 
   #hear(channel: string, message: string | null): void {
     if (message === null) {
+      this.#resyncs += 1;
+      this.#topology.repeatReleases();
       for (const { channel: own, receiver } of [...this.#waits.values()]) if (own === channel) receiver(null);
       return;
     }
     const read = readMessage(message);
-    if (read === null) return;
+    if (read?.is === 'revoked') this.#revoked?.(read.holder);
+    if (read === null || read.is === 'revoked') return;
     const wait = waitOf(read.echo);
     const registration = this.#waits.get(wait);
     if (registration !== undefined) registration.receiver(message);
-    else if (read.is === 'grant') this.#keep(wait, message);
+    else if (read.is === 'grant' || !this.#unclaimed.has(wait)) this.#keep(wait, message);
   }
 
   #keep(wait: number, message: string): void {

@@ -1,0 +1,113 @@
+/** A Node participant: reads orders from standard input and carries them out with one library. */
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnyOrder, ContendAnswer, ContendOrder, Exchange, GuardKind, TakeOrder } from '../orders.ts';
+import { JournalWriter } from './journal-writer.ts';
+
+export interface Taken {
+  /** 0 for a lock without one. */
+  readonly fence: number;
+  free(): Promise<unknown>;
+}
+
+/** What the libraries differ in. Null when the wait is over. */
+export interface Library {
+  take(kind: GuardKind, name: string, limits: Pick<TakeOrder, 'waitMs' | 'leaseMs'>): Promise<Taken | null>;
+}
+
+/** Says that it is ready, and obeys until standard input ends. */
+export function obey(library: Library): void {
+  const participant = new Obedient(library);
+  const say = (line: unknown): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+  const input = createInterface({ input: process.stdin });
+  input.on('line', (text) => {
+    // What a test says is agreed in `orders.ts`, not checked here.
+    const order = JSON.parse(text) as AnyOrder & { readonly id: number };
+    participant.run(order).then(
+      (answer) => say({ id: order.id, ...answer }),
+      (error: unknown) => say({ id: order.id, error: String(error) }),
+    );
+  });
+  input.on('close', () => process.exit(0));
+  say({ ready: true });
+}
+
+class Obedient {
+  readonly #library: Library;
+  readonly #taken = new Map<string, Taken>();
+  /** Rises with each order to stop: what contends under an older number ends. */
+  #stops = 0;
+
+  constructor(library: Library) {
+    this.#library = library;
+  }
+
+  run(order: AnyOrder): Promise<Exchange[keyof Exchange]['answer']> {
+    switch (order.order) {
+      case 'take':
+        return this.#take(order);
+      case 'free':
+        return this.#free(order);
+      case 'contend':
+        return this.#contend(order);
+      case 'rounds':
+        return this.#rounds(order);
+      case 'stop':
+        this.#stops += 1;
+        return Promise.resolve({ stopped: true });
+    }
+  }
+
+  async #take(order: TakeOrder): Promise<Exchange['take']['answer']> {
+    const { kind, name, waitMs, leaseMs, caller = 0 } = order;
+    const limits = { ...(waitMs !== undefined && { waitMs }), ...(leaseMs !== undefined && { leaseMs }) };
+    const fromMs = Date.now();
+    const taken = await this.#library.take(kind, name, limits);
+    const atMs = Date.now();
+    if (taken !== null) this.#taken.set(`${caller} ${name}`, taken);
+    return { taken: taken !== null, fence: taken?.fence ?? 0, fromMs, atMs };
+  }
+
+  async #free({ name, caller = 0 }: Exchange['free']['order']): Promise<Exchange['free']['answer']> {
+    const key = `${caller} ${name}`;
+    const taken = this.#taken.get(key);
+    if (taken === undefined) throw new Error(`caller ${caller} has not taken ${name}`);
+    this.#taken.delete(key);
+    const fromMs = Date.now();
+    await taken.free();
+    return { freed: true, fromMs, atMs: Date.now() };
+  }
+
+  async #contend(order: ContendOrder): Promise<ContendAnswer> {
+    const journal = new JournalWriter(order.journal, order.who);
+    const stops = this.#stops;
+    const endMs = performance.now() + order.durationMs;
+    const isOver = (): boolean => performance.now() >= endMs || this.#stops > stops;
+    const waitsMs: number[] = [];
+    const contender = async (): Promise<void> => {
+      while (!isOver()) waitsMs.push(await this.#turn(order, journal));
+    };
+    await Promise.all(Array.from({ length: order.threads }, contender));
+    journal.close();
+    return { turns: waitsMs.length, waitsMs };
+  }
+
+  async #turn({ kind, name, sectionMs, pauseMs }: ContendOrder, journal: JournalWriter): Promise<number> {
+    const fromMs = performance.now();
+    const taken = await this.#library.take(kind, name, {});
+    const waitedMs = performance.now() - fromMs;
+    if (taken === null) throw new Error(`${name} was not taken, and no wait was limited`);
+    journal.enter(taken.fence);
+    if (sectionMs > 0) await sleep(sectionMs);
+    journal.leave();
+    await taken.free();
+    if (pauseMs > 0) await sleep(pauseMs);
+    return Math.round(waitedMs * 10) / 10;
+  }
+
+  async #rounds({ kind, name, count }: Exchange['rounds']['order']): Promise<Exchange['rounds']['answer']> {
+    const fromMs = performance.now();
+    for (let round = 0; round < count; round += 1) await (await this.#library.take(kind, name, {}))?.free();
+    return { rounds: count, tookMs: performance.now() - fromMs };
+  }
+}
