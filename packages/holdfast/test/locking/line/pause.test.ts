@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Session } from '../../../src/locking/session.ts';
 import { Pause } from '../../../src/locking/waiting/pause.ts';
-import { resolveAcquireOptions } from '../../../src/options/options.ts';
+import { resolveAcquireOptions } from '../../../src/options/acquire-options.ts';
 import type { Mailbox } from '../../../src/topologies/topology.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MAILBOX, protocolWith, ScriptedTopology } from '../support/scripted-topology.ts';
