@@ -6,15 +6,20 @@ import { describeAnswer, describeCall, type Grant, grantOf, lineGrantOf } from '
 import { CounterLife } from './checks/counter-life.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
 import { Judge, type Verdict } from './checks/judge.ts';
+import { LineChecks, type LineWorld } from './checks/line-checks.ts';
 import { ownerOf } from './checks/line-state.ts';
 import { OrphanWatch } from './checks/orphan-watch.ts';
+import { promisesOf } from './checks/promises.ts';
 import { ProtectedResource } from './checks/protected-resource.ts';
+import { WaitWatch } from './checks/wait-watch.ts';
 import { History } from './history.ts';
 import type { PlantedBug } from './planted/bug.ts';
 import { drawTerms, type Terms } from './terms.ts';
 import { Caller, type WorkContext } from './workload.ts';
 import { type FaultyWorld, heal, injectFaults } from './world/fault-injection.ts';
 import { drawFaults, type Fault, type FaultSelection, selectionOf } from './world/fault-selection.ts';
+import { type CrossedWorld, GrantCrossing } from './world/grant-crossing.ts';
+import { type Guest, inviteGuests } from './world/guest.ts';
 import { Prng } from './world/prng.ts';
 import type { SimulatedProcess } from './world/process.ts';
 import type { SimulatedNode } from './world/simulated-node.ts';
@@ -52,6 +57,10 @@ const CLEAN_MS = 7_000;
 const LAPS_MS = 3_000;
 const SERVED_MS_MAX = 60_000;
 const ORPHAN_MS = 8_000;
+/** A waiter asks after 5 s at the latest; a connection may have hung until shortly before, and an ask with it. */
+const CALM_MS_MAX = 12_000;
+/** A line outlives the last word of anybody by so much. */
+const LINE_MS = 21_000;
 
 /** Which faults a seed turns on. */
 export function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
@@ -70,7 +79,7 @@ export async function play(options: ScenarioOptions): Promise<Outcome> {
   }
 }
 
-class Scenario implements FaultyWorld, WorkContext {
+class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   readonly timeline = new Timeline();
   readonly prng: Prng;
   readonly nodes: readonly SimulatedNode[];
@@ -84,6 +93,9 @@ class Scenario implements FaultyWorld, WorkContext {
   readonly #callers: Caller[] = [];
   readonly #orphans: OrphanWatch;
   readonly #counterLife: CounterLife;
+  readonly #line: LineChecks;
+  readonly #crossing: GrantCrossing;
+  readonly #guests: readonly Guest[];
   #isQuiet = false;
   #isOver = false;
   #faults = 0;
@@ -96,31 +108,28 @@ class Scenario implements FaultyWorld, WorkContext {
     this.terms = { ...drawTerms(this.prng, options.nodes), ...bug?.terms };
     const drawn = drawFaults(this.prng, this.terms.nodes);
     this.#selection = bug?.faults === undefined ? drawn : selectionOf(bug.faults, this.terms.nodes);
-    const { faults, isInModel } = this.#selection;
-    const losesCounters =
-      faults.has('evict counter') ||
-      faults.has('flush') ||
-      faults.has('restart with nothing') ||
-      faults.has('restart without the last second');
+    const { faults } = this.#selection;
     const { fenceTtlMs } = { ...this.terms.options, ...bug?.options };
     this.#counterLife = new CounterLife(fenceTtlMs as number, this.terms.nodes);
-    // Of one node's counters the clock makes up for; of several nodes' clocks none is the measure of the others.
-    const isUnsure = losesCounters && (this.terms.nodes === 1 ? faults.has('node jump back') : !isInModel);
-    const areFencesSure = !isUnsure;
-    this.judge = new Judge(() => this.timeline.nowMs, this.note, {
-      isInModel,
-      areFencesSure,
-      // A lease, and the network between: only then has a renewal certainly told the truth.
-      overlapMsMax: Math.max(...this.terms.leasesMs) + 100,
-    });
+    const promises = promisesOf(this.terms, this.#selection);
+    this.judge = new Judge(() => this.timeline.nowMs, this.note, promises);
     this.resource = new ProtectedResource(this.judge);
     const builder = new WorldBuilder(this, this.#selection, options.engine, options.bug, {
-      sent: (who, call) => this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`),
+      sent: (who, call) => {
+        this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`);
+        this.#line.sent(who, call);
+      },
+      arrived: (node, call) => this.#line.arrived(node, call),
+      answered: (who, call, answer) => this.#line.answered(who, call, answer),
+      resynced: (who) => this.#line.resynced(who, this.timeline.nowMs),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
     this.nodes = builder.makeNodes();
     this.processes = builder.makeProcesses(this.nodes);
     this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
+    this.#line = new LineChecks(this);
+    this.#crossing = new GrantCrossing(this, faults, this.prng.fork());
+    this.#guests = faults.has('guest') ? inviteGuests(this, this.terms, this.prng.fork()) : [];
   }
 
   get names(): readonly string[] {
@@ -137,6 +146,16 @@ class Scenario implements FaultyWorld, WorkContext {
 
   isOver(): boolean {
     return this.#isOver;
+  }
+
+  isWaiting(process: SimulatedProcess, name: string): boolean {
+    return this.#callers.some((caller) => caller.process === process && caller.waitsFor === name);
+  }
+
+  abortWaits(process: SimulatedProcess, name: string): void {
+    this.note(process.name, `aborts its waits for ${name} behind a grant`);
+    for (const caller of this.#callers)
+      if (caller.process === process && caller.waitsFor === name) caller.abort();
   }
 
   after(ms: number, run: () => void): void {
@@ -163,16 +182,25 @@ class Scenario implements FaultyWorld, WorkContext {
     for (const process of this.processes) this.#startCallers(process);
     await this.#run(faultMs);
     heal(this);
+    this.#crossing.isOver = true;
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
-    await this.#run(faultMs + this.#settleMs, () => this.#lookForOrphans());
+    const calm = new PromptWatch(this.judge, this.nodes, this.names, CALM_MS_MAX);
+    await this.#run(faultMs + this.#settleMs, () => {
+      calm.look(this.timeline.nowMs, this.#waiting());
+      this.#lookForOrphans();
+    });
     this.#isQuiet = true;
-    const watch = new PromptWatch(this.judge, this.nodes, this.names, () => this.#waiting());
+    this.judge.isQuiet = true;
+    const quiet = new PromptWatch(this.judge, this.nodes, this.names);
+    const waits = new WaitWatch(this.judge, this.terms);
     await this.#run(this.timeline.nowMs + LAPS_MS, () => {
-      watch.look(this.timeline.nowMs);
+      quiet.look(this.timeline.nowMs, this.#waiting());
+      waits.look(this.timeline.nowMs, this.#living(), this.#guests);
       this.#lookForOrphans();
     });
     this.#isOver = true;
+    for (const guest of this.#guests) guest.stop();
     this.note('world', 'ends its work');
     await this.#runUntilServed();
     await this.#end();
@@ -189,6 +217,7 @@ class Scenario implements FaultyWorld, WorkContext {
   async #run(untilMs: number, look: () => void = () => {}): Promise<void> {
     await this.timeline.run(untilMs, () => {
       this.judge.look();
+      this.#line.look(this.timeline.nowMs);
       look();
       return this.judge.verdicts.length > 0;
     });
@@ -201,7 +230,9 @@ class Scenario implements FaultyWorld, WorkContext {
   }
 
   #lookForOrphans(): void {
-    if (!this.#mayRevive) this.#orphans.look(this.timeline.nowMs);
+    if (this.#mayRevive) return;
+    this.#orphans.look(this.timeline.nowMs);
+    this.#line.lookForLeft(this.timeline.nowMs);
   }
 
   async #runUntilServed(): Promise<void> {
@@ -240,6 +271,8 @@ class Scenario implements FaultyWorld, WorkContext {
       if (!isClosed) this.judge.condemn('left', 'a session does not close');
       if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
       checkAfterClosing(this.judge, this.nodes, this.processes);
+      await this.timeline.run(this.timeline.nowMs + LINE_MS);
+      if (!this.#mayRevive) this.#line.checkGone();
     }
     // Nothing of a crashed process may stay behind in the real one that plays it.
     for (const { locks, machine } of this.processes) {
@@ -290,6 +323,7 @@ class Scenario implements FaultyWorld, WorkContext {
     if (inLine !== null) this.#granted(node, inLine);
     const granted = grantOf(call, answer);
     if (granted !== null) this.#granted(node, granted);
+    this.#line.served(node, call, describeAnswer(answer));
   }
 
   #granted(node: SimulatedNode, granted: Grant): void {

@@ -11,7 +11,8 @@ import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
-import type { Mailboxes, Receiver } from '../mailboxes.ts';
+import type { Linger } from '../hold.ts';
+import type { Mailboxes, Receiver } from './mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
@@ -25,19 +26,14 @@ const ATTEMPT_MS_MIN = 250;
  */
 export const SPARE_FENCES = 64;
 
+/** How long a ticket stands in the line after its last ask: a server that cannot be reached lets go of it by then. */
+const TICKET_MS = 15_000;
+
 /** In a ticket that hears nothing, in place of the mode of its mailbox. */
 const DEAF = 'n';
 
 /** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
 const LINGERS = 'l';
-
-/** How a hold may be kept unowned. */
-export interface Linger {
-  /** Until when, by our monotonic clock. */
-  readonly untilMs: number;
-  /** The wait that messages name when somebody wants the lock. */
-  readonly wait: number;
-}
 
 /** What an attempt brought. */
 export interface Grant {
@@ -68,6 +64,8 @@ export interface AttemptServices {
   readonly options: ResolvedLocksOptions;
   readonly holderIds: HolderIds;
   readonly mailboxes: Mailboxes;
+  /** The record of the session, for those who look at the line. */
+  readonly record: { begin(): void } | null;
 }
 
 export class Attempts {
@@ -80,6 +78,8 @@ export class Attempts {
   /** Whether an attempt has found somebody else as the owner. */
   hasMetOwner = false;
   #ticket: Ticket | null = null;
+  /** How often messages may have been missed before the last ask. */
+  #resyncs = 0;
   /** The server does not let us hear of grants: we take our place in the line, and get our turn by asking. */
   #isDeaf = false;
   /** Whether the holder has a place in the line, as far as we know. */
@@ -115,7 +115,7 @@ export class Attempts {
   attach(receiver: Receiver): void {
     const mailbox = this.#mailbox;
     if (mailbox === null || this.#ticket === null) return;
-    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver);
+    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver, this.#resyncs);
   }
 
   get #mailbox(): Mailbox | null {
@@ -143,7 +143,8 @@ export class Attempts {
       this.#forget();
       const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
       const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
-      return canLinger ? { ...grant, linger: { untilMs: sentMs + lingerMs, wait } } : grant;
+      if (!canLinger) return grant;
+      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
@@ -187,11 +188,13 @@ export class Attempts {
   }
 
   #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
-    const { timers, options, holderIds } = this.#services;
+    const { timers, options, holderIds, mailboxes, record } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
+    record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
+    this.#resyncs = mailboxes.resyncs;
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
     const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
     return { ...terms, ticket, isInLine: this.#isInLine };
@@ -202,7 +205,9 @@ export class Attempts {
     const terms = this.#isOpen ? this.#terms : null;
     // First: a subscriber that hears of a late release may come for the same lock, and must not get this holder.
     this.#forget();
-    if (terms !== null) this.#services.topology.abandon(this.#protocol, terms);
+    if (terms === null) return;
+    const leaseMs = terms.ticket === undefined ? terms.leaseMs : Math.max(terms.leaseMs, TICKET_MS);
+    this.#services.topology.abandon(this.#protocol, { ...terms, leaseMs });
   }
 
   #forget(): void {

@@ -9,6 +9,8 @@ export class InterruptibleSleep {
   readonly #timers: TimerQueue;
   /** What was heard since `forget`, while nobody slept. */
   #heard: WakeReason | null = null;
+  /** When the next sleep ends at the latest, as was heard since `forget` while nobody slept. */
+  #wakeAtMs = Number.POSITIVE_INFINITY;
   #end: ((reason: WakeReason | null) => void) | null = null;
   #deadline: Deadline | null = null;
 
@@ -29,7 +31,8 @@ export class InterruptibleSleep {
           this.#timers.cancel(deadline);
           resolve(reason);
         };
-        this.#timers.setIn(deadline, delayMs);
+        const toldMs = Math.max(0, this.#wakeAtMs - this.#timers.clock.monotonicMs());
+        this.#timers.setIn(deadline, Math.min(delayMs, toldMs));
       })
     );
   }
@@ -39,18 +42,20 @@ export class InterruptibleSleep {
     else this.#end(reason);
   }
 
-  /** Whoever sleeps now wakes up in `delayMs`. */
+  /** Whoever sleeps now, or next, wakes up in `delayMs`. */
   wakeIn(delayMs: number): void {
     if (this.#deadline !== null) this.#timers.setIn(this.#deadline, delayMs);
+    else this.#wakeAtMs = this.#timers.clock.monotonicMs() + delayMs;
   }
 
   /** What was heard so far needs nobody to wake up. */
   forget(): void {
     this.#heard = null;
+    this.#wakeAtMs = Number.POSITIVE_INFINITY;
   }
 
   stop(): void {
-    this.#heard = null;
+    this.forget();
     this.#end?.(null);
   }
 }

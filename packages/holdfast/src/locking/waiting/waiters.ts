@@ -5,7 +5,7 @@
  */
 import type { CallFailure } from '../../clients/client.ts';
 import { LockConfigError, type LockError } from '../../errors.ts';
-import type { ResolvedAcquireOptions } from '../../options/options.ts';
+import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import { LinkedQueue } from '../../runtime/linked-queue.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import {
@@ -19,8 +19,8 @@ import {
   type Refusal,
 } from '../failures.ts';
 import type { LeaseHandle } from '../lease.ts';
-import type { Receiver } from '../mailboxes.ts';
 import type { Attempts, Grant } from './attempt.ts';
+import type { Receiver } from './mailboxes.ts';
 import type { GrantMessage } from './ticket.ts';
 import { type AwaitedLine, WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
