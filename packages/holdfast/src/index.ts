@@ -7,6 +7,8 @@
 export type {
   Finding,
   ForceReleaseOptions,
+  InspectedLine,
+  InspectedWaiter,
   Inspection,
   InspectOptions,
   ListOptions,

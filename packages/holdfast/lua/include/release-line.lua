@@ -21,7 +21,7 @@ end
 
 -- What follows in the line when a holder has gone: its ticket goes, and a key that is free now is left to guests for a moment, or
 -- given to the first who hears, or offered to everybody. Returns how many heard the offer, and whether there was a ticket;
--- nil where there is no line. It may fail where a user lacks rights: its caller has released by then, and catches that.
+-- nil where there is no line. `is_polled` is nil where guests get no turn. It may fail where a user lacks rights: its caller has released by then, and catches that.
 local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)
   local state = read_line(line, holder)
   if not state then return nil end
@@ -34,7 +34,7 @@ local function go_on(key, fence, line, holder, was_owner, mode, channel, is_poll
     if was_owner or was_front then wake(line, state, 0) end
     return was_owner and notify(mode, channel, '0') or 0, was_waiting
   end
-  local length_ms = was_owner and window_ms(state, mode, channel, is_polled, now_ms) or 0
+  local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0
   if length_ms > 0 then
     open_window(line, length_ms, now_ms)
     wake(line, state, length_ms)

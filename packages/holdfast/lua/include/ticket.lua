@@ -1,28 +1,10 @@
+-- @include read-ticket
 -- A ticket is what a waiting process has stated of itself in the line, as one text. The channel comes last, because the
 -- name of the lock may be part of it, and a name may contain spaces. Joined by `..`: string.format ends a text at a NUL.
 local function write_ticket(ticket)
   local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms
   local times = ticket.deadline_ms .. ' ' .. ticket.since_ms
   return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel
-end
-
--- Its numbers stay digits, as a number would be written as 1.79e+15. Nil for what is no ticket; its place is then empty.
-local function read_ticket(text)
-  local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =
-    string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')
-  if not holder or #claim_ms > 12 or #fences > 9 then return nil end
-  return {
-    holder = holder,
-    echo = echo,
-    lease_ms = lease_ms,
-    claim_ms = claim_ms,
-    fences = fences,
-    fence_ttl_ms = fence_ttl_ms,
-    deadline_ms = deadline_ms,
-    since_ms = since_ms,
-    mode = mode,
-    channel = channel,
-  }
 end
 
 -- Tells the process of a ticket something. Returns whether it was heard. Mode `n`: it does not hear yet. Mode `b`: a plain

@@ -27,8 +27,8 @@ import { beginHold, loseHold, releaseHold } from './hold-life.ts';
 import { Holds } from './holds.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
-import { Pause } from './pause.ts';
 import { Attempts, type Grant } from './waiting/attempt.ts';
+import { Pause } from './waiting/pause.ts';
 import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
 
 export class Entrance implements HoldKeeper {
@@ -61,8 +61,7 @@ export class Entrance implements HoldKeeper {
     if (shared?.owners.length === 0 && options.renew && signal === undefined && this.#turning === 0) {
       return Promise.resolve(this.#serveNext(shared, options));
     }
-    const canShare = shared !== null;
-    const canAsk = isFirst && !canShare && this.#canSeek;
+    const canAsk = isFirst && shared === null && this.#canSeek;
     // A caller with a signal may leave before the answer comes, so it queues from the start.
     if (canAsk && signal === undefined && (isTry || this.#pauseMs <= 0)) {
       return this.#enterAlone(options, startedMs);
@@ -70,7 +69,7 @@ export class Entrance implements HoldKeeper {
     const waiters = this.#queue();
     const wasSeeking = this.#seeker === 'the loop';
     const isLoopAsking = wasSeeking && (isFirst || waiters.isAttempting);
-    const isAnswerComing = canShare || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
+    const isAnswerComing = shared !== null || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
     if (isTry && !isAnswerComing) return waiters.answerTry();
     if (waiters.isFull) return Promise.reject(crowdError(this.protocol, waiters.size));
     const waiter = waiters.newWaiter(options, startedMs);
@@ -271,8 +270,8 @@ export class Entrance implements HoldKeeper {
     this.#seeker = 'nobody';
     if (this.#attempts?.hasMetOwner === true) this.#pause?.reset();
     this.#attempts = null;
-    const isCrowded = (this.#waiters?.size ?? 0) > 1;
-    const hold = beginHold(this.session, this.protocol, grant, { renews, isCrowded }, this);
+    const caller = { renews, isCrowded: (this.#waiters?.size ?? 0) > 1 };
+    const hold = beginHold(this.session, this.protocol, grant, caller, this);
     this.holds.add(hold, () => this.#pump());
     return hold;
   }

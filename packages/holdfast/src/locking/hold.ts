@@ -48,6 +48,16 @@ export interface HoldKeeper {
   leave(owner: HoldOwner): Promise<boolean>;
 }
 
+/** How a hold may be kept unowned. */
+export interface Linger {
+  /** Until when, by our monotonic clock. */
+  readonly untilMs: number;
+  /** The wait that messages name when somebody wants the lock. */
+  readonly wait: number;
+  /** How often messages may have been missed before the lock was asked for. */
+  readonly resyncs: number;
+}
+
 export interface HoldGrant {
   readonly protocol: Protocol;
   readonly holder: string;
@@ -61,7 +71,7 @@ export interface HoldGrant {
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
   /** Absent: the hold must not be kept unowned. */
-  readonly linger: { readonly untilMs: number; readonly wait: number } | undefined;
+  readonly linger: Linger | undefined;
 }
 
 export class Hold implements HeapItem {
@@ -80,8 +90,8 @@ export class Hold implements HeapItem {
   handoversLeft: number;
   /** Until when the hold may be kept unowned, by our monotonic clock; 0: not, or not any more. */
   lingerUntilMs: number;
-  /** The wait that messages name when somebody wants a hold that may be kept unowned. */
-  readonly wait: number | undefined;
+  /** How it is heard that somebody wants a hold that may be kept unowned. */
+  readonly linger: Linger | undefined;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
@@ -103,7 +113,7 @@ export class Hold implements HeapItem {
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
     this.lingerUntilMs = grant.linger?.untilMs ?? 0;
-    this.wait = grant.linger?.wait;
+    this.linger = grant.linger;
     this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;

@@ -3,7 +3,7 @@ import type { ResolvedAcquireOptions } from '../options/options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Hold } from './hold.ts';
 import { type HoldingServices, hasRoom, lingers } from './hold-life.ts';
-import type { Mailboxes } from './mailboxes.ts';
+import type { Mailboxes } from './waiting/mailboxes.ts';
 
 interface HoldsServices extends HoldingServices {
   readonly mailboxes: Mailboxes;
@@ -29,19 +29,21 @@ export class Holds {
   add(hold: Hold, look: () => void): void {
     this.#all = this.#all.concat(hold);
     const { timers, mailboxes } = this.#services;
-    const mailbox = hold.wait === undefined ? null : mailboxes.of(hold.protocol);
-    if (hold.wait === undefined || mailbox === null) return;
+    const { linger, protocol } = hold;
+    const mailbox = linger === undefined ? null : mailboxes.of(protocol);
+    if (linger === undefined || mailbox === null) return;
     // Once for each hold: the moment does not move.
-    timers.setAt(new Deadline(look, false), hold.lingerUntilMs);
-    mailboxes.register(hold.wait, mailbox, () => {
+    timers.setAt(new Deadline(look, false), linger.untilMs);
+    const give = (): void => {
       hold.lingerUntilMs = 0;
       look();
-    });
+    };
+    mailboxes.register(linger.wait, mailbox, give, linger.resyncs);
   }
 
   drop(hold: Hold): void {
     this.#all = this.#all.filter((other) => other !== hold);
-    if (hold.wait !== undefined) this.#services.mailboxes.unregister(hold.wait);
+    if (hold.linger !== undefined) this.#services.mailboxes.unregister(hold.linger.wait);
   }
 
   /** A hold that may serve one more owner; null: there is none. */

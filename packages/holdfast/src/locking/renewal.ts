@@ -96,11 +96,12 @@ export class Renewal {
     this.#place(hold);
   }
 
-  /** Looks now whether the hold is still ours, by a renewal. */
-  hasten(hold: Hold): void {
-    if (!hold.isLive || !hold.renews) return;
-    hold.renewAtMs = this.#timers.clock.monotonicMs();
-    this.#place(hold);
+  /** The hold is said to have been taken away: looks now whether it is still ours. */
+  suspect(hold: Hold): void {
+    hold.goneAs = 'revoked';
+    hold.renewAtMs = 0;
+    if (hold.renews) this.#place(hold);
+    else if (hold.protocol.reentry !== undefined) void this.recount(hold);
   }
 
   /** States a new lease for one hold, now. Null: the hold ended first. The caller decides what a failure means. */

@@ -20,14 +20,14 @@ import type { Topology } from '../topologies/topology.ts';
 import { Entrance } from './entrance.ts';
 import type { EntranceSession } from './entrance-session.ts';
 import type { Hold } from './hold.ts';
-import { Mailboxes } from './mailboxes.ts';
 import { releaseAtExit } from './process-exit.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
+import { Mailboxes } from './waiting/mailboxes.ts';
 
 /** The record of who a session is, for those who look at its locks from outside. No lock depends on the record. */
 export interface RecordKeeper {
-  /** From now on the record is kept. Called at every hold, and never waited for. */
+  /** From now on the record is kept. Called at every hold and every place in a line, and never waited for. */
   begin(): void;
   /** The session ends in good order: its record goes with it. */
   remove(): Promise<void>;
@@ -74,7 +74,7 @@ export class Session implements EntranceSession {
     this.topology = topology;
     this.record = record;
     this.renewal = new Renewal(timers, topology, options);
-    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs);
+    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder) => this.#suspect(holder));
     this.reentry = new Reentry(timers, this.renewal, options);
     let holdNumber = 0;
     const nextNumber = (): number => {
@@ -118,6 +118,13 @@ export class Session implements EntranceSession {
       kind === undefined || kind === itsKind ? [ofKind.get(key)] : [],
     );
     return entrances.flatMap((entrance) => entrance?.holds.all ?? []);
+  }
+
+  /** A hold is said to have been taken away by force: the server is asked now, and not at the next renewal. */
+  #suspect(holder: string): void {
+    for (const hold of this.#all().flatMap(({ holds }) => holds.all)) {
+      if (hold.holder === holder) this.renewal.suspect(hold);
+    }
   }
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */

@@ -1,6 +1,7 @@
 /** One server decides: a standalone Redis or Valkey, or the primary that the client itself finds. */
 import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../clients/client.ts';
 import type { ServerFailure } from '../errors.ts';
+import { sessionChannel } from '../keys/name.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from './protocol.ts';
 import { serverFor } from './server/confirmed.ts';
@@ -25,6 +26,7 @@ export interface SingleOptions extends HoldersOptions {
 export class SingleTopology implements Topology {
   readonly size = 1;
   readonly majority = 1;
+  readonly hasLine = true;
   readonly holders: Holders;
   readonly #client: Client;
   readonly #server: Server;
@@ -54,7 +56,7 @@ export class SingleTopology implements Topology {
 
   /** One channel for all names: its listeners are counted where the message is published. */
   mailboxOf(_protocol: Protocol, session: string): Mailbox {
-    this.#mailbox ??= { channel: `holdfast_session:${session}`, mode: 'p' };
+    this.#mailbox ??= { channel: sessionChannel(session), mode: 'p' };
     return this.#mailbox;
   }
 
@@ -80,6 +82,10 @@ export class SingleTopology implements Topology {
 
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
     return this.#server.query(callFor, timeoutMs);
+  }
+
+  repeatReleases(): void {
+    this.holders.repeatRecent();
   }
 
   flush(): Promise<void> {

@@ -47,7 +47,7 @@ export class ClusterBench extends Bench {
   async untilListening(channel: string, wanted = 1, count?: Count): Promise<void> {
     await waitFor(async () => (await this.listeners(channel, count)) === wanted, {
       what: `${wanted} listeners of ${channel}`,
-      limitMs: 10_000,
+      limitMs: 30_000,
     });
   }
 

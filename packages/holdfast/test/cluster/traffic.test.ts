@@ -3,12 +3,18 @@ import { Cluster } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { Locks } from '../../src/index.ts';
 import { LOCK } from '../support/locks/kind.ts';
+import { warmUp } from '../support/locks/warm-up.ts';
 import { type CommandCounts, commandCounts } from '../support/servers/commands.ts';
 import { elapse } from '../support/wait-for.ts';
 import { useClusterBench } from './bench.ts';
 import { IOREDIS_6 } from './callers.ts';
 
 const bench = useClusterBench();
+
+/** Long enough to live through most stalls of the machine. */
+const LEASE_MS = 4_500;
+/** Within this a lease that is held is renewed. */
+const RENEWED_MS = LEASE_MS / 3;
 
 /** A caller that never connects its own client: whatever arrives is ours. */
 const QUIET = {
@@ -81,14 +87,15 @@ test('a node is asked for nothing before one of its names is wanted, and the map
 
 test('nothing is sent after a release, and nobody listens any more', async () => {
   const [locks, other] = await Promise.all([quietly(), quietly()]);
-  const lease = await locks.lock('quiet').acquire({ leaseMs: 600 });
-  const waiting = other.lock('quiet').acquire({ leaseMs: 600 });
+  await Promise.all([locks, other].map((one) => warmUp(one, LOCK, 'quiet')));
+  const lease = await locks.lock('quiet').acquire({ leaseMs: LEASE_MS });
+  const waiting = other.lock('quiet').acquire({ leaseMs: LEASE_MS });
   await bench.untilListening(LOCK.channel('quiet'));
   await lease.release();
   await (await waiting).release();
   await bench.untilListening(LOCK.channel('quiet'), 0);
   const counts = await countAll();
-  await elapse(1_200);
+  await elapse(1.2 * RENEWED_MS);
   const { evalsha, 'cluster|slots': maps } = await sent(counts);
   expect([evalsha, maps]).toEqual([undefined, undefined]);
 });

@@ -7,7 +7,7 @@ import type { EmbeddedNode } from 'holdfast-testing';
 import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import { Bench } from '../support/bench.ts';
-import type { Kind } from '../support/locks/kind.ts';
+import { type Kind, lineOf } from '../support/locks/kind.ts';
 import type { FaultProxy } from '../support/proxies/fault-proxy.ts';
 import type { SentinelGroup } from '../support/servers/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -15,6 +15,7 @@ import type { Access } from './access.ts';
 import { type Caller, inProcess, several } from './callers.ts';
 import { shardOf } from './cluster-observer.ts';
 import type { Row } from './matrix.ts';
+import { majorityOf } from './quorum-observer.ts';
 
 /** The servers of a row, and the way to them. */
 export interface RowServers {
@@ -30,6 +31,8 @@ export interface RowServers {
   readonly access: Access;
   /** The test's own connection, in the caller's database: not one of the clients under test. */
   readonly redis: Redis;
+  /** The test's own connection to each of several servers that decide; one to all of them is `redis`. */
+  readonly voters: readonly Redis[];
 }
 
 /** Why a rule cannot be asked of this row. Not a failure: the end of the row tells which rules were declined. */
@@ -41,10 +44,15 @@ export interface MessageLog {
 }
 
 const REACH_LIMIT_MS = 60_000;
+/** After it a vote that has not come is asked for again. */
+const VOTE_LIMIT_MS = 250;
+/** Said by the bench itself behind everything that was published before it. */
+const THE_END = 'the end';
 
 export class ContractBench extends Bench {
   readonly redis: Redis;
   readonly port: number;
+  readonly #voters: readonly Redis[];
   readonly #ports: readonly number[];
   readonly #row: Row;
   readonly #access: Access;
@@ -53,7 +61,7 @@ export class ContractBench extends Bench {
   readonly #id: string;
   readonly #foreignKeys = new Set<string>();
 
-  constructor({ row, port, ports, node, sentinels, access, redis }: RowServers, id: string) {
+  constructor({ row, port, ports, node, sentinels, access, redis, voters }: RowServers, id: string) {
     super(`${id}:`);
     this.#access = access;
     this.#ports = ports;
@@ -63,6 +71,7 @@ export class ContractBench extends Bench {
     this.#id = id;
     this.port = port;
     this.redis = redis;
+    this.#voters = voters;
     this.onEnd(async () => {
       if (this.#foreignKeys.size > 0) await this.redis.del(...this.#foreignKeys);
     });
@@ -149,7 +158,27 @@ export class ContractBench extends Bench {
       const counted = (): Promise<true> => locks.mutex(this.name('counted')).using(() => true as const);
       await waitFor(counted, { limitMs: REACH_LIMIT_MS });
     }
+    if (this.isQuorum) await this.#assembled(locks);
     return locks;
+  }
+
+  /** A first use waits for a majority, and for the others a moment only: from here on every server votes. */
+  async #assembled(locks: Locks): Promise<void> {
+    const name = this.name('assembled');
+    const key = this.key(name);
+    const votes = (): Promise<number[]> => Promise.all(this.#voters.map((redis) => redis.exists(key)));
+    await waitFor(
+      async () => {
+        // Without renewal, which would give a vote to a server that is not asked for one.
+        await using _lease = await locks.mutex(name).acquire({ renew: false });
+        // The last vote may be on its way when the lock is granted.
+        return await waitFor(async () => (await votes()).every((count) => count === 1), {
+          limitMs: VOTE_LIMIT_MS,
+          what: 'a vote of every server',
+        });
+      },
+      { limitMs: REACH_LIMIT_MS },
+    );
   }
 
   /** Names of which each node has one: in a cluster a session has a connection to each node. */
@@ -188,9 +217,16 @@ export class ContractBench extends Bench {
     return Number(count);
   }
 
+  /** How many sessions wait for that name: those in the line, or in a quorum, which has none, those that listen. */
+  async waiting(kind: Kind, name: string): Promise<number> {
+    if (this.isQuorum) return this.listeners(kind, name);
+    const fields = await this.redis.hkeys(lineOf(this.key(name)));
+    return fields.filter((field) => /^\d+$/.test(field)).length;
+  }
+
   /** Resolves when that many sessions wait for the name. */
   async untilWaiting(kind: Kind, name: string, sessions = 1): Promise<void> {
-    await waitFor(async () => (await this.listeners(kind, name)) === sessions, {
+    await waitFor(async () => (await this.waiting(kind, name)) === sessions, {
       what: `${sessions} sessions to wait for ${name}`,
       // A session that could not listen at once tries again after a sleep of a few seconds.
       limitMs: 60_000,
@@ -203,9 +239,28 @@ export class ContractBench extends Bench {
     await waitFor(async () => (await this.redis.exists(key)) === 0, { what: `${key} to be free`, limitMs });
   }
 
-  /** Keeps what is published on a channel of Redis from now on. */
+  /** Keeps what is published on a channel of Redis from now on. Of several servers, what a majority has published. */
   async messagesOn(channel: string): Promise<MessageLog> {
-    const redis = this.#subscriber(channel);
+    const logs = await Promise.all(this.#subscribers(channel).map((redis) => this.#heard(redis, channel)));
+    let [ends, taken] = [0, 0];
+    return {
+      taken: async () => {
+        // Messages of one channel come in order: once this one is here, so is everything before it.
+        await this.redis.publish(channel, THE_END);
+        ends += 1;
+        await waitFor(() => logs.every((log) => log.filter((text) => text === THE_END).length === ends));
+        // From the beginning: what one server was behind with the last time is no news now.
+        const told = logs.map((log) => log.filter((text) => text !== THE_END));
+        const agreed = majorityOf(told);
+        if (agreed === undefined) throw new Error(`no majority told the same: ${JSON.stringify(told)}`);
+        const fresh = agreed.slice(taken);
+        taken = agreed.length;
+        return fresh;
+      },
+    };
+  }
+
+  async #heard(redis: Redis, channel: string): Promise<readonly string[]> {
     this.onEnd(() => redis.quit());
     const messages: string[] = [];
     for (const event of ['message', 'smessage']) {
@@ -213,20 +268,15 @@ export class ContractBench extends Bench {
     }
     if (this.isCluster) await redis.ssubscribe(channel);
     else await redis.subscribe(channel);
-    return {
-      taken: async () => {
-        // Messages of one channel come in order: once this one is here, so is everything before it.
-        await this.redis.publish(channel, 'the end');
-        await waitFor(() => messages.at(-1) === 'the end');
-        return messages.splice(0).slice(0, -1);
-      },
-    };
+    return messages;
   }
 
-  #subscriber(channel: string): Redis {
+  /** One for each server that publishes on the channel. */
+  #subscribers(channel: string): Redis[] {
     // In a cluster a channel of a shard is heard at the node that has its slot.
-    if (this.isCluster) return shardOf(this.redis as unknown as Cluster, channel).duplicate();
-    return new Redis({ host: '127.0.0.1', port: this.port });
+    if (this.isCluster) return [shardOf(this.redis as unknown as Cluster, channel).duplicate()];
+    const ports = this.isQuorum ? this.#ports : [this.port];
+    return ports.map((port) => new Redis({ host: '127.0.0.1', port }));
   }
 
   /** Removes what a rule that failed has left on the server. */

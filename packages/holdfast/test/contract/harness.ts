@@ -56,6 +56,7 @@ class RowRun implements RowServers {
   readonly #retried: string[] = [];
   readonly #declined: string[] = [];
   #redis: Redis | undefined;
+  #voters: readonly Redis[] = [];
   #watch: MachineWatch | undefined;
   #benches = 0;
 
@@ -88,6 +89,10 @@ class RowRun implements RowServers {
     return this.#redis;
   }
 
+  get voters(): readonly Redis[] {
+    return this.#voters;
+  }
+
   async open(): Promise<void> {
     this.#redis = await this.#observer();
     this.#watch = new MachineWatch(this.#redis);
@@ -97,7 +102,9 @@ class RowRun implements RowServers {
     if (this.row.isCluster === true) return clusterObserver(this.port);
     const connect = (port: number): Redis => new Redis({ host: '127.0.0.1', port, db: this.row.db ?? 0 });
     const [first, ...others] = this.#portsOf();
-    return quorumObserver([connect(first), ...others.map(connect)]);
+    const voters = [connect(first), ...others.map(connect)] as const;
+    this.#voters = voters;
+    return quorumObserver(voters);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,9 @@
 /** The test's own connection to several servers, as one: what is done is done on each, what is asked a majority answers. */
 import type { Redis } from 'ioredis';
 
+/** What each server says of itself: the words of all of them. */
+const JOINED: ReadonlySet<PropertyKey> = new Set(['info', 'client']);
+
 export function quorumObserver(connections: readonly [Redis, ...Redis[]]): Redis {
   return connections.length === 1 ? connections[0] : every(connections);
 }
@@ -15,7 +18,12 @@ function every<Target extends object>(targets: readonly [Target, ...Target[]]): 
           return typeof method === 'function' ? Reflect.apply(method, target, args) : undefined;
         });
         const [answer] = answers;
-        if (answer instanceof Promise) return Promise.all(answers).then(majorityOf);
+        if (answer instanceof Promise) {
+          const inOrder = isOrderless(member, args) ? sorted : (one: unknown): unknown => one;
+          return Promise.all(answers).then((all) =>
+            JOINED.has(member) ? all.join('\n') : oneOf(all.map(inOrder)),
+          );
+        }
         // A chain of commands, which goes on on each.
         if (typeof answer === 'object' && answer !== null) return every(answers as [object, ...object[]]);
         return answer;
@@ -24,14 +32,27 @@ function every<Target extends object>(targets: readonly [Target, ...Target[]]): 
   });
 }
 
-/** One of several servers may be behind the others by a moment. Times left differ by a little: the middle one. */
-function majorityOf(answers: readonly unknown[]): unknown {
-  const counts = new Map<string, number>();
-  for (const text of answers.map((answer) => JSON.stringify(answer))) {
-    counts.set(text, (counts.get(text) ?? 0) + 1);
-  }
-  const agreed = answers.find((answer) => (counts.get(JSON.stringify(answer)) ?? 0) > answers.length / 2);
+/** Each server names its keys and its channels in an order of its own. */
+function isOrderless(member: PropertyKey, [verb]: readonly unknown[]): boolean {
+  return member === 'keys' || (member === 'pubsub' && verb === 'CHANNELS');
+}
+
+function sorted(names: unknown): unknown {
+  return Array.isArray(names) ? [...names].sort() : names;
+}
+
+/** Times left differ by a little: the middle one. */
+function oneOf(answers: readonly unknown[]): unknown {
+  const agreed = majorityOf(answers);
   if (agreed !== undefined) return agreed;
   const numbers = answers.filter((answer) => typeof answer === 'number').sort((a, b) => a - b);
   return numbers[Math.floor(answers.length / 2)] ?? answers[0];
+}
+
+/** What a majority says, or undefined: any one of the servers may be behind the others by a moment. */
+export function majorityOf<Answer>(answers: readonly Answer[]): Answer | undefined {
+  const texts = answers.map((answer) => JSON.stringify(answer));
+  const isOfMost = (text: string): boolean =>
+    texts.filter((other) => other === text).length > answers.length / 2;
+  return answers[texts.findIndex(isOfMost)];
 }

@@ -1,7 +1,7 @@
 /** Under which holder an attempt is made: safety rule 5, before anything is granted. */
 import { describe, expect, test } from 'vitest';
-import { Mailboxes } from '../../src/locking/mailboxes.ts';
 import { Attempts, SPARE_FENCES } from '../../src/locking/waiting/attempt.ts';
+import { Mailboxes } from '../../src/locking/waiting/mailboxes.ts';
 import type { AcquireResult } from '../../src/topologies/topology.ts';
 import { failed, HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';
 
@@ -14,7 +14,7 @@ function setup(answers: readonly AcquireResult[], holderPer: 'attempt' | 'wait' 
   const holderIds = { session: 's', nextNumber: () => ++number, token: () => 'token' };
   const { timers, options } = topology;
   const mailboxes = new Mailboxes(topology, 's', options.callTimeoutMs);
-  const services = { topology, timers, options, holderIds, mailboxes };
+  const services = { topology, timers, options, holderIds, mailboxes, record: null };
   const attempts = new Attempts(services, protocolWith({ holderPer }));
   const make = async (leaseMs = 30_000, behind = 0): Promise<string> =>
     (await attempts.make({ leaseMs, waitMs: WAIT_MS, behind, joins: true, lingerMs: 0 })).is;
@@ -93,7 +93,9 @@ describe('an attempt', () => {
     const { topology, attempts, make } = setup([]);
     const error = new Error('cannot happen');
     topology.acquire = () => Promise.reject(error);
-    expect(await attempts.make({ leaseMs: 30_000, waitMs: WAIT_MS, behind: 0, joins: true, lingerMs: 0 })).toEqual({
+    expect(
+      await attempts.make({ leaseMs: 30_000, waitMs: WAIT_MS, behind: 0, joins: true, lingerMs: 0 }),
+    ).toEqual({
       is: 'broken',
       error,
     });

@@ -11,7 +11,8 @@ import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
-import type { Mailboxes, Receiver } from '../mailboxes.ts';
+import type { Linger } from '../hold.ts';
+import type { Mailboxes, Receiver } from './mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
@@ -33,14 +34,6 @@ const DEAF = 'n';
 
 /** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
 const LINGERS = 'l';
-
-/** How a hold may be kept unowned. */
-export interface Linger {
-  /** Until when, by our monotonic clock. */
-  readonly untilMs: number;
-  /** The wait that messages name when somebody wants the lock. */
-  readonly wait: number;
-}
 
 /** What an attempt brought. */
 export interface Grant {
@@ -71,6 +64,8 @@ export interface AttemptServices {
   readonly options: ResolvedLocksOptions;
   readonly holderIds: HolderIds;
   readonly mailboxes: Mailboxes;
+  /** The record of the session, for those who look at the line. */
+  readonly record: { begin(): void } | null;
 }
 
 export class Attempts {
@@ -148,7 +143,8 @@ export class Attempts {
       this.#forget();
       const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
       const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
-      return canLinger ? { ...grant, linger: { untilMs: sentMs + lingerMs, wait } } : grant;
+      if (!canLinger) return grant;
+      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
@@ -192,8 +188,9 @@ export class Attempts {
   }
 
   #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
-    const { timers, options, holderIds, mailboxes } = this.#services;
+    const { timers, options, holderIds, mailboxes, record } = this.#services;
     const { channel, mode } = this.#mailbox as Mailbox;
+    record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
     const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);

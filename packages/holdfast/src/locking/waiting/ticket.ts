@@ -39,19 +39,30 @@ export interface WantedMessage {
   readonly echo: string;
 }
 
+/** A message that a lock was taken away by force. It is a hint: whoever hears it asks the server. */
+export interface RevokedMessage {
+  readonly is: 'revoked';
+  readonly holder: string;
+}
+
+export type LineMessage = GrantMessage | AskMessage | WantedMessage | RevokedMessage;
+
+const REVOKED = /^x (\S+) /;
 const WANTED = /^w (\S+)$/;
 const GRANT = /^g (\S+) (\d{1,16}) (\d{1,5})$/;
 const ASK = /^a (\S+) (\d{1,5})$/;
 
 /** Null for what is no message of the line. */
-export function readMessage(text: string): GrantMessage | AskMessage | WantedMessage | null {
+export function readMessage(text: string): LineMessage | null {
   const [, echo, firstFence, fences] = GRANT.exec(text) ?? [];
   if (echo !== undefined)
     return { is: 'grant', echo, firstFence: Number(firstFence), fences: Number(fences) };
   const [, asked, inMs] = ASK.exec(text) ?? [];
   if (asked !== undefined) return { is: 'ask', echo: asked, inMs: Number(inMs) };
   const [, wanted] = WANTED.exec(text) ?? [];
-  return wanted === undefined ? null : { is: 'wanted', echo: wanted };
+  if (wanted !== undefined) return { is: 'wanted', echo: wanted };
+  const [, holder] = REVOKED.exec(text) ?? [];
+  return holder === undefined ? null : { is: 'revoked', holder };
 }
 
 /** The number of the wait that an echo belongs to. */

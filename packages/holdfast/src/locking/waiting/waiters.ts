@@ -19,8 +19,8 @@ import {
   type Refusal,
 } from '../failures.ts';
 import type { LeaseHandle } from '../lease.ts';
-import type { Receiver } from '../mailboxes.ts';
 import type { Attempts, Grant } from './attempt.ts';
+import type { Receiver } from './mailboxes.ts';
 import type { GrantMessage } from './ticket.ts';
 import { type AwaitedLine, WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';

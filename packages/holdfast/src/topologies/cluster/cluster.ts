@@ -6,7 +6,7 @@
  */
 import type { CallFailure, StopListening, Wake } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
-import { lineKey } from '../../keys/name.ts';
+import { lineChannel } from '../../keys/name.ts';
 import { slotOf } from '../../keys/slot.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
@@ -30,6 +30,7 @@ import { ClusterRouter } from './router.ts';
 export class ClusterTopology implements Topology, Shards {
   readonly size = 1;
   readonly majority = 1;
+  readonly hasLine = true;
   readonly holders: Holders;
   readonly #nodes: ClusterNodes;
   readonly #router: ClusterRouter;
@@ -79,7 +80,7 @@ export class ClusterTopology implements Topology, Shards {
   /** A script may publish on a shard only where its keys are: so each name has a channel of its own. */
   mailboxOf({ key }: Protocol, session: string): Mailbox {
     const mode = this.#nodes.pubSubMode === 'plain' ? 'b' : 's';
-    return { channel: `${lineKey(key)}:${session}`, mode };
+    return { channel: lineChannel(key, session), mode };
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
@@ -133,6 +134,10 @@ export class ClusterTopology implements Topology, Shards {
     };
     const size = Math.max(1, nodes.length);
     return { size, needed: size, query };
+  }
+
+  repeatReleases(): void {
+    this.holders.repeatRecent();
   }
 
   flush(): Promise<void> {

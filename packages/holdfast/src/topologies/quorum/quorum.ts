@@ -29,6 +29,8 @@ export class QuorumTopology implements Topology {
   readonly keyPrefix: string;
   readonly size: number;
   readonly majority: number;
+  /** Votes are counted here, and no server alone can say who comes first. */
+  readonly hasLine = false;
   readonly #nodes: readonly QuorumNode[];
   readonly #timers: TimerQueue;
   readonly #options: QuorumOptions;
@@ -74,7 +76,6 @@ export class QuorumTopology implements Topology {
     }));
   }
 
-  /** Votes are counted here, and no server alone can say who comes first. */
   mailboxOf(): null {
     return null;
   }
@@ -153,6 +154,9 @@ export class QuorumTopology implements Topology {
     });
     return (await Promise.all(asking)).flat();
   }
+
+  /** A majority outlives a server, so no release is lost with one. */
+  repeatReleases(): void {}
 
   async flush(): Promise<void> {
     await Promise.all(this.#nodes.map(({ votes }) => votes.flush()));

@@ -23,11 +23,12 @@
  *     not written a second time (`isWanted`), and if it ends without an answer after that, it is released as 2.
  * 10. A node of a quorum is down when its vote is released: the release waits until the node is back. A node that was
  *     never asked for the holder is not called for it.
- * 11. What has not been proved when its lease has certainly run out on the server is over (`expired`). Beyond
+ * 11. A release is lost in a failover: the releases of the last seconds are sent again (`recent-releases.ts`).
+ * 12. What has not been proved when its lease has certainly run out on the server is over (`expired`). Beyond
  *     `LATE_RELEASES_MAX` the oldest is left to its lease (`dropped`), and so is everything after `stop`. The lease on the
  *     server is the last resort, and nothing here keeps the process alive but a call that is under way.
  *
- * The usual case, a grant at the first try that is released with an answer, is not recorded here. Votes always are.
+ * The usual case, a grant at the first try that is released with an answer, is noted under 11 only. Votes always are.
  */
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Instant } from '../../runtime/instant.ts';
@@ -36,8 +37,8 @@ import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { within } from '../../runtime/timers.ts';
 import { type LateReleaseMessage, telemetry } from '../../telemetry/channels.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
-import type { AcquireFailed, AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
-import type { Decider, Decision, Refused, Unanswered, Void } from './decision.ts';
+import type { AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
+import { type Decider, type Decision, failed } from './decision.ts';
 import {
   type LateRelease,
   lateRelease,
@@ -47,6 +48,7 @@ import {
   type Trace,
   withUnanswered,
 } from './holder-trace.ts';
+import { RecentReleases } from './recent-releases.ts';
 
 /** An outage with more open releases than this leaves the oldest to their leases. */
 export const LATE_RELEASES_MAX = 4_096;
@@ -72,6 +74,7 @@ export class Holders {
   readonly #wanted = new Map<string, Trace>();
   /** Holders that are not wanted any more and may still be on the server. */
   readonly #open = new Map<string, LateRelease>();
+  readonly #recent = new RecentReleases();
   readonly #backoff: Backoff;
   readonly #deadline = new Deadline(() => void this.#repeat(), false);
   /** First releases that are under way; `flush` waits for them. */
@@ -109,10 +112,7 @@ export class Holders {
         return decision;
       case 'refused':
         // This acquire was not granted. An earlier one of the holder may have been, or its ticket may be.
-        return failed(
-          decision,
-          terms.isInLine === true || (this.#wanted.get(terms.holder)?.unanswered ?? 0) > 0,
-        );
+        return failed(decision, terms.isInLine === true || this.#hasUnanswered(terms.holder));
       case 'unanswered':
         this.#noteUnanswered(protocol, terms, decision.isBounded);
         return failed(decision, true);
@@ -134,6 +134,8 @@ export class Holders {
       } else if (isOpen) {
         // The hold is over. A stray vote that comes behind it keeps nobody out, so nobody is woken at its end.
         this.#releaseLater(protocol, quietIf(this.#isVote, terms), trace, trace.unanswered);
+      } else if (!this.#isVote) {
+        this.#recent.note(protocol, terms, this.#nowMs());
       }
       return result;
     });
@@ -151,6 +153,12 @@ export class Holders {
   /** The server has said that it does not have the holder: nothing is to be released, unless an acquire may arrive. */
   noteGone(holder: string): void {
     if (this.#wanted.get(holder) === NO_TRACE) this.#wanted.delete(holder);
+  }
+
+  /** Messages were missed, so the server may be another one by now, which has not heard of the last releases. */
+  repeatRecent(): void {
+    const recent = this.#recent.take(this.#nowMs());
+    for (const { protocol, terms } of recent) this.#releaseLater(protocol, terms, NO_TRACE, 0);
   }
 
   /** Sends what is open once more and waits for that round, though not for longer than a call may take. */
@@ -175,6 +183,10 @@ export class Holders {
   #want(holder: string): () => boolean {
     if (!this.#wanted.has(holder)) this.#wanted.set(holder, NO_TRACE);
     return () => this.#wanted.has(holder);
+  }
+
+  #hasUnanswered(holder: string): boolean {
+    return (this.#wanted.get(holder)?.unanswered ?? 0) > 0;
   }
 
   #forget(holder: string): Trace | undefined {
@@ -285,8 +297,4 @@ export class Holders {
 
 function quietIf(isQuiet: boolean, { holder, leaseMs }: ReleaseTerms): ReleaseTerms {
   return { holder, leaseMs, isQuiet };
-}
-
-function failed({ servers, canRetry }: Refused | Unanswered | Void, mayBeGranted: boolean): AcquireFailed {
-  return { is: 'failed', servers, canRetry, mayBeGranted };
 }

@@ -35,27 +35,31 @@ export function leaseContract(test: ContractTest, kind: Kind): void {
       PUNCTUAL,
     );
 
-    test('a fixed lease ends by the clock of its owner, not later', async ({ bench }) => {
-      const locks = await bench.session();
-      const name = bench.name();
-      const leaseMs = 300;
-      const lease = await kind.of(locks, name).acquire({ leaseMs, renew: false });
-      // The lease began before this moment, so it is over by its length from here.
-      const overMs = performance.now() + leaseMs;
-      const { signal } = lease;
-      await waitFor(() => {
-        // Read first, so that time that passes between the two does not count against it.
-        const nowMs = performance.now();
-        const { isHeld } = lease;
-        if (isHeld && nowMs >= overMs) throw new Violation('claimed when it was over');
-        return !isHeld;
-      });
-      const reason = await aborted(signal);
-      expect(reason).toBeInstanceOf(LockLostError);
-      expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'expired' });
-      always(() => expect(lease.remainingMs).toBe(0));
-      await bench.untilFree(name);
-    });
+    test(
+      'a fixed lease ends by the clock of its owner, not later',
+      async ({ bench }) => {
+        const locks = await bench.session();
+        const name = bench.name();
+        const leaseMs = 300;
+        const lease = await kind.of(locks, name).acquire({ leaseMs, renew: false });
+        // The lease began before this moment, so it is over by its length from here.
+        const overMs = performance.now() + leaseMs;
+        const { signal } = lease;
+        await waitFor(() => {
+          // Read first, so that time that passes between the two does not count against it.
+          const nowMs = performance.now();
+          const { isHeld } = lease;
+          if (isHeld && nowMs >= overMs) throw new Violation('claimed when it was over');
+          return !isHeld;
+        });
+        const reason = await aborted(signal);
+        expect(reason).toBeInstanceOf(LockLostError);
+        expect(reason).toMatchObject({ code: 'ELOCKLOST', lock: name, reason: 'expired' });
+        always(() => expect(lease.remainingMs).toBe(0));
+        await bench.untilFree(name);
+      },
+      PUNCTUAL,
+    );
 
     test('an extension makes a lease longer', async ({ bench }) => {
       const locks = await bench.session();
@@ -186,19 +190,23 @@ function lossContract(test: ContractTest, kind: Kind): void {
       expect(await bench.redis.exists(bench.key(name))).toBe(1);
     });
 
-    test('a listener of a loss runs in nobody else’s call chain', async ({ bench }) => {
-      const locks = await bench.session();
-      const name = bench.name('held');
-      const lost = await kind.of(locks, bench.name('lost')).acquire({ leaseMs: 2_000, renew: false });
-      const entered = new Promise<unknown>((resolve) => {
-        // In the chain of the owner below this would be a re-entry: a second owner beside it.
-        lost.signal.addEventListener('abort', () => resolve(kind.of(locks, name).tryAcquire()));
-      });
-      await kind.of(locks, name).using(async () => {
-        // Makes the session set its timers from inside this call chain.
-        await using _busy = await kind.of(locks, bench.name('busy')).acquire({ leaseMs: 300 });
-        expect(await entered).toBeNull();
-      });
-    });
+    test(
+      'a listener of a loss runs in nobody else’s call chain',
+      async ({ bench }) => {
+        const locks = await bench.session();
+        const name = bench.name('held');
+        const lost = await kind.of(locks, bench.name('lost')).acquire({ leaseMs: 2_000, renew: false });
+        const entered = new Promise<unknown>((resolve) => {
+          // In the chain of the owner below this would be a re-entry: a second owner beside it.
+          lost.signal.addEventListener('abort', () => resolve(kind.of(locks, name).tryAcquire()));
+        });
+        await kind.of(locks, name).using(async () => {
+          // Makes the session set its timers from inside this call chain.
+          await using _busy = await kind.of(locks, bench.name('busy')).acquire({ leaseMs: 300 });
+          expect(await entered).toBeNull();
+        });
+      },
+      PUNCTUAL,
+    );
   });
 }

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { type Kind, LOCK } from '../../support/locks/kind.ts';
 import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import type { ContractTest } from '../harness.ts';
+import { type ContractTest, PUNCTUAL } from '../harness.ts';
 
 const LONG_MS = 30_000;
 
@@ -32,31 +32,40 @@ export function releaseContract(test: ContractTest, kind: Kind): void {
       expect(await messages.taken()).toEqual(['0']);
     });
 
-    test('a release after the lease ran out is false and leaves the next owner alone', async ({ bench }) => {
-      const [first, second] = await Promise.all([bench.session(), bench.session()]);
-      const name = bench.name();
-      const lease = await kind.of(first, name).acquire({ leaseMs: 300, renew: false });
-      const next = await kind.of(second, name).acquire({ leaseMs: LONG_MS });
-      always(() => expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 }));
-      const owner = await kind.owner(bench.send, bench.key(name));
-      expect(await lease.release()).toBe(false);
-      expect(await kind.owner(bench.send, bench.key(name))).toBe(owner);
-      expect(next.isHeld).toBe(true);
-      expect(await next.release()).toBe(true);
-    });
+    test(
+      'a release after the lease ran out is false and leaves the next owner alone',
+      async ({ bench }) => {
+        const [first, second] = await Promise.all([bench.session(), bench.session()]);
+        const name = bench.name();
+        const lease = await kind.of(first, name).acquire({ leaseMs: 300, renew: false });
+        const next = await kind.of(second, name).acquire({ leaseMs: LONG_MS });
+        always(() => expect(lease).toMatchObject({ isHeld: false, remainingMs: 0 }));
+        const owner = await kind.owner(bench.send, bench.key(name));
+        const isReleased = await lease.release();
+        always(() => expect(isReleased).toBe(false));
+        expect(await kind.owner(bench.send, bench.key(name))).toBe(owner);
+        expect(next.isHeld).toBe(true);
+        expect(await next.release()).toBe(true);
+      },
+      PUNCTUAL,
+    );
 
-    test('a release after the lease ran out does not wait for the server', async ({ bench }) => {
-      const { locks, proxy } = await bench.sessionBehindProxy();
-      const lease = await kind.of(locks, bench.name()).acquire({ leaseMs: 500, renew: false });
-      await waitFor(() => !lease.isHeld);
-      proxy.freeze();
-      const beganMs = performance.now();
-      expect(await lease.release()).toBe(false);
-      await lease[Symbol.asyncDispose]();
-      // Less than a call may take.
-      expect(performance.now() - beganMs).toBeLessThan(1_500);
-      proxy.thaw();
-    });
+    test(
+      'a release after the lease ran out does not wait for the server',
+      async ({ bench }) => {
+        const { locks, proxy } = await bench.sessionBehindProxy();
+        const lease = await kind.of(locks, bench.name()).acquire({ leaseMs: 500, renew: false });
+        await waitFor(() => !lease.isHeld);
+        proxy.freeze();
+        const beganMs = performance.now();
+        expect(await lease.release()).toBe(false);
+        await lease[Symbol.asyncDispose]();
+        // Less than a call may take.
+        expect(performance.now() - beganMs).toBeLessThan(1_500);
+        proxy.thaw();
+      },
+      PUNCTUAL,
+    );
 
     test('a release after somebody deleted the key is false', async ({ bench }) => {
       const locks = await bench.session();
@@ -101,19 +110,23 @@ export function releaseContract(test: ContractTest, kind: Kind): void {
       expect(await bench.redis.exists(bench.key(name))).toBe(0);
     });
 
-    test('disposal never throws: not after a release, a loss or a close', async ({ bench }) => {
-      const [open, closed] = await Promise.all([bench.session(), bench.session()]);
-      const released = await kind.of(open, bench.name('released')).acquire();
-      await released.release();
-      const lost = await kind.of(open, bench.name('lost')).acquire({ leaseMs: 300, renew: false });
-      const orphan = await kind.of(closed, bench.name('closed')).acquire();
-      await closed.close();
-      await waitFor(() => !lost.isHeld);
-      for (const lease of [released, lost, orphan]) {
-        await expect(lease[Symbol.asyncDispose]()).resolves.toBeUndefined();
-        expect(await lease.release()).toBe(false);
-      }
-    });
+    test(
+      'disposal never throws: not after a release, a loss or a close',
+      async ({ bench }) => {
+        const [open, closed] = await Promise.all([bench.session(), bench.session()]);
+        const released = await kind.of(open, bench.name('released')).acquire();
+        await released.release();
+        const lost = await kind.of(open, bench.name('lost')).acquire({ leaseMs: 300, renew: false });
+        const orphan = await kind.of(closed, bench.name('closed')).acquire();
+        await closed.close();
+        await waitFor(() => !lost.isHeld);
+        for (const lease of [released, lost, orphan]) {
+          await expect(lease[Symbol.asyncDispose]()).resolves.toBeUndefined();
+          expect(await lease.release()).toBe(false);
+        }
+      },
+      PUNCTUAL,
+    );
 
     test('the log form of a lease tells no secret', async ({ bench }) => {
       const locks = await bench.session();

@@ -70,19 +70,23 @@ export function usingContract(test: ContractTest, kind: Kind): void {
       expect(typeof fence).toBe(kind === LOCK ? 'number' : 'undefined');
     });
 
-    test('a loss while the body ran is told with what the body threw', async ({ bench }) => {
-      const locks = await bench.session();
-      const name = bench.name();
-      const thrown = new Error('stopped by the signal');
-      const body = async (lease: Lease): Promise<never> => {
-        await aborted(lease.signal);
-        throw thrown;
-      };
-      const error = await rejection(kind.of(locks, name).using(body, { leaseMs: 300, renew: false }));
-      expect(error).toBeInstanceOf(LockLostError);
-      const outcome = { status: 'rejected', reason: thrown };
-      expect(error).toMatchObject({ lock: name, reason: 'expired', outcome, cause: thrown });
-    });
+    test(
+      'a loss while the body ran is told with what the body threw',
+      async ({ bench }) => {
+        const locks = await bench.session();
+        const name = bench.name();
+        const thrown = new Error('stopped by the signal');
+        const body = async (lease: Lease): Promise<never> => {
+          await aborted(lease.signal);
+          throw thrown;
+        };
+        const error = await rejection(kind.of(locks, name).using(body, { leaseMs: 300, renew: false }));
+        expect(error).toBeInstanceOf(LockLostError);
+        const outcome = { status: 'rejected', reason: thrown };
+        expect(error).toMatchObject({ lock: name, reason: 'expired', outcome, cause: thrown });
+      },
+      PUNCTUAL,
+    );
 
     test('a loss that only the release finds out is told too', async ({ bench }) => {
       const locks = await bench.session();

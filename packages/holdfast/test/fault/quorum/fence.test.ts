@@ -56,7 +56,12 @@ async function counters(name: string): Promise<Set<number>> {
 describe('a fence', () => {
   test('that all servers give alike is counted from where they are, and nobody asks again', async () => {
     const proxies = await quorum.proxies();
-    const sessions = [await quorum.assembled(LOCK, {}, proxies), await quorum.assembled(LOCK, {}, proxies)];
+    // A server that is given up, because the machine stalls, would be raised when it is back.
+    const patient = { nodeTimeoutMs: 20_000, callTimeoutMs: 20_000 };
+    const sessions = [
+      await quorum.assembled(LOCK, patient, proxies),
+      await quorum.assembled(LOCK, patient, proxies),
+    ];
     const name = quorum.name();
     // Ahead of every clock, so that it is the counters that decide, however long a request is on its way.
     const ahead = await hurry([0, 1, 2, 3, 4], name);

@@ -1,36 +1,50 @@
 /** Many leases of one session: renewed in few calls of bounded size, and one of them in trouble is alone with it. */
 import { describe, expect, test } from 'vitest';
-import { type Lease, Locks } from '../../../src/index.ts';
+import { type Lease, LockLostError, Locks } from '../../../src/index.ts';
 import { useBench } from '../../support/bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { KINDS, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
 import { rejection } from '../../support/rejection.ts';
 import { ask, askAll } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
+import { steady } from '../../support/steady.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { ScriptedNode } from '../holder/node.ts';
 
 const LEASES = 300;
 const BATCH_MAX = 128;
 const LEASE_MS = 3_000;
+/** On a real server: long enough to live through most stalls of the machine. */
+const STEADY_LEASE_MS = 6_000;
 
 const server = useRedis();
 useLeakCheck(server);
 const bench = useBench();
+const STEADY = steady();
+
+/** What a stall of the machine takes from a lease says so itself. Nothing else does. */
+function throwIfExpired({ signal }: Lease): void {
+  const { reason } = signal;
+  if (reason instanceof LockLostError && reason.reason === 'expired') throw reason;
+}
 
 test.each([
   { client: 'ioredis', kind: LOCK },
   { client: 'node-redis', kind: MUTEX },
 ] as const)(
   '300 leases of a $kind.name on $client are renewed in few calls of at most 128 names, and one that is gone disturbs no other',
+  STEADY,
   async ({ client, kind }) => {
     const proxy = await bench.proxy(server.port);
     const locks = await bench.session(proxy.port, { client });
+    // A lease counts from when it was asked for, and a first connection takes its time.
+    await warmUp(locks, kind);
     const name = bench.name();
     const names = Array.from({ length: LEASES }, (_, i) => `${name}:${i}`);
     const leases: Lease[] = await Promise.all(
-      names.map((each) => kind.of(locks, each).acquire({ leaseMs: LEASE_MS })),
+      names.map((each) => kind.of(locks, each).acquire({ leaseMs: STEADY_LEASE_MS })),
     );
     const told: string[] = [];
     for (const lease of leases) lease.signal.addEventListener('abort', () => told.push(lease.name));
@@ -39,7 +53,9 @@ test.each([
       args.slice(3, 3 + Number(args[2])).filter((key) => !key.startsWith('redisson_lock_token:'));
     const renewed = () => new Set(renewals().flatMap(namesIn));
 
-    await waitFor(() => renewed().size === LEASES, { what: 'every lease to be renewed' });
+    const isRenewed = (): boolean => renewed().size === LEASES || told.length > 0;
+    await waitFor(isRenewed, { what: 'every lease to be renewed' });
+    leases.forEach(throwIfExpired);
     const victim = names[150] ?? '';
     await askAll(server.port, [
       ['DEL', victim],
@@ -47,9 +63,10 @@ test.each([
     ]);
     proxy.clearHistory();
     const beforeMs = performance.now();
-    await waitFor(() => performance.now() - beforeMs > LEASE_MS, { what: 'a lease' });
+    await waitFor(() => performance.now() - beforeMs > STEADY_LEASE_MS, { what: 'a lease' });
     const watchedMs = performance.now() - beforeMs;
 
+    leases.forEach(throwIfExpired);
     expect(told).toEqual([victim]);
     expect(leases.filter(({ isHeld }) => !isHeld).map((lease) => lease.name)).toEqual([victim]);
     const again = renewed();
@@ -58,7 +75,7 @@ test.each([
     // Three batches for 300 names, renewed at a third of the lease and up to a third sooner; the rest is for batches
     // that a busy machine has split.
     const callsPerSecond = renewals().length / (watchedMs / 1_000);
-    expect(callsPerSecond).toBeLessThan(20);
+    expect(callsPerSecond).toBeLessThan(10);
 
     const released = await Promise.all(leases.map((lease) => lease.release()));
     expect(released.filter((wasOurs) => !wasOurs).length).toBe(1);

@@ -10,7 +10,7 @@ import type { Kind } from './kind.ts';
  */
 export async function warmUp(locks: Locks, kind: Kind, name = 'warm-up'): Promise<void> {
   await waitFor(async () => (await kind.of(locks, name).acquire()).release(), {
-    limitMs: 20_000,
+    limitMs: 60_000,
     what: 'a first acquisition and release',
   });
 }

@@ -3,7 +3,7 @@
  * ask first. The first pause is time for a wake-up and a round trip. It doubles with each hold in a row that nobody else
  * came between, so that a process far away from the servers gets its turn too.
  */
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 
 const PAUSE_MS_MIN = 2;
 const PAUSE_MS_MAX = 100;

@@ -6,12 +6,12 @@
  * A message names the wait that it is for. It may overtake the answer to the request that joined the line, so messages for
  * waits that nobody has registered yet are kept for a while.
  */
-import type { CallFailure } from '../clients/client.ts';
-import { CallFailure as Failure, type StopListening } from '../clients/client.ts';
-import { detached } from '../runtime/detached.ts';
-import type { Protocol } from '../topologies/protocol.ts';
-import type { Mailbox, Topology } from '../topologies/topology.ts';
-import { readMessage, waitOf } from './waiting/ticket.ts';
+import type { CallFailure } from '../../clients/client.ts';
+import { CallFailure as Failure, type StopListening } from '../../clients/client.ts';
+import { detached } from '../../runtime/detached.ts';
+import type { Protocol } from '../../topologies/protocol.ts';
+import type { Mailbox, Topology } from '../../topologies/topology.ts';
+import { readMessage, waitOf } from './ticket.ts';
 
 /** Channels that stay subscribed: only a cluster needs more than one. */
 const MAILBOXES_MAX = 1_000;
@@ -22,12 +22,6 @@ const UNCLAIMED_MAX = 256;
 /** Hears the messages for one wait; null: messages may have been missed. */
 export type Receiver = (message: string | null) => void;
 
-interface OpenMailbox {
-  readonly stop: StopListening;
-  /** How many waits are registered for messages on this channel. */
-  waits: number;
-}
-
 interface Registration {
   readonly channel: string;
   readonly receiver: Receiver;
@@ -37,16 +31,19 @@ export class Mailboxes {
   readonly #topology: Topology;
   readonly #session: string;
   readonly #timeoutMs: number;
-  readonly #open = new Map<string, OpenMailbox>();
+  readonly #revoked: ((holder: string) => void) | undefined;
+  readonly #open = new Map<string, StopListening>();
   readonly #opening = new Map<string, Promise<CallFailure | null>>();
   readonly #waits = new Map<number, Registration>();
   readonly #unclaimed = new Map<number, string>();
   #resyncs = 0;
 
-  constructor(topology: Topology, session: string, timeoutMs: number) {
+  /** `revoked` is called when a lock is said to have been taken away from that holder of the session. */
+  constructor(topology: Topology, session: string, timeoutMs: number, revoked?: (holder: string) => void) {
     this.#topology = topology;
     this.#session = session;
     this.#timeoutMs = timeoutMs;
+    this.#revoked = revoked;
   }
 
   /** Null where there is no line of waiters. */
@@ -73,16 +70,21 @@ export class Mailboxes {
     const hear = (message: string | null): void => this.#hear(channel, message);
     const stop = await this.#topology.listen(channel, hear, this.#timeoutMs);
     if (stop instanceof Failure) return stop;
-    this.#open.set(channel, { stop, waits: 0 });
-    for (const [other, { waits }] of this.#open) {
-      if (this.#open.size <= MAILBOXES_MAX) break;
-      if (waits === 0 && other !== channel) this.#shut(other);
-    }
+    this.#open.set(channel, stop);
+    if (this.#open.size > MAILBOXES_MAX) this.#shutUnused(channel);
     return null;
   }
 
+  #shutUnused(opened: string): void {
+    const used = new Set([...this.#waits.values()].map(({ channel }) => channel)).add(opened);
+    for (const channel of this.#open.keys()) {
+      if (this.#open.size <= MAILBOXES_MAX) return;
+      if (!used.has(channel)) this.#shut(channel);
+    }
+  }
+
   #shut(channel: string): void {
-    this.#open.get(channel)?.stop();
+    this.#open.get(channel)?.();
     this.#open.delete(channel);
   }
 
@@ -98,8 +100,6 @@ export class Mailboxes {
   register(wait: number, { channel }: Mailbox, receiver: Receiver, resyncs: number = this.#resyncs): void {
     if (this.#waits.has(wait)) return;
     this.#waits.set(wait, { channel, receiver });
-    const mailbox = this.#open.get(channel);
-    if (mailbox !== undefined) mailbox.waits += 1;
     if (resyncs !== this.#resyncs) receiver(null);
     const message = this.#unclaimed.get(wait);
     if (message === undefined) return;
@@ -108,21 +108,19 @@ export class Mailboxes {
   }
 
   unregister(wait: number): void {
-    const registration = this.#waits.get(wait);
-    if (registration === undefined) return;
     this.#waits.delete(wait);
-    const mailbox = this.#open.get(registration.channel);
-    if (mailbox !== undefined) mailbox.waits -= 1;
   }
 
   #hear(channel: string, message: string | null): void {
     if (message === null) {
       this.#resyncs += 1;
+      this.#topology.repeatReleases();
       for (const { channel: own, receiver } of [...this.#waits.values()]) if (own === channel) receiver(null);
       return;
     }
     const read = readMessage(message);
-    if (read === null) return;
+    if (read?.is === 'revoked') this.#revoked?.(read.holder);
+    if (read === null || read.is === 'revoked') return;
     const wait = waitOf(read.echo);
     const registration = this.#waits.get(wait);
     if (registration !== undefined) registration.receiver(message);
