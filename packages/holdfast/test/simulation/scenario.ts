@@ -126,8 +126,9 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     });
     this.nodes = builder.makeNodes();
     this.processes = builder.makeProcesses(this.nodes);
-    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
     this.#line = new LineChecks(this);
+    const processOf = (holder: string): SimulatedProcess | undefined => this.#line.processOf(holder);
+    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, processOf);
     this.#crossing = new GrantCrossing(this, faults, this.prng.fork());
     this.#guests = faults.has('guest') ? inviteGuests(this, this.terms, this.prng.fork()) : [];
   }
@@ -185,7 +186,8 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     this.#crossing.isOver = true;
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
-    const calm = new PromptWatch(this.judge, this.nodes, this.names, CALM_MS_MAX);
+    const calmMsMax = this.nodes.length === 1 ? CALM_MS_MAX : Number.POSITIVE_INFINITY;
+    const calm = new PromptWatch(this.judge, this.nodes, this.names, calmMsMax);
     await this.#run(faultMs + this.#settleMs, () => {
       calm.look(this.timeline.nowMs, this.#waiting());
       this.#lookForOrphans();
