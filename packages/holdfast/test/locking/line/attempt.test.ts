@@ -1,8 +1,8 @@
 /** Under which holder a process waits in the line, what it states there, and what it leaves behind. */
 import { describe, expect, test } from 'vitest';
 import { CallFailure } from '../../../src/clients/client.ts';
-import { Mailboxes } from '../../../src/locking/mailboxes.ts';
 import { Attempts } from '../../../src/locking/waiting/attempt.ts';
+import { Mailboxes } from '../../../src/locking/waiting/mailboxes.ts';
 import { type GrantMessage, readMessage } from '../../../src/locking/waiting/ticket.ts';
 import { LockProtocol } from '../../../src/primitives/lock/protocol.ts';
 import type { AcquireResult } from '../../../src/topologies/topology.ts';

@@ -2,11 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { FencedLease } from '../../../src/locking/lease.ts';
 import { Session } from '../../../src/locking/session.ts';
-import {
-  type AcquireOptions,
-  type LocksOptions,
-  resolveAcquireOptions,
-} from '../../../src/options/options.ts';
+import { type AcquireOptions, resolveAcquireOptions } from '../../../src/options/acquire-options.ts';
+import type { LocksOptions } from '../../../src/options/options.ts';
 import { answers, hangs } from '../support/scripted-client.ts';
 import { heldInLine, MAILBOX, protocolWith, ScriptedTopology } from '../support/scripted-topology.ts';
 import { CountedRandom, Stage, type StageProcess } from '../support/stage.ts';
