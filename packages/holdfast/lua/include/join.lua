@@ -5,7 +5,7 @@
 local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)
   local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')
   if not echo then error({ err = 'ERR expected a ticket of four parts' }) end
-  state = state or new_line(line, now_ms)
+  state = state or new_line(line, now_ms, '')
   local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }
   ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)
   ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)

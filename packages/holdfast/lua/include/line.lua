@@ -30,11 +30,11 @@ local function read_line(line, holder)
   return nil
 end
 
--- Makes a line without tickets. A line outlives the last word of anybody by a little more than a ticket does.
-local function new_line(line, now_ms)
+-- Makes a line without tickets, with `linger` or nothing. A line outlives the last word of anybody by a little more than a ticket does.
+local function new_line(line, now_ms, linger)
   require_expiry(line, 20000)
   local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }
-  redis.call('HSET', line, 'linger', '', unpack(counts))
+  redis.call('HSET', line, 'linger', linger, unpack(counts))
   redis.call('PEXPIRE', line, 20000)
   return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }
 end

@@ -32,7 +32,7 @@ end
 local function leave_to_guests(key, line)
   if redis.call('PTTL', key) ~= -2 then return end
   local now_ms = server_now()
-  new_line(line, now_ms)
+  new_line(line, now_ms, '')
   open_window(line, 5, now_ms)
 end
 

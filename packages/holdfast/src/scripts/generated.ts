@@ -98,10 +98,10 @@ const adminForceReleaseLockSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -244,7 +244,7 @@ const adminForceReleaseLockSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -329,7 +329,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: 'c99c1e5b28d8292c0b713392949b0672fa356ccf',
+  sha: '680019108bf4bff4dc493e24cbfbd6919235204f',
   source: adminForceReleaseLockSource,
 };
 
@@ -444,10 +444,10 @@ const adminForceReleaseMutexSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -590,7 +590,7 @@ const adminForceReleaseMutexSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -673,7 +673,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '158ead3b32e6fd839bafab22f8e6921bf069a526',
+  sha: '14c0a188a18b9085e6d191377bd15e1bfef3ade1',
   source: adminForceReleaseMutexSource,
 };
 
@@ -1277,10 +1277,10 @@ const lockAcquireSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -1332,7 +1332,7 @@ const lockAcquireSource =
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'state = state or new_line(line, now_ms)\n' +
+  "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
   "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
   "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
@@ -1412,6 +1412,10 @@ const lockAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
   "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
   'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
   "if outcome == 'nobody' and not state.place then\n" +
@@ -1449,7 +1453,7 @@ const lockAcquireSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -1459,9 +1463,15 @@ const lockAcquireSource =
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
-  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
-  'if not state then new_line(line, now_ms) end\n' +
-  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
+  "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
+  'if state then\n' +
+  "redis.call('HSET', line, 'linger', keeper)\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'else\n' +
+  'new_line(line, now_ms, keeper)\n' +
+  'end\n' +
   'return 0\n' +
   'end\n' +
   'local function want(line, owner)\n' +
@@ -1530,12 +1540,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'd5c320e771e909e183a288af8000dcc191bf322b',
+  sha: 'cacb20a2a19eb30a301a2757012b5d7933937479',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'a530e4da46fbcc8c11c13b916d684bdac5a5c9bd',
-    source: bundleSource(lockAcquireSource, { headLength: 13079, keys: 3, args: 8, isTimed: true }),
+    sha: '69a6ea7895d6616cf44c0f3fe8783ff6e67ec1cd',
+    source: bundleSource(lockAcquireSource, { headLength: 13376, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1919,10 +1929,10 @@ const lockReleaseSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -2065,7 +2075,7 @@ const lockReleaseSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -2141,12 +2151,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '4d7244092511028c6a015f3f52bdb93631f897e3',
+  sha: 'bd714d7cfceeeb7ffe18d899d9e931a83a06ca1f',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '12cf92e50254d99ef0a99457e6583f7e27baf952',
-    source: bundleSource(lockReleaseSource, { headLength: 11789, keys: 3, args: 4, isTimed: false }),
+    sha: '00d251eccb8a561ca7e77bde231b27edf46a369d',
+    source: bundleSource(lockReleaseSource, { headLength: 11805, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -2362,10 +2372,10 @@ const mutexAcquireSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -2417,7 +2427,7 @@ const mutexAcquireSource =
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
-  'state = state or new_line(line, now_ms)\n' +
+  "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
   "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
   "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
@@ -2497,6 +2507,10 @@ const mutexAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
   "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
   'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
   "if outcome == 'nobody' and not state.place then\n" +
@@ -2534,7 +2548,7 @@ const mutexAcquireSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -2544,9 +2558,15 @@ const mutexAcquireSource =
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
-  "if tickets > 0 or not redis.acl_check_cmd('PEXPIRE', line, 1) then return math.max(1, tickets) end\n" +
-  'if not state then new_line(line, now_ms) end\n' +
-  "redis.call('HSET', line, 'linger', holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel)\n" +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
+  "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
+  'if state then\n' +
+  "redis.call('HSET', line, 'linger', keeper)\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'else\n' +
+  'new_line(line, now_ms, keeper)\n' +
+  'end\n' +
   'return 0\n' +
   'end\n' +
   'local function want(line, owner)\n' +
@@ -2598,12 +2618,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'e03d740a818fd90ca92419136a2de45ab9f5145a',
+  sha: '370a0b278dd0ff470e4e97237cbc079fc655d606',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'db4a7b11e7f161948aab1358e379cfc707ed786a',
-    source: bundleSource(mutexAcquireSource, { headLength: 10382, keys: 2, args: 4, isTimed: true }),
+    sha: 'b9856bd4e32eb0121d0e389ac53cd82d13504d9d',
+    source: bundleSource(mutexAcquireSource, { headLength: 10679, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -2726,10 +2746,10 @@ const mutexReleaseSource =
   "redis.call('DEL', line)\n" +
   'return nil\n' +
   'end\n' +
-  'local function new_line(line, now_ms)\n' +
+  'local function new_line(line, now_ms, linger)\n' +
   'require_expiry(line, 20000)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
-  "redis.call('HSET', line, 'linger', '', unpack(counts))\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
@@ -2872,7 +2892,7 @@ const mutexReleaseSource =
   'local function leave_to_guests(key, line)\n' +
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'new_line(line, now_ms)\n' +
+  "new_line(line, now_ms, '')\n" +
   'open_window(line, 5, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
@@ -2945,12 +2965,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '1ee4b3603738b1f6974c610f8d9afe4762b2ef70',
+  sha: 'c92aab48626c5844e89a051acf118ad318d1a6ad',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'e1eb66707e88411a3dd86624e8b7abfde850820a',
-    source: bundleSource(mutexReleaseSource, { headLength: 9754, keys: 2, args: 4, isTimed: false }),
+    sha: '6c9bf7da2bc8d9471079c41a0b8f112108663611',
+    source: bundleSource(mutexReleaseSource, { headLength: 9770, keys: 2, args: 4, isTimed: false }),
   },
 };
 

@@ -64,12 +64,12 @@ test('a batch call lays its items end to end', () => {
 });
 
 test('a reply is decoded to its outcome and payload', () => {
-  expect(lockAcquire.decode([OUTCOMES.GRANTED, 5, 7, 1, 2])).toEqual({
+  expect(lockAcquire.decode([OUTCOMES.GRANTED, 5, 7, 1, 0])).toEqual({
     is: 'GRANTED',
     nowMs: 5,
     firstFence: 7,
     fences: 1,
-    tickets: 2,
+    tickets: 0,
   });
   expect(lockAcquire.decode([OUTCOMES.HELD, 5, -1, 'me', 2, 3, 0, 1])).toEqual({
     is: 'HELD',
@@ -117,13 +117,13 @@ test.each<[why: string, reply: Reply]>([
   ['an outcome of no script', [99]],
   ['an outcome of another script', [OUTCOMES.COUNTED]],
   ['an outcome by name', ['GRANTED', 1, 2]],
-  ['too few payload items', [OUTCOMES.GRANTED, 1, 2]],
+  ['too few payload items', [OUTCOMES.GRANTED, 1, 2, 3]],
   ['too many payload items', [OUTCOMES.GRANTED, 1, 2, 3, 4, 5]],
-  ['a string for an integer', [OUTCOMES.GRANTED, 1, '2', 3]],
-  ['nil for an integer', [OUTCOMES.GRANTED, 1, null, 3]],
-  ['a fraction', [OUTCOMES.GRANTED, 1, 2.5, 3]],
-  ['a number past what a double holds', [OUTCOMES.GRANTED, 1, 2 ** 53, 3]],
-  ['an integer for a string', [OUTCOMES.HELD, 1, 2, 3]],
+  ['a string for an integer', [OUTCOMES.GRANTED, 1, '2', 3, 4]],
+  ['nil for an integer', [OUTCOMES.GRANTED, 1, null, 3, 4]],
+  ['a fraction', [OUTCOMES.GRANTED, 1, 2.5, 3, 4]],
+  ['a number past what a double holds', [OUTCOMES.GRANTED, 1, 2 ** 53, 3, 4]],
+  ['an integer for a string', [OUTCOMES.HELD, 1, 2, 3, 0, 0, 0, 0]],
 ])('a reply that is %s is refused', (_why, reply) => {
   const said = `holdfast is broken: the script lock.acquire answered ${JSON.stringify(reply)}`;
   expect(() => lockAcquire.decode(reply)).toThrow(said);

@@ -33,14 +33,14 @@ describe.each(['lock', 'mutex'] as const)('a %s', (kind) => {
     });
   });
 
-  test.each(['first', 'last', 'open', 'window', 'run', 'since', 'guest'])(
+  test.each(['first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger'])(
     'whose line lacks the field %s begins a new line',
     async (field) => {
       await line.ask('a');
       await line.held('b');
       await database.redis.hdel(LINE, field);
       expect(await line.held('c')).toMatchObject({ place: 1, tickets: 1 });
-      await database.redis.hset(LINE, field, 'no number');
+      if (field !== 'linger') await database.redis.hset(LINE, field, 'no number');
       expect(await line.release('a')).toMatchObject({ is: 'RELEASED' });
       expect(await line.owner()).toBeNull();
       expect((await line.ask('c', { number: 2 })).is).toBe('GRANTED');

@@ -120,19 +120,17 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
         this.#line.sent(who, call);
       },
       arrived: (node, call) => this.#line.arrived(node, call),
-      resynced: (who, subscribedMs) => this.#line.resynced(who, subscribedMs, this.timeline.nowMs),
+      answered: (who, call, answer) => this.#line.answered(who, call, answer),
+      resynced: (who) => this.#line.resynced(who, this.timeline.nowMs),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
     this.nodes = builder.makeNodes();
     this.processes = builder.makeProcesses(this.nodes);
-    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
     this.#line = new LineChecks(this);
+    const processOf = (holder: string): SimulatedProcess | undefined => this.#line.processOf(holder);
+    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, processOf);
     this.#crossing = new GrantCrossing(this, faults, this.prng.fork());
     this.#guests = faults.has('guest') ? inviteGuests(this, this.terms, this.prng.fork()) : [];
-  }
-
-  get callTimeoutMs(): number {
-    return this.terms.options.callTimeoutMs as number;
   }
 
   get names(): readonly string[] {
@@ -188,7 +186,8 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     this.#crossing.isOver = true;
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
-    const calm = new PromptWatch(this.judge, this.nodes, this.names, CALM_MS_MAX);
+    const calmMsMax = this.nodes.length === 1 ? CALM_MS_MAX : Number.POSITIVE_INFINITY;
+    const calm = new PromptWatch(this.judge, this.nodes, this.names, calmMsMax);
     await this.#run(faultMs + this.#settleMs, () => {
       calm.look(this.timeline.nowMs, this.#waiting());
       this.#lookForOrphans();
@@ -326,7 +325,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     if (inLine !== null) this.#granted(node, inLine);
     const granted = grantOf(call, answer);
     if (granted !== null) this.#granted(node, granted);
-    this.#line.served(node, call, describeAnswer(answer), this.timeline.nowMs);
+    this.#line.served(node, call, describeAnswer(answer));
   }
 
   #granted(node: SimulatedNode, granted: Grant): void {

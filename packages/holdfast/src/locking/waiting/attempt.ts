@@ -26,6 +26,9 @@ const ATTEMPT_MS_MIN = 250;
  */
 export const SPARE_FENCES = 64;
 
+/** How long a ticket stands in the line after its last ask: a server that cannot be reached lets go of it by then. */
+const TICKET_MS = 15_000;
+
 /** In a ticket that hears nothing, in place of the mode of its mailbox. */
 const DEAF = 'n';
 
@@ -202,7 +205,9 @@ export class Attempts {
     const terms = this.#isOpen ? this.#terms : null;
     // First: a subscriber that hears of a late release may come for the same lock, and must not get this holder.
     this.#forget();
-    if (terms !== null) this.#services.topology.abandon(this.#protocol, terms);
+    if (terms === null) return;
+    const leaseMs = terms.ticket === undefined ? terms.leaseMs : Math.max(terms.leaseMs, TICKET_MS);
+    this.#services.topology.abandon(this.#protocol, { ...terms, leaseMs });
   }
 
   #forget(): void {

@@ -22,12 +22,6 @@ const UNCLAIMED_MAX = 256;
 /** Hears the messages for one wait; null: messages may have been missed. */
 export type Receiver = (message: string | null) => void;
 
-interface OpenMailbox {
-  readonly stop: StopListening;
-  /** How many waits are registered for messages on this channel. */
-  waits: number;
-}
-
 interface Registration {
   readonly channel: string;
   readonly receiver: Receiver;
@@ -38,7 +32,7 @@ export class Mailboxes {
   readonly #session: string;
   readonly #timeoutMs: number;
   readonly #revoked: ((holder: string) => void) | undefined;
-  readonly #open = new Map<string, OpenMailbox>();
+  readonly #open = new Map<string, StopListening>();
   readonly #opening = new Map<string, Promise<CallFailure | null>>();
   readonly #waits = new Map<number, Registration>();
   readonly #unclaimed = new Map<number, string>();
@@ -76,16 +70,21 @@ export class Mailboxes {
     const hear = (message: string | null): void => this.#hear(channel, message);
     const stop = await this.#topology.listen(channel, hear, this.#timeoutMs);
     if (stop instanceof Failure) return stop;
-    this.#open.set(channel, { stop, waits: 0 });
-    for (const [other, { waits }] of this.#open) {
-      if (this.#open.size <= MAILBOXES_MAX) break;
-      if (waits === 0 && other !== channel) this.#shut(other);
-    }
+    this.#open.set(channel, stop);
+    if (this.#open.size > MAILBOXES_MAX) this.#shutUnused(channel);
     return null;
   }
 
+  #shutUnused(opened: string): void {
+    const used = new Set([...this.#waits.values()].map(({ channel }) => channel)).add(opened);
+    for (const channel of this.#open.keys()) {
+      if (this.#open.size <= MAILBOXES_MAX) return;
+      if (!used.has(channel)) this.#shut(channel);
+    }
+  }
+
   #shut(channel: string): void {
-    this.#open.get(channel)?.stop();
+    this.#open.get(channel)?.();
     this.#open.delete(channel);
   }
 
@@ -96,13 +95,11 @@ export class Mailboxes {
 
   /**
    * From now on that wait hears its messages, and at once what has come already. `resyncs` is how often messages may have
-   * been missed before the wait asked last.
+   * been missed before the wait asked last. @default as often as until now
    */
-  register(wait: number, { channel }: Mailbox, receiver: Receiver, resyncs: number): void {
+  register(wait: number, { channel }: Mailbox, receiver: Receiver, resyncs: number = this.#resyncs): void {
     if (this.#waits.has(wait)) return;
     this.#waits.set(wait, { channel, receiver });
-    const mailbox = this.#open.get(channel);
-    if (mailbox !== undefined) mailbox.waits += 1;
     if (resyncs !== this.#resyncs) receiver(null);
     const message = this.#unclaimed.get(wait);
     if (message === undefined) return;
@@ -111,11 +108,7 @@ export class Mailboxes {
   }
 
   unregister(wait: number): void {
-    const registration = this.#waits.get(wait);
-    if (registration === undefined) return;
     this.#waits.delete(wait);
-    const mailbox = this.#open.get(registration.channel);
-    if (mailbox !== undefined) mailbox.waits -= 1;
   }
 
   #hear(channel: string, message: string | null): void {

@@ -15,8 +15,8 @@
  *
  * On the public channel a message is a hint. It ends a sleep and decides nothing. A message in the line may be a grant,
  * whose worth is judged by the ticket. A message that comes while an attempt is under way is kept,
- * so that an answer `held` is followed by another attempt at once. The subscription outlives a round and the loop's
- * run, until `stop`: who waits behind a hold of this process keeps listening.
+ * so that an answer `held` is followed by another attempt at once. Without a line the subscription outlives a round and the
+ * loop's run, until `stop`: who waits behind a hold of this process keeps listening.
  */
 import { CallFailure, type StopListening } from '../../clients/client.ts';
 import type { ResolvedLocksOptions } from '../../options/options.ts';
@@ -128,6 +128,13 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#outageSinceMs = null;
     this.#splitVotes = 0;
     this.#backoff = null;
+    const grant = await this.#firstRound(last, pauseMs);
+    // Who waits behind our own hold needs no public message where there is a line, and would count as a guest there.
+    if (grant !== null && this.#awaited.line.hears) this.#stopPublic();
+    return grant;
+  }
+
+  async #firstRound(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
     if (last !== null || pauseMs > 0) return detached(() => this.#rounds(last, pauseMs));
     // The first attempt runs in the async context of its caller; what is done for everybody runs in nobody's.
     const result = await this.#attempt();

@@ -56,6 +56,7 @@ export class Judge {
   readonly #fences = new Map<string, Set<number>>();
   readonly #isInModel: boolean;
   readonly #overlapMsMax: number;
+  readonly #areLeasesLong: boolean;
   #areFencesSure: boolean;
   /** Names that guests hold. */
   readonly #guests = new Set<string>();
@@ -69,6 +70,7 @@ export class Judge {
     this.#note = note;
     this.#isInModel = promises.isInModel;
     this.#overlapMsMax = promises.overlapMsMax;
+    this.#areLeasesLong = promises.areLeasesLong;
     this.#areFencesSure = promises.areFencesSure;
   }
 
@@ -116,7 +118,7 @@ export class Judge {
     const { fence } = lease as Partial<FencedLease>;
     // Only a re-entry that shares the hold of the one above is a part of it; it may have come in by the front door.
     const isPart = within !== null && within.fence === fence && within.lease.isHeld;
-    const isSafe = this.isQuiet && renews && !isPart;
+    const isSafe = this.isQuiet && this.#areLeasesLong && renews && !isPart;
     const tenure = new Tenure(lease, process, name, isPart ? within.root : null, isSafe);
     this.#note(
       process.name,

@@ -1,5 +1,5 @@
 /** Everything that is watched about lines, where one node keeps them; and who has asked under which holder. */
-import type { ScriptCall } from '../../../src/index.ts';
+import { CallFailure, type Reply, type ScriptCall } from '../../../src/index.ts';
 import type { SimulatedProcess } from '../world/process.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
@@ -12,8 +12,6 @@ export interface LineWorld {
   readonly nodes: readonly SimulatedNode[];
   readonly names: readonly string[];
   readonly processes: readonly SimulatedProcess[];
-  /** How long a call may take. */
-  readonly callTimeoutMs: number;
   isWaiting(process: SimulatedProcess, name: string): boolean;
 }
 
@@ -25,13 +23,13 @@ export class LineChecks {
 
   constructor(world: LineWorld) {
     this.#world = world;
-    const { judge, nodes, names, callTimeoutMs } = world;
+    const { judge, nodes, names } = world;
     this.#line = new LineWatch(judge, (holder) => this.#processes.has(holder));
     const waits = {
       processOf: (holder: string) => this.#processes.get(holder),
       isWaiting: (process: SimulatedProcess, name: string) => world.isWaiting(process, name),
     };
-    this.#tickets = new TicketWatch(judge, nodes[0] as SimulatedNode, names, waits, callTimeoutMs);
+    this.#tickets = new TicketWatch(judge, nodes[0] as SimulatedNode, names, waits);
   }
 
   /** Which process has asked under that holder. */
@@ -41,26 +39,28 @@ export class LineChecks {
 
   sent(who: string, { script, keys, args }: ScriptCall): void {
     const process = this.#world.processes.find(({ name }) => name === who);
-    if (process === undefined) return;
-    if (script.name.endsWith('.acquire')) this.#processes.set(args[0] as string, process);
+    if (process === undefined || !script.name.endsWith('.acquire')) return;
+    this.#processes.set(args[0] as string, process);
     this.#tickets.asked(process, keys[0] as string);
+  }
+
+  answered(who: string, { script, keys }: ScriptCall, answer: Reply | CallFailure): void {
+    const process = this.#world.processes.find(({ name }) => name === who);
+    if (process === undefined || !script.name.endsWith('.acquire')) return;
+    this.#tickets.answered(process, keys[0] as string, !(answer instanceof CallFailure));
   }
 
   arrived(node: SimulatedNode, call: ScriptCall): void {
     if (this.#world.nodes.length === 1) this.#line.arrived(node, call);
   }
 
-  served(node: SimulatedNode, call: ScriptCall, outcome: string, nowMs: number): void {
-    if (this.#world.nodes.length > 1) return;
-    this.#line.served(node, call, outcome);
-    const process = this.#processes.get(call.args[0] ?? '');
-    if (process !== undefined) this.#tickets.served(process, call.keys[0] as string, nowMs);
+  served(node: SimulatedNode, call: ScriptCall, outcome: string): void {
+    if (this.#world.nodes.length === 1) this.#line.served(node, call, outcome);
   }
 
-  resynced(who: string, subscribedMs: number, nowMs: number): void {
+  resynced(who: string, nowMs: number): void {
     const process = this.#world.processes.find(({ name }) => name === who);
-    if (process !== undefined && this.#world.nodes.length === 1)
-      this.#tickets.resynced(process, subscribedMs, nowMs);
+    if (process !== undefined && this.#world.nodes.length === 1) this.#tickets.resynced(process, nowMs);
   }
 
   /** At any time. */

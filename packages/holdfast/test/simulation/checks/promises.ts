@@ -7,6 +7,8 @@ export interface Promises {
   readonly isInModel: boolean;
   /** Whether fences are promised: not when the node's clock goes back and its counters are lost. */
   readonly areFencesSure: boolean;
+  /** Whether leases are so long that renewals are in time on every network. */
+  readonly areLeasesLong: boolean;
   /** How long a lock may have two owners outside the model. */
   readonly overlapMsMax: number;
 }
@@ -20,5 +22,6 @@ export function promisesOf({ nodes, leasesMs }: Terms, { faults, isInModel }: Fa
   // Of one node's counters the clock makes up for; of several nodes' clocks none is the measure of the others.
   const isUnsure = losesCounters && (nodes === 1 ? faults.has('node jump back') : !isInModel);
   // A lease, and the network between: only then has a renewal certainly told the truth.
-  return { isInModel, areFencesSure: !isUnsure, overlapMsMax: Math.max(...leasesMs) + 100 };
+  const overlapMsMax = Math.max(...leasesMs) + 100;
+  return { isInModel, areFencesSure: !isUnsure, areLeasesLong: Math.min(...leasesMs) >= 500, overlapMsMax };
 }

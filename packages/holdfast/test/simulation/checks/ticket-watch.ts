@@ -11,7 +11,7 @@ import { lineKey, lineOf } from './line-state.ts';
 
 /** A ticket on its way out of the line takes less. */
 const TICKET_MS_MAX = 1_500;
-/** From a subscription that is back until the waits that it is for ask again, if no call is under way. */
+/** From a subscription that is back until the waits that it is for ask again. */
 const RESYNC_MS_MAX = 300;
 
 /** What is known of who waits. */
@@ -26,32 +26,24 @@ export class TicketWatch {
   readonly #node: SimulatedNode;
   readonly #names: readonly string[];
   readonly #waits: Waits;
-  readonly #resyncMsMax: number;
   readonly #unwantedSinceMs = new Map<string, number>();
-  /** When the node last ran a script of whom for what. */
-  readonly #servedMs = new Map<string, number>();
+  /** Whose last ask for what was answered. */
+  readonly #answered = new Set<string>();
   /** Who should ask again for what, since when. */
   readonly #resyncs = new Map<string, { process: SimulatedProcess; name: string; sinceMs: number }>();
 
-  constructor(
-    judge: Judge,
-    node: SimulatedNode,
-    names: readonly string[],
-    waits: Waits,
-    callTimeoutMs: number,
-  ) {
-    this.#resyncMsMax = callTimeoutMs + RESYNC_MS_MAX;
+  constructor(judge: Judge, node: SimulatedNode, names: readonly string[], waits: Waits) {
     this.#judge = judge;
     this.#node = node;
     this.#names = names;
     this.#waits = waits;
   }
 
-  /** A process has been told that it may have missed messages from before the node subscribed it. */
-  resynced(process: SimulatedProcess, subscribedMs: number, nowMs: number): void {
+  /** A process has been told that it may have missed messages. */
+  resynced(process: SimulatedProcess, nowMs: number): void {
     for (const name of this.#names) {
-      // Whatever was granted before is seen by an ask that came behind the subscription.
-      if ((this.#servedMs.get(`${process.name} ${name}`) ?? -1) >= subscribedMs) continue;
+      // An ask that is under way, or had no answer, is followed by another anyway.
+      if (!this.#answered.has(`${process.name} ${name}`)) continue;
       const hasTicket = lineOf(this.#node, name).tickets.some(
         ({ holder }) => this.#waits.processOf(holder) === process,
       );
@@ -60,14 +52,14 @@ export class TicketWatch {
     }
   }
 
-  /** A node has run a script of that process. */
-  served({ name: who }: SimulatedProcess, name: string, nowMs: number): void {
-    this.#servedMs.set(`${who} ${name}`, nowMs);
-    this.#resyncs.delete(`${who} ${name}`);
+  /** An ask has its answer, or will have none. */
+  answered({ name: who }: SimulatedProcess, name: string, isAnswered: boolean): void {
+    if (isAnswered) this.#answered.add(`${who} ${name}`);
   }
 
-  /** A process asks for a lock, or releases it. */
+  /** A process asks for a lock. */
   asked({ name: who }: SimulatedProcess, name: string): void {
+    this.#answered.delete(`${who} ${name}`);
     this.#resyncs.delete(`${who} ${name}`);
   }
 
@@ -80,7 +72,7 @@ export class TicketWatch {
       const isOwner = [...this.#judge.claims(name)].some((tenure) => tenure.process === process);
       if (isOwner || !this.#waits.isWaiting(process, name)) this.#resyncs.delete(key);
       else if (!canAsk) resync.sinceMs = nowMs;
-      else if (nowMs - sinceMs > this.#resyncMsMax)
+      else if (nowMs - sinceMs > RESYNC_MS_MAX)
         this.#judge.condemn(
           'served',
           `${process.name} may have missed messages and does not ask for ${name}`,

@@ -83,9 +83,11 @@ function bearableFaults(nodes: number): readonly Fault[] {
 }
 
 /** A selection that somebody chose. */
-export function selectionOf(faults: readonly Fault[], nodes: number): FaultSelection {
-  const breaking = breakingFaults(nodes);
-  return { faults: new Set(faults), isInModel: !faults.some((fault) => breaking.includes(fault)) };
+export function selectionOf(faults: Iterable<Fault>, nodes: number): FaultSelection {
+  const chosen = new Set(faults);
+  // On one node a clock that goes back keeps a key for longer, and gives it to nobody.
+  const breaking = breakingFaults(nodes).filter((fault) => nodes > 1 || fault !== 'node jump back');
+  return { faults: chosen, isInModel: !breaking.some((fault) => chosen.has(fault)) };
 }
 
 export function drawFaults(prng: Prng, nodes: number): FaultSelection {
@@ -99,5 +101,5 @@ export function drawFaults(prng: Prng, nodes: number): FaultSelection {
     faults.add(prng.pick(breaking));
     for (const fault of breaking) if (prng.chance(0.2)) faults.add(fault);
   }
-  return { faults, isInModel };
+  return selectionOf(faults, nodes);
 }

@@ -34,10 +34,12 @@ export interface ClientBehaviour {
   readonly resends: boolean;
   /** Told of every script that is asked for. */
   readonly onSent: (call: ScriptCall) => void;
+  /** Told of every answer, or its absence. */
+  readonly onAnswered: (call: ScriptCall, answer: Reply | CallFailure) => void;
   /** Told of every script that a node is about to run. */
   readonly onArrived: (call: ScriptCall) => void;
-  /** Told when it has subscribed again to where the session hears of its grants, and when the node did that. */
-  readonly onResynced: (subscribedMs: number) => void;
+  /** Told when it has subscribed again to where the session hears of its grants. */
+  readonly onResynced: () => void;
   /** Told of every script that a node runs, with what it answered. */
   readonly onServed: (call: ScriptCall, answer: Reply | CallFailure) => void;
 }
@@ -60,7 +62,6 @@ export class SimulatedClient implements Client {
   readonly subscriber: SimulatedSocket;
   /** For fault injection: what becomes of messages. */
   readonly messages: MessageFaults;
-  readonly #timeline: Timeline;
   readonly #machine: Machine;
   readonly #behaviour: ClientBehaviour;
   readonly #pending = new Set<Pending>();
@@ -71,7 +72,6 @@ export class SimulatedClient implements Client {
 
   constructor(world: ClientParts, network: NetworkConditions, behaviour: ClientBehaviour) {
     this.description = world.node.name;
-    this.#timeline = world.timeline;
     this.#machine = world.machine;
     this.messages = world.messages;
     this.#behaviour = behaviour;
@@ -105,14 +105,16 @@ export class SimulatedClient implements Client {
     return this.socket.connections;
   }
 
-  run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
+  async run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
     this.#behaviour.onSent(call);
-    return this.#ask(this.socket, timeoutMs, (connection) => {
+    const heard = await this.#ask(this.socket, timeoutMs, (connection) => {
       this.#behaviour.onArrived(call);
       const answer = this.socket.node.run(connection, call);
       this.#behaviour.onServed(call, answer);
       return answer;
     });
+    this.#behaviour.onAnswered(call, heard);
+    return heard;
   }
 
   async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
@@ -197,12 +199,9 @@ export class SimulatedClient implements Client {
       if (!socket.isWritable) return;
       for (const [channel, wakes] of socket === this.subscriber ? this.#wakes : []) {
         socket.write(
-          (connection) => {
-            this.#subscribe(connection, channel);
-            return this.#timeline.nowMs;
-          },
-          (subscribedMs) => {
-            if (channel.startsWith('holdfast_session:')) this.#behaviour.onResynced(subscribedMs);
+          (connection) => this.#subscribe(connection, channel),
+          () => {
+            if (channel.startsWith('holdfast_session:')) this.#behaviour.onResynced();
             for (const wake of [...wakes]) wake(null);
           },
         );

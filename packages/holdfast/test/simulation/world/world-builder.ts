@@ -22,7 +22,8 @@ export interface World {
 export interface CallObserver {
   sent(who: string, call: ScriptCall): void;
   arrived(node: SimulatedNode, call: ScriptCall): void;
-  resynced(who: string, subscribedMs: number): void;
+  answered(who: string, call: ScriptCall, answer: Reply | CallFailure): void;
+  resynced(who: string): void;
   served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void;
 }
 
@@ -92,8 +93,9 @@ export class WorldBuilder {
           hasSubscriber: terms.hasSubscriber,
           resends: faults.has('resend') && prng.chance(0.5),
           onSent: (call) => this.#observer.sent(name, call),
+          onAnswered: (call, answer) => this.#observer.answered(name, call, answer),
           onArrived: (call) => this.#observer.arrived(node, call),
-          onResynced: (subscribedMs) => this.#observer.resynced(name, subscribedMs),
+          onResynced: () => this.#observer.resynced(name),
           onServed: (call, answer) => this.#observer.served(name, node, call, answer),
         }),
     );
