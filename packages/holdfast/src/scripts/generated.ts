@@ -866,9 +866,11 @@ const adminInspectSource =
   "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
   'local beyond = place + 1000\n' +
   'while place <= last and place < beyond and shown < shown_max do\n' +
-  "local some = redis.call('HMGET', line, place, place + 1, place + 2, place + 3, place + 4, place + 5, place + 6, place + 7)\n" +
-  'for i = 1, #some do\n' +
-  'local ticket = read_ticket(some[i])\n' +
+  'local places = {}\n' +
+  'for i = 1, math.min(100, shown_max) do places[i] = place + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
   'if ticket and tonumber(ticket.deadline_ms) < now_ms then\n' +
   'tickets = tickets - 1\n' +
   'elseif ticket and shown < shown_max then\n' +
@@ -878,7 +880,7 @@ const adminInspectSource =
   'shown = shown + 1\n' +
   'end\n' +
   'end\n' +
-  'place = place + 8\n' +
+  'place = place + #places\n' +
   'end\n' +
   'local open_ms = open - now_ms\n' +
   'if open_ms < 0 or open_ms > 80 then open_ms = 0 end\n' +
@@ -919,7 +921,7 @@ const adminInspectSource =
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: 'c7f5875d0614a07aad39828204f5a47ca722b201',
+  sha: '198cb765a90a05fb48e8626081ff316e99e32386',
   source: adminInspectSource,
 };
 
