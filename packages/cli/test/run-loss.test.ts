@@ -147,8 +147,8 @@ test.concurrent('a killed holder lets the next one in within its lease and a sec
     const holder = startStubborn(traces, redis.url);
     await traces.pids('pids', 2);
     const waiter = start(['run', '--quiet', '--redis', redis.url, lockOf(traces), '--', 'echo', 'mine']);
-    const listeners = ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${lockOf(traces)}}`];
-    await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 90_000 });
+    const inLine = ['HEXISTS', `holdfast_line:{${lockOf(traces)}}`, '1'];
+    await waitFor(async () => (await ask(redis.port, inLine)) === 1, { limitMs: 90_000 });
     const killedMs = performance.now();
     holder.kill('SIGKILL');
     await waiter.says('mine');

@@ -146,11 +146,6 @@ export interface Topology {
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
   /** Runs an administrative script on every server that decides about its keys: one answer each, in their order. */
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
-  /**
-   * Sends the releases of the last seconds once more, in the background. After a failover the new primary may still show
-   * an owner that has long released; a release that was not lost finds nothing.
-   */
-  repeatReleases(): void;
   /** Sends the open releases once more and waits for that round, though not for longer than a call may take. */
   flush(): Promise<void>;
   /** Leaves everything that is open to the leases on the server. */

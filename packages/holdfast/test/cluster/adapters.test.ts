@@ -55,10 +55,10 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
       const lease = await locks.lock(name).acquire();
       const waiting = other.lock(name).acquire();
       const count = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
-      await bench.untilListening(LOCK.channel(name), 1, count);
+      await bench.untilListening(bench.mailbox(other, name), 1, count);
       // Asked for at once where it listens both ways, and confirmed one after the other.
       await bench.untilListening(
-        LOCK.channel(name),
+        bench.mailbox(other, name),
         pubsub === 'plain' || pubsub === 'both' ? 1 : 0,
         'NUMSUB',
       );
@@ -90,7 +90,7 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
     const other = await bench.session({}, flavour);
     const lease = await locks.lock('mine').acquire();
     const waiting = other.lock('mine').acquire();
-    await bench.untilListening(LOCK.channel('mine'));
+    await bench.untilListening(bench.mailbox(other, 'mine'));
     expect((await ours()).length).toBeGreaterThan(0);
     await lease.release();
     await (await waiting).release();
