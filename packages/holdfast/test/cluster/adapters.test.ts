@@ -6,7 +6,6 @@ import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
 import { HANDOVERS_DEFAULT } from '../../src/options/options.ts';
 import { aborted } from '../support/aborted.ts';
-import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { wokenBy } from '../support/locks/woken.ts';
 import { ourConnections } from '../support/servers/our-connections.ts';

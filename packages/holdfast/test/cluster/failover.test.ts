@@ -1,7 +1,6 @@
 /** Primaries that are replaced, die, freeze or are gone with their whole shard. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { LockUnavailableError } from '../../src/index.ts';
-import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { untilRenewed } from '../support/locks/warm-up.ts';
 import { wokenBy } from '../support/locks/woken.ts';

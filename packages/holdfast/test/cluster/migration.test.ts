@@ -2,7 +2,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
-import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { wokenBy } from '../support/locks/woken.ts';
 import { atOnce, rejection } from '../support/rejection.ts';
