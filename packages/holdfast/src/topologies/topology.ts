@@ -76,6 +76,11 @@ export interface ReleaseTerms {
   readonly leaseMs: number;
   /** Wakes nobody and is not told on the channel of late releases: a vote that was never a hold. */
   readonly isQuiet?: boolean;
+  /**
+   * Names the lock's own key and no other: while a slot moves, the keys of one lock may be at different nodes. Nobody in
+   * line is made the owner then; those who wait find the lock free when they ask.
+   */
+  readonly isOwnKeyOnly?: boolean;
 }
 
 export type ReleaseResult =
