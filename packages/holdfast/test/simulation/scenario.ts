@@ -198,7 +198,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     const waits = new WaitWatch(this.judge, this.terms);
     await this.#run(this.timeline.nowMs + LAPS_MS, () => {
       quiet.look(this.timeline.nowMs, this.#waiting());
-      waits.look(this.timeline.nowMs, this.#living(), this.#guests);
+      waits.look(this.timeline.nowMs, this.#living(), this.#guests, (name) => this.#line.isDead(name));
       this.#lookForOrphans();
     });
     this.#isOver = true;
