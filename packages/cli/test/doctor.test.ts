@@ -160,17 +160,23 @@ describe('the doctor', () => {
     expect(of(report, 'scripts')).toEqual([expect.stringMatching(/^ok/)]);
   });
 
-  test.each(['-hget', '-hmget', '-exists', '-del'])(
-    'sees that a user may not hand a lock over: %s',
-    async (right) => {
-      const user = ['on', '>pass', '~*', '&*', '+@all', right];
-      await ask(first.port, ['ACL', 'SETUSER', 'alone', 'reset', ...user]);
-      const report = await examine([first.url.replace('//', '//alone:pass@')], ...YOUNG);
-      expect(of(report, 'scripts')).toEqual([
-        expect.stringMatching(/^problem: a lock cannot .*can't run this command/),
-      ]);
-    },
-  );
+  test.each(['-hmget', '-hlen', '-hset'])('sees that a user may not hand a lock over: %s', async (right) => {
+    const user = ['on', '>pass', '~*', '&*', '+@all', right];
+    await ask(first.port, ['ACL', 'SETUSER', 'alone', 'reset', ...user]);
+    const report = await examine([first.url.replace('//', '//alone:pass@')], ...YOUNG);
+    expect(of(report, 'scripts')).toEqual([
+      expect.stringMatching(/^problem: a lock cannot .*can't run this command/),
+    ]);
+  });
+
+  test('sees that a user may release locks and no mutexes', async () => {
+    const user = ['on', '>pass', '~*', '&*', '+@all', '-del'];
+    await ask(first.port, ['ACL', 'SETUSER', 'keeper', 'reset', ...user]);
+    const report = await examine([first.url.replace('//', '//keeper:pass@')], ...YOUNG);
+    expect(of(report, 'scripts')).toEqual([
+      expect.stringMatching(/^problem: a mutex cannot be taken, handed over and released/),
+    ]);
+  });
 
   test('sees a quorum with a server twice, with one that is down, and an even number', async () => {
     const twice = `redis://localhost:${first.port}`;

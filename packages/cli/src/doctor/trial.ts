@@ -49,6 +49,7 @@ function saidBy(error: unknown): string {
 async function tryScripts(redis: Redis | Cluster, prefix: string, name: string): Promise<Verdict> {
   const options = { prefix, fenceTtlMs: FENCE_TTL_MS };
   const [locks, next] = [new Locks(redis, options), new Locks(redis, options)];
+  // They need different rights: only a mutex is deleted as a key.
   let kind: 'lock' | 'mutex' = 'lock';
   try {
     for (kind of ['lock', 'mutex'] as const) {
@@ -74,10 +75,10 @@ async function tryScripts(redis: Redis | Cluster, prefix: string, name: string):
   }
 }
 
-/** Until somebody waits. A user that may not look does not see it, and a hand-over is tried all the same. */
+/** Until somebody waits: a line is made for that. A user that may not look goes on after a second. */
 async function untilInLine(redis: Redis | Cluster, line: string): Promise<void> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
-    if ((await redis.exists(line).catch(() => 0)) === 1) return;
+    if ((await redis.hlen(line).catch(() => 0)) > 0) return;
     await sleep(LOOK_EVERY_MS);
   }
 }

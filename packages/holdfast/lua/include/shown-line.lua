@@ -7,10 +7,10 @@ local function hears(ticket)
   return listeners_of(ticket.mode == 's' and 'sharded' or 'plain', ticket.channel) > 0
 end
 
--- The line as it is shown to people: how many tickets there are, and a row of text for each of the first `shown_max`. A row
--- has the ms that the process has waited, `h` if it hears or `d` if it does not, and its session, which its channel ends with.
--- It does not have the holder: that of a mutex is the right to release it.
--- The third result is for how long a free key is still left to guests. Of a long line the first thousand places are read. Some may be empty; tickets behind them are only counted.
+-- The line as it is shown to people: how many tickets there are, a row of text for each of the first `shown_max`, and for how long
+-- a free key is still left to guests. A row has the ms that the process has waited, `h` if it hears or `d` if it does not, and
+-- its session, which its channel ends with. It does not have the holder: that of a mutex is the right to release it.
+-- Of a long line the first thousand places are read. Some may be empty; tickets behind them are only counted.
 local function shown_line(line, shown_max, now_ms)
   local ends = redis.pcall('HMGET', line, 'first', 'last', 'open')
   local place, last, open = tonumber(ends[1] or ''), tonumber(ends[2] or ''), tonumber(ends[3] or '')
@@ -18,9 +18,11 @@ local function shown_line(line, shown_max, now_ms)
   local tickets, shown, rows = tickets_in(line), 0, ''
   local beyond = place + 1000
   while place <= last and place < beyond and shown < shown_max do
-    local some = redis.call('HMGET', line, place, place + 1, place + 2, place + 3, place + 4, place + 5, place + 6, place + 7)
-    for i = 1, #some do
-      local ticket = read_ticket(some[i])
+    local places = {}
+    for i = 1, math.min(100, shown_max) do places[i] = place + i - 1 end
+    local texts = redis.call('HMGET', line, unpack(places))
+    for i = 1, #places do
+      local ticket = read_ticket(texts[i])
       if ticket and tonumber(ticket.deadline_ms) < now_ms then
         tickets = tickets - 1
       elseif ticket and shown < shown_max then
@@ -30,7 +32,7 @@ local function shown_line(line, shown_max, now_ms)
         shown = shown + 1
       end
     end
-    place = place + 8
+    place = place + #places
   end
   -- A moment further off than any window is of a clock that was set back.
   local open_ms = open - now_ms

@@ -19,17 +19,7 @@
 -- @bundle
 -- @repeat harmless: the same hold gets a fence of its block, the last, and a full lease
 -- @include now
--- @include fence
--- @include keep-counter
--- @include is-lock
--- @include conflict
--- @include lock-grant
--- @include line
--- @include join
--- @include ask
--- @include window
--- @include linger
--- @include require-expiry
+-- @include lock-hold
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -44,9 +34,21 @@ local ticket = ARGV[8]
 
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
-
-local state, found, first_fence, given
 local ttl_ms = redis.call('PTTL', lock)
+-- The short way: nobody has it, nobody waits, and it will not be kept unowned.
+if ttl_ms == -2 and not string.match(ticket, '^%S+ %d+ %al ') and (ticket == '-' or redis.pcall('HLEN', line) == 0) then
+  local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)
+  if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end
+  return first_fence
+end
+-- @include last-fence
+-- @include is-lock
+-- @include conflict
+-- @include lock-grant
+-- @include ask
+-- @include window
+-- @include linger
+local state, found, first_fence, given
 if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end
 if found then return { CONFLICT, now_ms, found } end
 if ttl_ms ~= -2 then
@@ -65,28 +67,16 @@ if ttl_ms ~= -2 then
     if is_guest == 1 then note_guest(line, now_ms) end
     return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
-  local last = string.match(redis.call('GET', fence) or '', '^%d+$')
-  if last then
-    -- How many it was given is not known here: only the last is certainly one of its own.
-    first_fence, given = tonumber(last), 1
-    keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))
-  end
-end
-
-if state and ttl_ms == -2 then
+  first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)
+  -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
+  if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
+else
   local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
   if waits then
     return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
+  first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)
 end
-if ttl_ms == -2 then require_expiry(lock, lease_ms) end
--- Fences first: if the counter is not a number this stops before the lock is written.
-if not first_fence then
-  first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)
-end
-if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
--- Never shorter: a request that was repeated may arrive late, behind one that stated more.
-if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
 local behind = keep_unowned(line, state, holder, ticket, now_ms)
 if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end
 return first_fence

@@ -13,9 +13,6 @@
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
--- @include lock-grant
--- @include release-line
--- @include window
 -- @include notify
 local lock = KEYS[1]
 local fence = KEYS[2]
@@ -26,17 +23,27 @@ local mode = ARGV[3]
 local is_vote = tonumber(ARGV[4])
 
 local was_owner = redis.call('HDEL', lock, holder) == 1
-local is_done, receivers, was_waiting = true
-if is_vote == 0 then
-  is_done, receivers, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)
-end
--- What comes after a release does not undo it.
-if was_owner and not (is_done and receivers) then
+local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0
+local receivers = 0
+if not has_line then
+  if not was_owner then return { GONE } end
   receivers = notify(mode, channel, '0')
-  -- Guests have heard it: they come before us for a moment.
-  if is_done and is_vote == 0 and receivers > 0 then pcall(leave_to_guests, lock, line) end
+  if receivers == 0 or is_vote == 1 then return receivers end
 end
-if was_owner then return receivers end
-if not is_done then error({ err = receivers }) end
+-- @include lock-grant
+-- @include release-line
+-- @include window
+if not has_line then
+  -- Guests have heard it: they come before us for a moment.
+  pcall(leave_to_guests, lock, line)
+  return receivers
+end
+local is_done, heard, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)
+if was_owner then
+  -- What comes after a release does not undo it.
+  receivers = is_done and heard or notify(mode, channel, '0')
+  return receivers
+end
+if not is_done then error({ err = heard }) end
 if was_waiting then return { LEFT } end
 return { GONE }

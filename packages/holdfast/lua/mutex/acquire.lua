@@ -14,13 +14,6 @@
 -- @bundle
 -- @repeat harmless: the same token gets a full lease again
 -- @include now
--- @include conflict
--- @include mutex-grant
--- @include line
--- @include join
--- @include ask
--- @include window
--- @include linger
 local mutex = KEYS[1]
 local line = KEYS[2]
 local token = ARGV[1]
@@ -31,6 +24,15 @@ local ticket = ARGV[4]
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
+local may_linger = string.match(ticket, '^%S+ %d+ %al ')
+-- The short way: nobody has it, nobody waits, and it will not be kept unowned.
+local is_alone = ticket == '-' or (not may_linger and redis.pcall('HLEN', line) == 0)
+if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end
+-- @include conflict
+-- @include mutex-grant
+-- @include ask
+-- @include window
+-- @include linger
 local state, found
 if ticket ~= '-' then state, found = read_line(line, token) end
 if found then return { CONFLICT, now_ms, found } end
@@ -41,7 +43,7 @@ if state and redis.call('PTTL', mutex) == -2 then
     return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
 end
-if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then
+if not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then
   local behind = keep_unowned(line, state, token, ticket, now_ms)
   if behind > 0 then return { GRANTED, now_ms, behind } end
   return now_ms

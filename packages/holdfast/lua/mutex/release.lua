@@ -12,8 +12,6 @@
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
--- @include mutex-grant
--- @include release-line
 -- @include notify
 local mutex = KEYS[1]
 local line = KEYS[2]
@@ -24,13 +22,20 @@ local is_vote = tonumber(ARGV[4])
 
 local was_owner = redis.call('GET', mutex) == token
 if was_owner then redis.call('DEL', mutex) end
-local is_done, receivers, was_waiting = true
-if is_vote == 0 then
-  is_done, receivers, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)
+local receivers = 0
+if is_vote == 1 or redis.pcall('HLEN', line) == 0 then
+  if not was_owner then return { GONE } end
+  receivers = notify(mode, channel, '0')
+  return receivers
 end
--- What comes after a release does not undo it.
-if was_owner and not (is_done and receivers) then receivers = notify(mode, channel, '0') end
-if was_owner then return receivers end
-if not is_done then error({ err = receivers }) end
+-- @include mutex-grant
+-- @include release-line
+local is_done, heard, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)
+if was_owner then
+  -- What comes after a release does not undo it.
+  receivers = is_done and heard or notify(mode, channel, '0')
+  return receivers
+end
+if not is_done then error({ err = heard }) end
 if was_waiting then return { LEFT } end
 return { GONE }

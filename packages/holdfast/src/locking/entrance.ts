@@ -16,7 +16,7 @@
  * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
  */
 import type { LossReason } from '../errors.ts';
-import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';

@@ -1,6 +1,6 @@
 /** How a hold begins and ends with the servers, and whether it has room for one more owner. */
 import type { LossReason } from '../errors.ts';
-import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';

@@ -1,5 +1,5 @@
 /** The holds of one entrance. */
-import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Hold } from './hold.ts';
 import { type HoldingServices, hasRoom, lingers } from './hold-life.ts';

@@ -8,11 +8,8 @@
  * - `closed`: nothing is sent any more. Leases that are left on the servers run out.
  */
 import { LockClosedError } from '../errors.ts';
-import {
-  type ResolvedAcquireOptions,
-  type ResolvedLocksOptions,
-  resolveAcquireOptions,
-} from '../options/options.ts';
+import { type ResolvedAcquireOptions, resolveAcquireOptions } from '../options/acquire-options.ts';
+import type { ResolvedLocksOptions } from '../options/options.ts';
 import { quote } from '../runtime/printable.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import type { HolderIds, Protocol } from '../topologies/protocol.ts';

@@ -1,8 +1,6 @@
 /** What callers may choose. Options are checked here once; the code behind trusts the types. */
-import { LockConfigError } from '../errors.ts';
 import { checkName } from '../keys/name.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { describe } from '../runtime/describe.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.ts';
 import { type ReplicaOptions, type ResolvedReplicas, resolveReplicas } from './replicas.ts';
@@ -153,54 +151,13 @@ export type ResolvedLocksOptions = Required<
   readonly replicas: ResolvedReplicas | null;
 };
 
-/** A lease to enter again under, as far as the options go: every `Lease` fits. Whose it is, is checked later. */
-export interface EnteredLease {
-  readonly name: string;
-  readonly isHeld: boolean;
-  release(): Promise<boolean>;
-}
-
-export interface AcquireOptions {
-  /** How long to wait while another owner holds the lock. 0 tries once. @default Infinity */
-  readonly waitMs?: number;
-  /** The expiry of the lock in Redis, restarted by each renewal. @default the `leaseMs` of `Locks` */
-  readonly leaseMs?: number;
-  /**
-   * Renew the lease each time a third of it has passed, while it is held. `false` is a fixed lease: only `extend` moves
-   * its end. @default true
-   */
-  readonly renew?: boolean;
-  /** How long the process may keep the hold when nobody uses it. @default the `lingerMs` of `Locks` */
-  readonly lingerMs?: number;
-  /** Ends the wait when it aborts. It does not end a lease that was granted. */
-  readonly signal?: AbortSignal;
-  /**
-   * Enter again under this lease of the same lock, outside `using`. A re-entry shares that lease: `leaseMs` and `renew`
-   * have no effect on it.
-   */
-  readonly within?: EnteredLease;
-}
-
-export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs' | 'lingerMs'>;
-
-export interface ResolvedAcquireOptions {
-  readonly waitMs: number;
-  readonly leaseMs: number;
-  readonly renew: boolean;
-  readonly lingerMs: number;
-  readonly signal: AbortSignal | undefined;
-  readonly within: EnteredLease | undefined;
-  /** A `tryAcquire`: one attempt, `null` when another owner holds the lock. */
-  readonly isTry: boolean;
-}
-
 const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
 
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, LEASE_MS_MIN, LEASE_MS_MAX);
 }
 
-function checkLingerMs(value: unknown): number {
+export function checkLingerMs(value: unknown): number {
   return integerWithin(value, 'lingerMs', 0, LINGER_MS_MAX);
 }
 
@@ -275,39 +232,5 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     pubsub: oneOf(options.pubsub ?? 'auto', 'pubsub', PUBSUBS),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
-  };
-}
-
-const ACQUIRE_OPTIONS = new Set(['waitMs', 'leaseMs', 'renew', 'lingerMs', 'signal', 'within']);
-const TRY_OPTIONS = new Set(['leaseMs', 'renew', 'signal', 'within']);
-
-function checkWaitMs(value: unknown): number {
-  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
-    throw new LockConfigError(`expected waitMs to be a number of at least 0, got ${describe(value)}`);
-  }
-  return value;
-}
-
-function checkSignal(value: unknown): AbortSignal | undefined {
-  if (value === undefined || value instanceof AbortSignal) return value;
-  throw new LockConfigError(`expected signal to be an AbortSignal, got ${describe(value)}`);
-}
-
-export function resolveAcquireOptions(
-  options: AcquireOptions,
-  defaults: ResolvedLocksOptions,
-  isTry: boolean,
-): ResolvedAcquireOptions {
-  checkObject(options, 'the options of an acquisition');
-  checkKnown(options, isTry ? TRY_OPTIONS : ACQUIRE_OPTIONS, 'an option of an acquisition');
-  return {
-    waitMs: checkWaitMs(options.waitMs ?? Number.POSITIVE_INFINITY),
-    leaseMs: options.leaseMs === undefined ? defaults.leaseMs : checkLeaseMs(options.leaseMs),
-    renew: options.renew === undefined || ofType(options.renew, 'renew', 'boolean'),
-    // A caller who only tries states nothing in the line, so nobody could tell it that the lock is wanted.
-    lingerMs: isTry ? 0 : checkLingerMs(options.lingerMs ?? defaults.lingerMs),
-    signal: checkSignal(options.signal),
-    within: options.within,
-    isTry,
   };
 }

@@ -866,9 +866,11 @@ const adminInspectSource =
   "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
   'local beyond = place + 1000\n' +
   'while place <= last and place < beyond and shown < shown_max do\n' +
-  "local some = redis.call('HMGET', line, place, place + 1, place + 2, place + 3, place + 4, place + 5, place + 6, place + 7)\n" +
-  'for i = 1, #some do\n' +
-  'local ticket = read_ticket(some[i])\n' +
+  'local places = {}\n' +
+  'for i = 1, math.min(100, shown_max) do places[i] = place + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
   'if ticket and tonumber(ticket.deadline_ms) < now_ms then\n' +
   'tickets = tickets - 1\n' +
   'elseif ticket and shown < shown_max then\n' +
@@ -878,7 +880,7 @@ const adminInspectSource =
   'shown = shown + 1\n' +
   'end\n' +
   'end\n' +
-  'place = place + 8\n' +
+  'place = place + #places\n' +
   'end\n' +
   'local open_ms = open - now_ms\n' +
   'if open_ms < 0 or open_ms > 80 then open_ms = 0 end\n' +
@@ -919,7 +921,7 @@ const adminInspectSource =
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: 'c7f5875d0614a07aad39828204f5a47ca722b201',
+  sha: '198cb765a90a05fb48e8626081ff316e99e32386',
   source: adminInspectSource,
 };
 
@@ -1189,6 +1191,11 @@ const lockAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
   'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
@@ -1220,6 +1227,32 @@ const lockAcquireSource =
   "if reply['err'] then error(reply) end\n" +
   'return first, last - first + 1\n' +
   'end\n' +
+  'local function hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  'local first, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  "redis.call('HSET', lock, holder, '1')\n" +
+  "redis.call('PEXPIRE', lock, lease_ms)\n" +
+  'return first, given\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local holder = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local fences = tonumber(ARGV[3])\n' +
+  'local fence_ttl_ms = tonumber(ARGV[4])\n' +
+  'local not_after_ms = tonumber(ARGV[5])\n' +
+  'local wants_time = tonumber(ARGV[6])\n' +
+  'local common_us = tonumber(ARGV[7])\n' +
+  'local ticket = ARGV[8]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "if ttl_ms == -2 and not string.match(ticket, '^%S+ %d+ %al ') and (ticket == '-' or redis.pcall('HLEN', line) == 0) then\n" +
+  'local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end\n' +
+  'return first_fence\n' +
+  'end\n' +
   'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
   "local text = redis.pcall('GET', fence)\n" +
   "if type(text) == 'table' then return end\n" +
@@ -1230,6 +1263,12 @@ const lockAcquireSource =
   'elseif ttl_ms > 0 then\n' +
   "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
+  'end\n' +
+  'local function last_fence(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  "local last = tonumber(string.match(redis.call('GET', fence) or '', '^%d+$'))\n" +
+  'if not last then return reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us) end\n' +
+  'keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
+  'return last, 1\n' +
   'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
@@ -1253,11 +1292,6 @@ const lockAcquireSource =
   'end\n' +
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
-  'end\n' +
-  'local function require_expiry(key, ttl_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
-  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
-  'end\n' +
   'end\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
@@ -1412,6 +1446,7 @@ const lockAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if not state then return false, '' end\n" +
   'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
   "redis.call('HSET', line, 'run', state.run + 1)\n" +
   "return false, ''\n" +
@@ -1484,21 +1519,7 @@ const lockAcquireSource =
   "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
   'end\n' +
   'end\n' +
-  'local lock = KEYS[1]\n' +
-  'local fence = KEYS[2]\n' +
-  'local line = KEYS[3]\n' +
-  'local holder = ARGV[1]\n' +
-  'local lease_ms = ARGV[2]\n' +
-  'local fences = tonumber(ARGV[3])\n' +
-  'local fence_ttl_ms = tonumber(ARGV[4])\n' +
-  'local not_after_ms = tonumber(ARGV[5])\n' +
-  'local wants_time = tonumber(ARGV[6])\n' +
-  'local common_us = tonumber(ARGV[7])\n' +
-  'local ticket = ARGV[8]\n' +
-  'local now_ms, now_us = server_now()\n' +
-  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   'local state, found, first_fence, given\n' +
-  "local ttl_ms = redis.call('PTTL', lock)\n" +
   "if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end\n" +
   'if found then return { CONFLICT, now_ms, found } end\n' +
   'if ttl_ms ~= -2 then\n' +
@@ -1516,36 +1537,27 @@ const lockAcquireSource =
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
   'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
-  "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
-  'if last then\n' +
-  'first_fence, given = tonumber(last), 1\n' +
-  'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
-  'end\n' +
-  'end\n' +
-  'if state and ttl_ms == -2 then\n' +
+  'first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  'else\n' +
   'local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
   'if waits then\n' +
   "return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n" +
   'end\n' +
+  'first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
   'end\n' +
-  'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
-  'if not first_fence then\n' +
-  'first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
-  'end\n' +
-  "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
-  "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
   'local behind = keep_unowned(line, state, holder, ticket, now_ms)\n' +
   'if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'cacb20a2a19eb30a301a2757012b5d7933937479',
+  sha: '5dc12ced6521c36a8c0b03fe68bd98143b9c7d43',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '69a6ea7895d6616cf44c0f3fe8783ff6e67ec1cd',
-    source: bundleSource(lockAcquireSource, { headLength: 13376, keys: 3, args: 8, isTimed: true }),
+    sha: '8799c9a1288f855601ad014bac3e4f4e6bbf6afd',
+    source: bundleSource(lockAcquireSource, { headLength: 2433, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -1857,6 +1869,33 @@ const lockReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local holder = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local is_vote = tonumber(ARGV[4])\n' +
+  "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
+  "local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0\n" +
+  'local receivers = 0\n' +
+  'if not has_line then\n' +
+  'if not was_owner then return { GONE } end\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'if receivers == 0 or is_vote == 1 then return receivers end\n' +
+  'end\n' +
   'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
@@ -2081,18 +2120,6 @@ const lockReleaseSource =
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
-  'local function notify(mode, channel, message)\n' +
-  'local receivers = 0\n' +
-  "if mode == 'plain' or mode == 'both' then\n" +
-  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
-  "if type(heard) == 'number' then receivers = heard end\n" +
-  'end\n' +
-  "if mode == 'sharded' or mode == 'both' then\n" +
-  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-  'end\n' +
-  'return receivers\n' +
-  'end\n' +
   'local function leave(line, state, holder)\n' +
   'local place, front = state.place, state.first\n' +
   'state.place = nil\n' +
@@ -2128,35 +2155,27 @@ const lockReleaseSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local lock = KEYS[1]\n' +
-  'local fence = KEYS[2]\n' +
-  'local line = KEYS[3]\n' +
-  'local holder = ARGV[1]\n' +
-  'local channel = ARGV[2]\n' +
-  'local mode = ARGV[3]\n' +
-  'local is_vote = tonumber(ARGV[4])\n' +
-  "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
-  'local is_done, receivers, was_waiting = true\n' +
-  'if is_vote == 0 then\n' +
-  'is_done, receivers, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)\n' +
+  'if not has_line then\n' +
+  'pcall(leave_to_guests, lock, line)\n' +
+  'return receivers\n' +
   'end\n' +
-  'if was_owner and not (is_done and receivers) then\n' +
-  "receivers = notify(mode, channel, '0')\n" +
-  'if is_done and is_vote == 0 and receivers > 0 then pcall(leave_to_guests, lock, line) end\n' +
+  'local is_done, heard, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)\n' +
+  'if was_owner then\n' +
+  "receivers = is_done and heard or notify(mode, channel, '0')\n" +
+  'return receivers\n' +
   'end\n' +
-  'if was_owner then return receivers end\n' +
-  'if not is_done then error({ err = receivers }) end\n' +
+  'if not is_done then error({ err = heard }) end\n' +
   'if was_waiting then return { LEFT } end\n' +
   'return { GONE }\n';
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'bd714d7cfceeeb7ffe18d899d9e931a83a06ca1f',
+  sha: '5cedf8cb5aa62e52cc90ee011490564f73c38f23',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '00d251eccb8a561ca7e77bde231b27edf46a369d',
-    source: bundleSource(lockReleaseSource, { headLength: 11805, keys: 3, args: 4, isTimed: false }),
+    sha: '10753382f603fd42459a934232d5a6df28c99603',
+    source: bundleSource(lockReleaseSource, { headLength: 494, keys: 3, args: 4, isTimed: false }),
   },
 };
 
@@ -2336,6 +2355,17 @@ const mutexAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
+  'local token = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local not_after_ms = tonumber(ARGV[3])\n' +
+  'local ticket = ARGV[4]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  "local may_linger = string.match(ticket, '^%S+ %d+ %al ')\n" +
+  "local is_alone = ticket == '-' or (not may_linger and redis.pcall('HLEN', line) == 0)\n" +
+  "if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
   'local function found_instead(failure, key)\n' +
   "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
   "local found = redis.pcall('TYPE', key)\n" +
@@ -2507,6 +2537,7 @@ const mutexAcquireSource =
   'return outcome, owner\n' +
   'end\n' +
   'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if not state then return false, '' end\n" +
   'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
   "redis.call('HSET', line, 'run', state.run + 1)\n" +
   "return false, ''\n" +
@@ -2579,14 +2610,6 @@ const mutexAcquireSource =
   "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
   'end\n' +
   'end\n' +
-  'local mutex = KEYS[1]\n' +
-  'local line = KEYS[2]\n' +
-  'local token = ARGV[1]\n' +
-  'local lease_ms = ARGV[2]\n' +
-  'local not_after_ms = tonumber(ARGV[3])\n' +
-  'local ticket = ARGV[4]\n' +
-  'local now_ms, now_us = server_now()\n' +
-  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   'local state, found\n' +
   "if ticket ~= '-' then state, found = read_line(line, token) end\n" +
   'if found then return { CONFLICT, now_ms, found } end\n' +
@@ -2597,7 +2620,7 @@ const mutexAcquireSource =
   'return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
   'end\n' +
   'end\n' +
-  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
+  "if not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
   'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
   'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
   'return now_ms\n' +
@@ -2618,12 +2641,12 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '370a0b278dd0ff470e4e97237cbc079fc655d606',
+  sha: '32c3554e716fc98d8e60b213cff1a3fdcd58db35',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'b9856bd4e32eb0121d0e389ac53cd82d13504d9d',
-    source: bundleSource(mutexAcquireSource, { headLength: 10679, keys: 2, args: 4, isTimed: true }),
+    sha: 'b8ceb64eb8471ab3ad79f87d68ad7413f1a247cd',
+    source: bundleSource(mutexAcquireSource, { headLength: 276, keys: 2, args: 4, isTimed: true }),
   },
 };
 
@@ -2711,6 +2734,32 @@ const mutexReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
+  'local token = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local is_vote = tonumber(ARGV[4])\n' +
+  "local was_owner = redis.call('GET', mutex) == token\n" +
+  "if was_owner then redis.call('DEL', mutex) end\n" +
+  'local receivers = 0\n' +
+  "if is_vote == 1 or redis.pcall('HLEN', line) == 0 then\n" +
+  'if not was_owner then return { GONE } end\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'return receivers\n' +
+  'end\n' +
   'local function make_owner(mutex, ticket)\n' +
   "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
   'return 0, 0\n' +
@@ -2898,18 +2947,6 @@ const mutexReleaseSource =
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
-  'local function notify(mode, channel, message)\n' +
-  'local receivers = 0\n' +
-  "if mode == 'plain' or mode == 'both' then\n" +
-  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
-  "if type(heard) == 'number' then receivers = heard end\n" +
-  'end\n' +
-  "if mode == 'sharded' or mode == 'both' then\n" +
-  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
-  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
-  'end\n' +
-  'return receivers\n' +
-  'end\n' +
   'local function leave(line, state, holder)\n' +
   'local place, front = state.place, state.first\n' +
   'state.place = nil\n' +
@@ -2945,32 +2982,23 @@ const mutexReleaseSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local mutex = KEYS[1]\n' +
-  'local line = KEYS[2]\n' +
-  'local token = ARGV[1]\n' +
-  'local channel = ARGV[2]\n' +
-  'local mode = ARGV[3]\n' +
-  'local is_vote = tonumber(ARGV[4])\n' +
-  "local was_owner = redis.call('GET', mutex) == token\n" +
-  "if was_owner then redis.call('DEL', mutex) end\n" +
-  'local is_done, receivers, was_waiting = true\n' +
-  'if is_vote == 0 then\n' +
-  'is_done, receivers, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)\n' +
+  'local is_done, heard, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)\n' +
+  'if was_owner then\n' +
+  "receivers = is_done and heard or notify(mode, channel, '0')\n" +
+  'return receivers\n' +
   'end\n' +
-  "if was_owner and not (is_done and receivers) then receivers = notify(mode, channel, '0') end\n" +
-  'if was_owner then return receivers end\n' +
-  'if not is_done then error({ err = receivers }) end\n' +
+  'if not is_done then error({ err = heard }) end\n' +
   'if was_waiting then return { LEFT } end\n' +
   'return { GONE }\n';
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'c92aab48626c5844e89a051acf118ad318d1a6ad',
+  sha: '26d47b1ab06caaa588236d79eaa70c6f32f39d32',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '6c9bf7da2bc8d9471079c41a0b8f112108663611',
-    source: bundleSource(mutexReleaseSource, { headLength: 9770, keys: 2, args: 4, isTimed: false }),
+    sha: '68e37be1cbdefd50d66eba1831851ef4e9d18c61',
+    source: bundleSource(mutexReleaseSource, { headLength: 494, keys: 2, args: 4, isTimed: false }),
   },
 };
 

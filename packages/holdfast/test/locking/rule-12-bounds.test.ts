@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../src/errors.ts';
 import { BATCH_MAX } from '../../src/locking/renewal.ts';
 import { WAITERS_MAX } from '../../src/locking/waiting/waiter.ts';
-import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/options.ts';
+import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
 import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
 import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';
 import { answers, losesAnswer, refuses, type ScriptedClient } from './support/scripted-client.ts';

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { LockConfigError } from '../../src/errors.ts';
+import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
 import {
-  type AcquireOptions,
   checkLeaseMs,
   LEASE_MS_MAX,
   type LocksOptions,
-  resolveAcquireOptions,
   resolveLocksOptions,
 } from '../../src/options/options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

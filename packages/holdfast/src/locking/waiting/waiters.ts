@@ -5,7 +5,7 @@
  */
 import type { CallFailure } from '../../clients/client.ts';
 import { LockConfigError, type LockError } from '../../errors.ts';
-import type { ResolvedAcquireOptions } from '../../options/options.ts';
+import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import { LinkedQueue } from '../../runtime/linked-queue.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import {

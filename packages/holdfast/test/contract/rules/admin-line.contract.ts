@@ -2,7 +2,8 @@
 import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
 import type { InspectedWaiter, InspectOptions, Lease } from '../../../src/index.ts';
-import { KINDS, type Kind, lineOf, MUTEX } from '../../support/locks/kind.ts';
+import { aborted } from '../../support/aborted.ts';
+import { KINDS, type Kind, LOCK, lineOf, MUTEX } from '../../support/locks/kind.ts';
 import { listed } from '../../support/locks/listed.ts';
 import { rejection } from '../../support/rejection.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -10,6 +11,7 @@ import { Declined } from '../bench.ts';
 import type { ContractTest } from '../harness.ts';
 
 const LONG_MS = 30_000;
+const PROMPT_MS = 3_000;
 
 export function adminLineContract(test: ContractTest): void {
   for (const kind of KINDS) kindContract(test, kind);
@@ -47,6 +49,21 @@ export function adminLineContract(test: ContractTest): void {
       expect((await lineOfName({})).some((waiter) => 'record' in waiter)).toBe(false);
       await Promise.all([known.close(), unknown.close(), ...waits]);
     });
+  });
+
+  test('an owner whose session has waited hears of a release by force at once', async ({ bench }) => {
+    if (bench.isQuorum) throw new Declined('a quorum has no channels of sessions');
+    const [locks, admin] = await Promise.all([bench.session(), bench.session()]);
+    const name = bench.name();
+    const before = await admin.lock(name).acquire({ leaseMs: LONG_MS });
+    const waiting = locks.lock(name).acquire({ leaseMs: LONG_MS });
+    await bench.untilWaiting(LOCK, name);
+    await before.release();
+    const reason = aborted((await waiting).signal);
+    const forcedMs = performance.now();
+    expect(await admin.forceRelease(name)).not.toBeNull();
+    expect(await reason).toMatchObject({ code: 'ELOCKLOST', reason: 'revoked' });
+    expect(performance.now() - forcedMs).toBeLessThan(PROMPT_MS);
   });
 
   test("the owner's session is told by a message which hold it has lost", async ({ bench }) => {

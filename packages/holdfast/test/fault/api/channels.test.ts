@@ -16,7 +16,7 @@ import { useLeakCheck } from '../../support/leak-check.ts';
 import { fenceOf } from '../../support/locks/fences.ts';
 import { held } from '../../support/locks/held.ts';
 import { LOCK, MUTEX } from '../../support/locks/kind.ts';
-import { untilAsleep } from '../../support/locks/warm-up.ts';
+import { untilAsleep, warmUp } from '../../support/locks/warm-up.ts';
 import { rejection } from '../../support/rejection.ts';
 import { ask } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
@@ -141,6 +141,8 @@ describe.each(MATRIX)('$client, $kind.name: with subscribers', ({ client, kind }
   test('no payload carries the token of an owner', async () => {
     const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
     const other = await bench.session(redis.port, { client, leaseMs: 6_000 });
+    // A first connection may take longer than the short wait below, which would be an outage.
+    await warmUp(other, kind);
     const said: unknown[] = [];
     for (const name of Object.values(CHANNELS)) {
       for (const full of [

@@ -4,6 +4,7 @@ import { type LockError, LockTimeoutError } from '../../../src/index.ts';
 import { CLIENTS, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
+import { warmUp } from '../../support/locks/warm-up.ts';
 import { rejection } from '../../support/rejection.ts';
 import { ask } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
@@ -74,7 +75,9 @@ describe('an error', () => {
       const name = `foreign:${bench.name()}`;
       await ask(redis.port, ['HSET', name, HOSTILE, '1']);
       await ask(redis.port, ['PEXPIRE', name, '60000']);
-      const error = (await rejection(locks.lock(name).acquire({ waitMs: 50.5 }))) as LockTimeoutError;
+      // A first connection, or a stall, may take longer than a short wait, which would be an outage.
+      await warmUp(locks, LOCK);
+      const error = (await rejection(locks.lock(name).acquire({ waitMs: 1_000.5 }))) as LockTimeoutError;
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error.holder?.owner).toBe(HOSTILE);
       expect(error.message).not.toMatch(UNPRINTABLE);

@@ -1,7 +1,7 @@
 /** Where a session hears of its grants: what is subscribed, when, and which wait is told. */
 import { describe, expect, test } from 'vitest';
 import { CallFailure } from '../../../src/clients/client.ts';
-import { Mailboxes, type Receiver } from '../../../src/locking/mailboxes.ts';
+import { Mailboxes, type Receiver } from '../../../src/locking/waiting/mailboxes.ts';
 import type { Mailbox } from '../../../src/topologies/topology.ts';
 import { MAILBOX, ScriptedTopology } from '../support/scripted-topology.ts';
 

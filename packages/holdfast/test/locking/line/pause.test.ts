@@ -1,8 +1,8 @@
 /** Who asks first after a release: the line where there is one; otherwise this process lets others come first. */
 import { describe, expect, test } from 'vitest';
-import { Pause } from '../../../src/locking/pause.ts';
 import { Session } from '../../../src/locking/session.ts';
-import { resolveAcquireOptions } from '../../../src/options/options.ts';
+import { Pause } from '../../../src/locking/waiting/pause.ts';
+import { resolveAcquireOptions } from '../../../src/options/acquire-options.ts';
 import type { Mailbox } from '../../../src/topologies/topology.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MAILBOX, protocolWith, ScriptedTopology } from '../support/scripted-topology.ts';

@@ -115,7 +115,8 @@ describe('a look at a lock, or a release by force, that nobody could read the an
     const failed = locks[verb]('m').catch((error: unknown) => error);
     await clock.advance(1_000);
     expect(await failed).toMatchObject({ code: 'ELOCKUNKNOWN' });
-    for (const { asked } of servers) expect(asked.filter((name) => name.startsWith(script))).toHaveLength(times);
+    for (const { asked } of servers)
+      expect(asked.filter((name) => name.startsWith(script))).toHaveLength(times);
     await locks.destroy();
   });
 });
