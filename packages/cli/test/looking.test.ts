@@ -176,24 +176,8 @@ describe('inspect', () => {
     const session = '1b0b5bb1-9f3c-8a2e-9c05-7d1e2f3a4b5c';
     const now = Date.now();
     const ticket = `${session}:3 1.1.0 30000 1000 65 0 ${now + 600_000} ${now - 5_000} n holdfast_session:${session}`;
-    const state = [
-      'first',
-      '1',
-      'last',
-      '1',
-      'open',
-      '0',
-      'window',
-      '0',
-      'run',
-      '0',
-      'since',
-      '0',
-      'guest',
-      '0',
-      'linger',
-      '',
-    ];
+    const zeros = ['open', 'window', 'run', 'since', 'guest', 'linger'].flatMap((field) => [field, '0']);
+    const state = ['first', '1', 'last', '1', ...zeros];
     await ask(redis.port, ['HSET', lineOf('abandoned'), ...state, '1', ticket, `#${session}:3`, '1']);
     const { code, stdout } = await onServer('inspect', 'abandoned');
     expect(code).toBe(1);
