@@ -3,6 +3,7 @@ import { CallFailure, type Reply, type ScriptCall } from '../../../src/index.ts'
 import type { SimulatedProcess } from '../world/process.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
+import { ownerOf } from './line-state.ts';
 import { LineWatch } from './line-watch.ts';
 import { TicketWatch } from './ticket-watch.ts';
 
@@ -35,6 +36,14 @@ export class LineChecks {
   /** Which process has asked under that holder. */
   processOf(holder: string): SimulatedProcess | undefined {
     return this.#processes.get(holder);
+  }
+
+  /** Whether a process that is gone has that name, until its lease ends. */
+  isDead(name: string): boolean {
+    return this.#world.nodes.some((node) => {
+      const owner = ownerOf(node, name);
+      return owner !== null && this.#processes.get(owner)?.hasLeft === true;
+    });
   }
 
   sent(who: string, { script, keys, args }: ScriptCall): void {

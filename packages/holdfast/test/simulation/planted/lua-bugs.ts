@@ -79,15 +79,23 @@ const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/;
 export const LUA_BUGS: readonly PlantedBug[] = [
   luaBug(
     'release without compare',
-    ['exclusion', 'counter'],
+    ['exclusion', 'counter', 'left', 'order'],
     [
-      { scripts: ['lock.release'], from: /if redis\.call\('HDEL'[^\n]*\n/, to: "redis.call('DEL', lock)\n" },
-      { scripts: ['mutex.release'], from: /if redis\.call\('GET', mutex\) ~= token[^\n]*\n/, to: '' },
+      {
+        scripts: ['lock.release'],
+        from: "redis.call('HDEL', lock, holder) == 1",
+        to: "redis.call('DEL', lock) == 1",
+      },
+      {
+        scripts: ['mutex.release'],
+        from: "redis.call('GET', mutex) == token",
+        to: "redis.call('EXISTS', mutex) == 1",
+      },
     ],
   ),
   luaBug(
     'renewal re-creates',
-    ['exclusion', 'left', 'counter'],
+    ['exclusion', 'left', 'counter', 'order'],
     [
       {
         scripts: ['lock.renew'],
@@ -157,7 +165,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   ),
   luaBug(
     'lock without an expiry',
-    ['left', 'served'],
+    ['left', 'served', 'exclusion', 'kept'],
     [
       { scripts: ['lock.acquire'], from: SET_LEASE, to: 'local _ = 1' },
       { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/, to: "'NX'" },
@@ -165,12 +173,12 @@ export const LUA_BUGS: readonly PlantedBug[] = [
   ),
   luaBug(
     'acquire over another owner',
-    ['exclusion', 'counter', 'fences'],
+    ['exclusion', 'counter', 'fences', 'order'],
     [
       {
         scripts: ['lock.acquire'],
-        from: /if not is_ours then return \{ HELD/,
-        to: 'if not is_ours and ttl_ms > tonumber(lease_ms) / 2 then return { HELD',
+        from: 'local is_ours = field[1] == holder\n',
+        to: 'local is_ours = field[1] == holder or ttl_ms < tonumber(lease_ms) / 2\n',
       },
       { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/, to: "'PX', lease_ms" },
     ],
@@ -179,12 +187,24 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     'late acquire granted',
     ['left'],
     [{ scripts: ['lock.acquire', 'mutex.acquire'], from: /if not_after_ms > 0[^\n]*\n/, to: '' }],
-    { faults: ['stray', 'cut'], terms: { ...LONG_LEASES, rounds: 20 }, options: { callTimeoutMs: 100 } },
+    {
+      faults: ['stray', 'cut'],
+      terms: { ...LONG_LEASES, pausesMs: [0, 1, 5], hasSubscriber: false, rounds: 60 },
+      options: { callTimeoutMs: 100 },
+    },
   ),
   luaBug(
     'release without a message',
     ['served'],
-    [{ scripts: ['lock.release', 'mutex.release'], from: "notify(mode, channel, '0')", to: '0' }],
+    [
+      {
+        scripts: ['lock.release', 'mutex.release'],
+        from: /receivers = notify\(mode, channel, '0'\)/,
+        to: 'receivers = 0',
+      },
+    ],
+    // One server hands the lock on in the line.
+    { nodes: 3 },
   ),
   luaBug(
     'repeated acquire with a fence of others',
