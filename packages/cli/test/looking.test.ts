@@ -7,7 +7,7 @@ import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';
-import { holdAs, JAVA, openLocks, untilRecorded } from './support/holders.ts';
+import { holdAs, inLine, JAVA, openLocks, untilRecorded } from './support/holders.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -15,12 +15,6 @@ import { openTerminal } from './support/terminal.ts';
 const redis = useRedis();
 /** Fences that a lock reserves for hand-overs inside its process: the default of the option `handovers`. */
 const HANDOVERS = 64;
-
-/** How many processes are in the line of a name. */
-async function tickets(name: string): Promise<number> {
-  const fields = [await ask(redis.port, ['HKEYS', lineOf(name)])].flat().map(String);
-  return fields.filter((field) => /^\d+$/.test(field)).length;
-}
 
 const onServer = (...args: readonly string[]) => holdfast([...args, '--redis', redis.url]);
 
@@ -155,7 +149,9 @@ describe('inspect', () => {
     const waits: Promise<unknown>[] = [];
     for (const [index, session] of [first, second].entries()) {
       waits.push(session.mutex('queued').acquire());
-      await waitFor(async () => (await tickets('queued')) === index + 1, { what: 'a place in the line' });
+      await waitFor(async () => (await inLine(redis, 'queued')) === index + 1, {
+        what: 'a place in the line',
+      });
     }
     for (const wait of waits) wait.catch(() => {});
     await untilRecorded(redis, first.session);
@@ -195,6 +191,8 @@ describe('inspect', () => {
       '0',
       'guest',
       '0',
+      'linger',
+      '',
     ];
     await ask(redis.port, ['HSET', lineOf('abandoned'), ...state, '1', ticket, `#${session}:3`, '1']);
     const { code, stdout } = await onServer('inspect', 'abandoned');
@@ -247,7 +245,7 @@ describe('release', () => {
     const [locks, next] = [openLocks(redis), openLocks(redis)];
     await locks.lock('order').acquire();
     const waiting = next.lock('order').acquire();
-    await waitFor(async () => (await tickets('order')) === 1, { what: 'a place in the line' });
+    await waitFor(async () => (await inLine(redis, 'order')) === 1, { what: 'a place in the line' });
     const { code } = await onServer('release', 'order', ...FORCE, '--yes');
     expect(code).toBe(0);
     expect((await waiting).isHeld).toBe(true);

@@ -1,4 +1,5 @@
 /** What stands on one server under a name, and who listens for its release. */
+import { lineKey } from '../../../src/keys/name.ts';
 import { ask, askAll, asStrings } from '../servers/raw-redis.ts';
 import { waitFor } from '../wait-for.ts';
 import { fenceCounter, type Kind } from './kind.ts';
@@ -28,10 +29,12 @@ export async function untilFree(port: number, kind: Kind, key: string): Promise<
   await waitFor(async () => (await held(port, kind, key)) === null, { what: `the key ${key} to be gone` });
 }
 
-/** How many connections listen for the release of a name. */
+/** How many sessions wait for a name: those in its line, or where there is none those that listen for its release. */
 export async function listeners(port: number, kind: Kind, key: string): Promise<number> {
-  const reply = await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]);
-  return Number(asStrings(reply)[1]);
+  const fields = asStrings(await ask(port, ['HKEYS', lineKey(key)]));
+  const inLine = fields.filter((field) => /^\d+$/.test(field)).length;
+  const listening = asStrings(await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]))[1];
+  return Math.max(inLine, Number(listening));
 }
 
 /** Resolves when exactly that many connections listen for the release of a name; without a number, when any does. */
