@@ -1,5 +1,6 @@
 /** Everything that is watched about lines, where one node keeps them; and who has asked under which holder. */
-import { CallFailure, type Reply, type ScriptCall } from '../../../src/index.ts';
+import type { CallFailure, Reply, ScriptCall } from '../../../src/index.ts';
+import { OUTCOMES } from '../../../src/scripts/outcome.ts';
 import type { SimulatedProcess } from '../world/process.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
@@ -56,7 +57,8 @@ export class LineChecks {
   answered(who: string, { script, keys }: ScriptCall, answer: Reply | CallFailure): void {
     const process = this.#world.processes.find(({ name }) => name === who);
     if (process === undefined || !script.name.endsWith('.acquire')) return;
-    this.#tickets.answered(process, keys[0] as string, !(answer instanceof CallFailure));
+    const isHeld = Array.isArray(answer) && answer[0] === OUTCOMES.HELD;
+    this.#tickets.answered(process, keys[0] as string, isHeld);
   }
 
   arrived(node: SimulatedNode, call: ScriptCall): void {

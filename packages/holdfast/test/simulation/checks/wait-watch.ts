@@ -24,13 +24,17 @@ export class WaitWatch {
     this.#boundMs = callers * processes * turnMs;
   }
 
-  /** `isDead`: a process that is gone has that name, until its lease ends. */
+  /**
+   * Not beside pollers: nobody is told when one of those lets go, and they may be quicker than the next ask.
+   * `isDead`: a process that is gone has that name, until its lease ends.
+   */
   look(
     nowMs: number,
     callers: readonly WatchedCaller[],
     guests: readonly Guest[],
     isDead: (name: string) => boolean,
   ): void {
+    if (guests.some(({ isListener }) => !isListener)) return;
     const awaited = (name: string | null): string | null => (name === null || isDead(name) ? null : name);
     for (const caller of callers) this.#look(caller, caller.process.name, awaited(caller.waitsFor), nowMs);
     for (const guest of guests) {

@@ -192,8 +192,8 @@ export const LINE_BUGS: readonly PlantedBug[] = [
     [
       {
         scripts: ['lock.acquire'],
-        from: 'first_fence, given = tonumber(last), 1',
-        to: 'first_fence, given = tonumber(last) - fences + 1, fences',
+        from: 'return last, 1',
+        to: 'return last - count + 1, count',
       },
     ],
     // The counter is ahead of a clock that was set back: then a block has one fence.

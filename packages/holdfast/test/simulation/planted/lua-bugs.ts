@@ -1,6 +1,7 @@
 /** Mistakes in the scripts: their text is changed on its way to the node. */
 import { createHash } from 'node:crypto';
 import type { Client, ScriptCall, ScriptText } from '../../../src/index.ts';
+import * as SCRIPTS from '../../../src/scripts/generated.ts';
 import type { Machine } from '../world/machine.ts';
 import type { PlantedBug } from './bug.ts';
 
@@ -39,12 +40,17 @@ function altering(client: Client, alter: (call: ScriptCall) => ScriptCall): Clie
   });
 }
 
+const TEXTS: readonly ScriptText[] = Object.values(SCRIPTS).map(({ text }) => text);
+
 export function luaBug(
   name: string,
   breaks: PlantedBug['breaks'],
   changes: readonly Change[],
   world: Pick<PlantedBug, 'faults' | 'terms' | 'nodes' | 'options'> = {},
 ): PlantedBug {
+  // Said here: in a world an exception is one more fault.
+  for (const part of changes)
+    for (const text of TEXTS) if (part.scripts.includes(text.name)) change(text, name, part);
   return {
     name,
     breaks,
@@ -74,7 +80,7 @@ const NEXT_DOOR = {
   network: () => ({ latenciesMs: [0.005], strayChance: 0, strayMsMax: 1 }),
 } as const;
 
-const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/;
+const SET_LEASE = /redis\.call\('PEXPIRE', lock, lease_ms\)/g;
 
 export const LUA_BUGS: readonly PlantedBug[] = [
   luaBug(
@@ -168,7 +174,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     ['left', 'served', 'exclusion', 'kept'],
     [
       { scripts: ['lock.acquire'], from: SET_LEASE, to: 'local _ = 1' },
-      { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/, to: "'NX'" },
+      { scripts: ['mutex.acquire'], from: /'NX', 'PX', lease_ms/g, to: "'NX'" },
     ],
   ),
   luaBug(
@@ -212,8 +218,8 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     [
       {
         scripts: ['lock.acquire'],
-        from: 'first_fence, given = tonumber(last), 1',
-        to: 'first_fence, given = tonumber(last) - 1, 1',
+        from: 'return last, 1',
+        to: 'return last - 1, 1',
       },
     ],
     // Of a longer block the fence before the last is the hold's own.
