@@ -67,3 +67,10 @@
 #else
 #define RESYNCS 1
 #endif
+
+/* An ask that did not hear yet, and arrives late, makes the ticket of a process deaf that hears by now. */
+#ifdef BUG_LATE_MODE
+#define KEEPS_MODE 0
+#else
+#define KEEPS_MODE 1
+#endif

@@ -33,6 +33,7 @@ inline reserve() {
 
 inline clearTicket(place) { line[place].holder = 0; line[place].echo = 0; line[place].hears = 0; line[place].left = 0 }
 inline removeTicket(place) {
+  fresh[processOf(line[place].holder)] = 0;
   for (i : (place) .. tickets - 2) {
     line[i].holder = line[i + 1].holder; line[i].echo = line[i + 1].echo;
     line[i].hears = line[i + 1].hears; line[i].left = line[i + 1].left
@@ -131,7 +132,7 @@ inline serveAsk(id, old, hearing, joins) {
       :: k == tickets -> tickets++
       :: else
       fi;
-      line[k].holder = id; line[k].echo = least(old, CLAIM); line[k].hears = hearing;
+      line[k].holder = id; line[k].echo = least(old, CLAIM); line[k].hears = (hearing || (line[k].hears && KEEPS_MODE));
       line[k].left = (healed -> TICKET : 0)
     :: else
     fi;
