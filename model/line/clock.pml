@@ -27,6 +27,21 @@ inline findQuiet() {
   }
 }
 
+/* A holder that has left, and whose process lives, is nowhere on the server once its late asks are refused. */
+inline checkCleaned() {
+  if
+  :: since > LIMIT && !STEPS ->
+    require(cleaned, owner == 0 || owner == GUEST || wants(owner - 1) || state[processOf(owner - 1)] == DEAD);
+    if
+    :: tickets > 0 -> for (k : 0 .. tickets - 1) {
+        require(cleaned, wants(line[k].holder) || state[processOf(line[k].holder)] == DEAD)
+      }
+    :: else
+    fi
+  :: else
+  fi
+}
+
 inline checkServed() {
   for (p : 0 .. PROCESSES - 1) { require(served, state[p] != WAITING) }
   for (k : 0 .. tickets - 1) { require(nothingLeft, false) }
@@ -72,14 +87,12 @@ inline passTick() {
   fi;
   less(open);
   if
-  :: byLine && owner != 0 && !wants(owner - 1) -> 
-    orphan++; require(oneClaim, orphan <= CLAIM);
-    require(handedOn, !afterFaults || state[processOf(owner - 1)] == DEAD)
+  :: byLine && owner != 0 && !wants(owner - 1) -> orphan++; require(oneClaim, orphan <= CLAIM)
   :: else
   fi;
   less(expires);
   if
-  :: expires == 0 -> owner = 0; byLine = 0; orphan = 0; afterFaults = 0
+  :: expires == 0 -> owner = 0; byLine = 0; orphan = 0
   :: else
   fi;
   expireLine()
@@ -88,7 +101,6 @@ inline passTick() {
 /* The faults end. A waiter may be anywhere in its pause; a ticket may have all of its life before it. */
 inline heal() {
   healed = 1; crashes = 0; cuts = 0;
-  for (p : 0 .. PROCESSES - 1) { fresh[p] = 0 }
   if
   :: tickets > 0 -> for (k : 0 .. tickets - 1) { line[k].left = TICKET }
   :: else
@@ -100,26 +112,26 @@ inline crash(who) {
   :: call[who].is != NONE -> giveUpCall(who)
   :: else
   fi;
-  state[who] = DEAD; valid[who] = 0; pause[who] = 0; fresh[who] = 0; clearGrant(heard[who]);
+  state[who] = DEAD; valid[who] = 0; pause[who] = 0; clearGrant(heard[who]);
   for (h : 0 .. HOLDERS - 1) {
     if
     :: processOf(h) == who ->
-      clearGrant(sent[h]); clearGrant(sent2[h]); late[h] = 0; final[h] = 0;
-      ending[h] = (ending[h] == SENT -> SENT : NOTHING)
+      clearGrant(sent[h]); clearGrant(sent2[h]); late[h] = 0;
+      ending[h] = (ending[h] == FIRST || ending[h] == LAST -> LAST : NOTHING)
     :: else
     fi
   }
   crashes--
 }
 
-proctype World() {
+proctype World() provided (!PROMPT || !isCalling) {
   byte who;
 end:
   do
   :: d_step { !healed -> passTick() }
   :: d_step { healed && since < SERVED -> findQuiet();
       if
-      :: found -> passTick(); since++;
+      :: found -> checkCleaned(); passTick(); since++;
         if
         :: since == SERVED -> checkServed()
         :: else
@@ -137,7 +149,7 @@ end:
       who = 0 }
 
   /* The server's clock jumps: the deadline of any ticket may have passed. */
-  :: atomic { !healed && tickets > 0 -> who = 0;
+  :: atomic { STEPS && !healed && tickets > 0 -> who = 0;
       do
       :: who + 1 < tickets -> who++
       :: break
@@ -169,7 +181,7 @@ end:
       :: break
       od;
       if
-      :: ear[who] == HEARING -> ear[who] = CUT; fresh[who] = 0; cuts--
+      :: ear[who] == HEARING -> ear[who] = CUT; cuts--
       :: else
       fi;
       who = 0 }

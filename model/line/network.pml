@@ -32,7 +32,7 @@ end:
 }
 
 /* What is on its way for one holder: strays, grants, and the release that ends it. */
-proctype Holder(byte me) {
+proctype Holder(byte me) provided (!PROMPT || !isCalling) {
 end:
   do
   :: atomic { stray[me].is == ASK -> chooseBlock();
@@ -43,18 +43,17 @@ end:
   :: d_step { stray[me].is == RENEW -> serveRenewal(me); clearStray(me) }
   :: d_step { stray[me].is != NONE && !healed -> clearStray(me) }
 
-  :: d_step { sent[me].age > 0 -> hear(processOf(me), me, sent[me]); clearGrant(sent[me]) }
-  :: d_step { MESSAGES > 1 && sent2[me].age > 0 -> hear(processOf(me), me, sent2[me]); clearGrant(sent2[me]) }
-  :: d_step { sent[me].age > 0 && !healed -> hear(processOf(me), me, sent[me]) }
+  :: d_step { sent[me].age > 0 -> hear(processOf(me), sent[me]); clearGrant(sent[me]) }
+  :: d_step { sent[me].age > 0 && !healed -> hear(processOf(me), sent[me]) }     /* and once more later */
   :: d_step { sent[me].age > 0 && !healed -> clearGrant(sent[me]) }
+  :: d_step { MESSAGES > 1 && sent2[me].age > 0 -> hear(processOf(me), sent2[me]); clearGrant(sent2[me]) }
   :: d_step { MESSAGES > 1 && sent2[me].age > 0 && !healed -> clearGrant(sent2[me]) }
 
-  :: atomic { ending[me] == SENT -> chooseBlock();
+  :: atomic { (ending[me] == FIRST || ending[me] == LAST) -> chooseBlock();
       if
-      :: d_step { serveRelease(me, 0); ending[me] = DONE }
-      :: guests > 0 -> d_step { serveRelease(me, 1); ending[me] = DONE }
+      :: d_step { serveRelease(me, 0); ending[me] = (ending[me] == LAST -> NOTHING : PATIENT) }
+      :: guests > 0 -> d_step { serveRelease(me, 1); ending[me] = (ending[me] == LAST -> NOTHING : PATIENT) }
       fi }
-  :: d_step { ending[me] == DONE -> ending[me] = (final[me] -> NOTHING : PATIENT); final[me] = 0 }
-  :: d_step { ending[me] == PATIENT && late[me] == 0 -> ending[me] = SENT; final[me] = 1 }
+  :: d_step { ending[me] == PATIENT && late[me] == 0 -> ending[me] = LAST }
   od
 }

@@ -25,6 +25,11 @@ inline giveUpCall(who) {
   clearCall(who)
 }
 
+/* Grants are for a holder that waits: whatever else is on its way will be ignored. */
+inline dropGrants(who) {
+  clearGrant(heard[who]); clearGrant(sent[current(who)]); clearGrant(sent2[current(who)])
+}
+
 /* The process believes from now on, for `ticks`, that it owns the lock, with fences from `one` to `other`. */
 inline serve(who, ticks, one, other) {
   for (p : 0 .. PROCESSES - 1) { require(exclusion, p == who || !believes(p)) }
@@ -34,7 +39,8 @@ inline serve(who, ticks, one, other) {
   :: else
   fi;
   state[who] = OWNER; valid[who] = (ticks);
-  clearGrant(heard[who]); pause[who] = 0; fresh[who] = 0
+  dropGrants(who);
+  pause[who] = 0
 }
 
 /* A grant by message, when no ask is under way: young evidence is enough, otherwise the holder asks again. */
@@ -51,12 +57,12 @@ inline leave(who) {
   :: call[who].is != NONE -> giveUpCall(who)
   :: else
   fi;
-  ending[current(who)] = SENT;
-  final[current(who)] = (late[current(who)] == 0 || !CLEANS_UP);
+  ending[current(who)] = (late[current(who)] == 0 || !CLEANS_UP -> LAST : FIRST);
   forget(who)
 }
 inline forget(who) {
-  state[who] = IDLE; turn[who]++; valid[who] = 0; pause[who] = 0; fresh[who] = 0; clearGrant(heard[who])
+  dropGrants(who);
+  state[who] = IDLE; turn[who]++; valid[who] = 0; pause[who] = 0
 }
 
 /* The answer to an ask of a process that waits. */
@@ -73,7 +79,6 @@ inline takeAnswer(who) {
     serve(who, LEASE - seen, replyFirst, replyLast)
   :: call[who].is == GRANTED && call[who].age >= LEASE -> clearCall(who); leave(who)
   :: call[who].is == HELD || call[who].is == LATE ->
-    fresh[who] = (ORDER && call[who].is == HELD && call[who].hears && ear[who] == HEARING);
 #ifdef BUG_LAST_ANSWERED
     answered[who] = call[who].age;
 #endif
@@ -87,28 +92,21 @@ inline takeAnswer(who) {
   fi
 }
 
-/* A grant has arrived, for a holder of this process. */
-inline hear(who, holder, grant) {
+/* A grant has arrived, for a process that waits. */
+inline hear(who, grant) {
   if
-  :: uses(who, holder) && state[who] == WAITING && call[who].is == NONE ->
-    takeGrant(who, grant.age - 1, grant.first, grant.last)
-  :: uses(who, holder) && state[who] == WAITING && call[who].is != NONE ->
+  :: call[who].is == NONE -> takeGrant(who, grant.age - 1, grant.first, grant.last)
+  :: else ->
     /* It crosses an ask that is under way: kept until the answer. The younger of two is worth more. */
     if
     :: heard[who].age == 0 || grant.age <= heard[who].age ->
       heard[who].age = grant.age; heard[who].first = grant.first; heard[who].last = grant.last
     :: else
     fi
-  :: uses(who, holder) && state[who] == OWNER
-  :: else -> /* nobody wants it any more */
-    if
-    :: ending[holder] == NOTHING && CLEANS_UP -> ending[holder] = SENT; final[holder] = (late[holder] == 0)
-    :: else
-    fi
   fi
 }
 
-proctype Process(byte me) {
+proctype Process(byte me) provided (!PROMPT || call[me].is != NONE || !isCalling) {
 end:
   do
   :: d_step { state[me] == IDLE && turn[me] < WAITS && !healed -> state[me] = WAITING; sendAsk(me) }
@@ -132,6 +130,6 @@ end:
   :: d_step { (state[me] == OWNER || (state[me] == WAITING && !healed)) -> leave(me) }
 
   /* The first subscription, or one that is back: what was missed meanwhile is asked for. */
-  :: d_step { state[me] != DEAD && ear[me] != HEARING -> ear[me] = HEARING; pause[me] = 0; fresh[me] = 0 }
+  :: d_step { state[me] != DEAD && ear[me] != HEARING -> ear[me] = HEARING; pause[me] = 0 }
   od
 }

@@ -24,6 +24,12 @@
 #ifndef STRAYS
 #define STRAYS 1        /* 1: an ask or a renewal without an answer may still arrive, at any time */
 #endif
+#ifndef STEPS
+#define STEPS 1         /* 1: the server's clock may jump: any ticket may be dropped, no ask is too late */
+#endif
+#ifndef PROMPT
+#define PROMPT 0        /* 1: nothing else happens between a call and its answer; the answer may still be lost */
+#endif
 #ifndef BLOCKS
 #define BLOCKS 1        /* the most fences that one grant reserves; 0: fences are not modelled */
 #endif
@@ -35,9 +41,6 @@
 #endif
 #ifndef RENEWS
 #define RENEWS 1        /* 1: an owner renews its lease, which restates a claim as a full lease */
-#endif
-#ifndef ORDER
-#define ORDER 0         /* 1: look whether a waiter is overtaken */
 #endif
 #ifndef LIVENESS
 #define LIVENESS 1      /* 1: the faults may end at any moment, and everybody must then be served in time */

@@ -4,7 +4,7 @@ hidden mtype reply;
 hidden byte replyFirst, replyLast;
 
 /* A rule of the model: the checker prints its name when it does not hold. */
-hidden byte exclusion, fences, order, served, nothingLeft, oneClaim, handedOn, windows;
+hidden byte exclusion, fences, order, served, nothingLeft, oneClaim, cleaned, windows;
 inline require(rule, condition) { rule = (condition); assert(rule) }
 
 /* Reserves `size` fences: all older fences are further below the counter now. */
@@ -31,12 +31,15 @@ inline reserve() {
   fi
 }
 
-inline clearTicket(place) { line[place].holder = 0; line[place].echo = 0; line[place].hears = 0; line[place].left = 0 }
+inline clearTicket(place) {
+  line[place].holder = 0; line[place].echo = 0; line[place].hears = 0; line[place].told = 0;
+  line[place].left = 0
+}
 inline removeTicket(place) {
-  fresh[processOf(line[place].holder)] = 0;
   for (i : (place) .. tickets - 2) {
     line[i].holder = line[i + 1].holder; line[i].echo = line[i + 1].echo;
-    line[i].hears = line[i + 1].hears; line[i].left = line[i + 1].left
+    line[i].hears = line[i + 1].hears; line[i].told = line[i + 1].told;
+    line[i].left = line[i + 1].left
   }
   tickets--;
   clearTicket(tickets)
@@ -54,22 +57,22 @@ inline findTicket(wanted) {
 inline makeOwner(who, ticks) {
   for (p : 0 .. PROCESSES - 1) { require(exclusion, !believes(p)) }
   require(windows, open == 0 || (who) == GUEST);
-  owner = (who); expires = (ticks); orphan = 0; afterFaults = healed
+  owner = (who); expires = (ticks); orphan = 0
 }
 
-/* Nobody who waits and hears, as far as the waiter can know, is overtaken by a ticket behind it. */
+/* A ticket is not overtaken by one behind it once it was stated that it hears, if its process waits and hears. */
 inline checkOrder(place) {
   for (i : 0 .. (place) - 1) {
     h = line[i].holder;
-    require(order, !(ORDER && wants(h) && state[processOf(h)] == WAITING && fresh[processOf(h)]))
+    require(order, !(line[i].told && isWaiting(h) && ear[processOf(h)] == HEARING))
   }
 }
 
 /* Publishes a grant. A process has two on their way at most: beyond that the older one is lost. */
 inline publish(id, old) {
   if
-  :: state[processOf(id)] == DEAD
-  :: state[processOf(id)] != DEAD && (sent[id].age == 0 || MESSAGES == 1) ->
+  :: !isWaiting(id)     /* will be ignored */
+  :: isWaiting(id) && (sent[id].age == 0 || MESSAGES == 1) ->
     sent[id].age = (old) + 1; sent[id].first = (BLOCKS > 0 -> size - 1 : 0); sent[id].last = 0
   :: else ->
     sent2[id].age = (old) + 1; sent2[id].first = (BLOCKS > 0 -> size - 1 : 0); sent2[id].last = 0
@@ -115,15 +118,18 @@ inline grantAsk(id) {
   reply = GRANTED; replyFirst = (BLOCKS > 0 -> size - 1 : 0); replyLast = 0
 }
 
+/* An ask carries the latest time of the server at which it may be granted, which means something while no clock jumps. */
+#define isLate(old) ((old) > LIMIT && (healed || !STEPS))
+
 inline serveAsk(id, old, hearing, joins) {
   reply = HELD; replyFirst = 0; replyLast = 0;
   if
-  :: healed && (old) > LIMIT -> reply = LATE
-  :: !(healed && (old) > LIMIT) && owner == (id) + 1 ->
+  :: isLate(old) -> reply = LATE
+  :: !isLate(old) && owner == (id) + 1 ->
     /* "Yours": only the last fence is certainly one of the block. */
     expires = LEASE; byLine = 0;
     reply = GRANTED; replyFirst = YOURS_FIRST; replyLast = 0
-  :: !(healed && (old) > LIMIT) && owner == 0 && ((tickets == 0 && open == 0) || OVERTAKES) -> grantAsk(id)
+  :: !isLate(old) && owner == 0 && ((tickets == 0 && open == 0) || OVERTAKES) -> grantAsk(id)
   :: else ->
     if
     :: joins ->
@@ -133,7 +139,8 @@ inline serveAsk(id, old, hearing, joins) {
       :: else
       fi;
       line[k].holder = id; line[k].echo = least(old, CLAIM); line[k].hears = (hearing || (line[k].hears && KEEPS_MODE));
-      line[k].left = (healed -> TICKET : 0)
+      line[k].left = (healed -> TICKET : 0);
+      line[k].told = line[k].told || hearing
     :: else
     fi;
     if
@@ -152,7 +159,7 @@ inline serveAsk(id, old, hearing, joins) {
 inline serveRelease(id, leaves) {
   found = (owner == (id) + 1);
   if
-  :: found -> owner = 0; expires = 0; byLine = 0; orphan = 0; afterFaults = 0
+  :: found -> owner = 0; expires = 0; byLine = 0; orphan = 0
   :: else
   fi;
   findTicket(id);

@@ -7,7 +7,13 @@
 byte owner;                     /* who has the key */
 byte expires;                   /* ticks until it expires */
 byte tickets;                   /* length of the line */
-typedef Ticket { byte holder; byte echo; byte hears; byte left }
+typedef Ticket {
+  byte holder;
+  byte echo;                    /* the age of the ask that stated the ticket last */
+  bit hears;                    /* false: mode `n` */
+  bit told;                     /* some ask since it joined has said that it hears; only for the rule of order */
+  byte left                     /* ticks until it is dropped, counted after the faults */
+}
 Ticket line[HOLDERS];
 byte open;                      /* ticks for which a free key is left to guests */
 
@@ -17,7 +23,6 @@ mtype state[PROCESSES] = IDLE;
 byte turn[PROCESSES];
 byte valid[PROCESSES];          /* ticks for which the process believes that it owns the lock */
 byte pause[PROCESSES];          /* ticks until it asks again; counted once the faults are over */
-byte fresh[PROCESSES];          /* its last answered ask stated that it hears, and it has heard ever since */
 mtype = { DEAF, HEARING, CUT };
 mtype ear[PROCESSES] = DEAF;    /* its subscription; CUT: the server knows that it is gone, the process does not */
 #ifdef BUG_LAST_ANSWERED
@@ -39,11 +44,13 @@ Grant sent2[HOLDERS];           /* a second one on its way */
 typedef Stray { mtype is; byte age; byte hears }
 Stray stray[HOLDERS];
 
-/* What is left to do for a holder id that is not used any more: release it, until no stray of it can arrive. */
-mtype = { NOTHING, DUE, SENT, DONE, PATIENT };
+/*
+ * What is left to do for a holder id that is not used any more. FIRST: a release is under way, but a stray ask may arrive behind
+ * it. PATIENT: wait until none can. LAST: a release is under way that nothing can follow.
+ */
+mtype = { NOTHING, FIRST, PATIENT, LAST };
 mtype ending[HOLDERS] = NOTHING;
 byte late[HOLDERS];             /* ticks for which a stray of this holder may still be granted */
-bit final[HOLDERS];             /* the release under way was sent when none could any more */
 
 /* Faults that are left, and the time since they ended. */
 byte crashes = CRASHES;
@@ -58,7 +65,6 @@ byte since;
 /* What only the properties look at. */
 byte used = FAR;                /* the largest fence that an owner was given */
 bit byLine;                     /* the key was granted by the line, and nobody has restated it */
-bit afterFaults;                /* the line granted the key after the faults */
 byte orphan;                    /* ticks for which the key has belonged to a holder that had left when the line granted it */
 
 /* Scratch: not part of the state. */
@@ -68,8 +74,13 @@ hidden byte found;
 #define processOf(holder) ((holder) % PROCESSES)
 #define current(process) ((process) + turn[process] * PROCESSES)
 #define uses(process, holder) (turn[process] < WAITS && current(process) == (holder))
-#define wants(holder) (uses(processOf(holder), holder) && \
-  (state[processOf(holder)] == WAITING || state[processOf(holder)] == OWNER))
+#define isWaiting(holder) (uses(processOf(holder), holder) && state[processOf(holder)] == WAITING)
+#define wants(holder) (isWaiting(holder) || (uses(processOf(holder), holder) && state[processOf(holder)] == OWNER))
 #define believes(process) (state[process] == OWNER && valid[process] > 0)
+#if PROCESSES == 2
+#define isCalling (call[0].is != NONE || call[1].is != NONE)
+#else
+#define isCalling (call[0].is != NONE || call[1].is != NONE || call[2].is != NONE)
+#endif
 #define least(a, b) ((a) < (b) -> (a) : (b))
 #define most(a, b) ((a) > (b) -> (a) : (b))
