@@ -45,7 +45,7 @@ inline checkCleaned() {
 inline checkServed() {
   for (p : 0 .. PROCESSES - 1) { require(served, state[p] != WAITING) }
   for (k : 0 .. tickets - 1) { require(nothingLeft, false) }
-  require(nothingLeft, owner == 0)
+  require(nothingLeft, owner == 0 || owner == GUEST)
 }
 
 /* The whole line expires a little after its last ticket. */
@@ -59,6 +59,7 @@ inline expireLine() {
 }
 
 inline passTick() {
+  printf("-- a tick\n");
   for (p : 0 .. PROCESSES - 1) {
     less(valid[p]);
     if
@@ -100,6 +101,7 @@ inline passTick() {
 
 /* The faults end. A waiter may be anywhere in its pause; a ticket may have all of its life before it. */
 inline heal() {
+  printf("== the faults are over\n");
   healed = 1; crashes = 0; cuts = 0;
   if
   :: tickets > 0 -> for (k : 0 .. tickets - 1) { line[k].left = TICKET }
@@ -108,6 +110,7 @@ inline heal() {
 }
 
 inline crash(who) {
+  printf("process %d crashes\n", who);
   if
   :: call[who].is != NONE -> giveUpCall(who)
   :: else
@@ -154,7 +157,7 @@ end:
       :: who + 1 < tickets -> who++
       :: break
       od;
-      d_step { removeTicket(who); who = 0 } }
+      d_step { printf("the clock jumps: ticket %d is dropped\n", who); removeTicket(who); who = 0 } }
 #ifdef BUG_SERVER_TIME
   :: d_step { !healed -> stepped = 1 }
 #endif
@@ -181,12 +184,12 @@ end:
       :: break
       od;
       if
-      :: ear[who] == HEARING -> ear[who] = CUT; cuts--
+      :: ear[who] == HEARING -> printf("the subscription of process %d breaks\n", who); ear[who] = CUT; cuts--
       :: else
       fi;
       who = 0 }
 
-  :: d_step { guests > 0 && owner == 0 -> makeOwner(GUEST, LEASE); byLine = 0; guests-- }
+  :: d_step { guests > 0 && owner == 0 -> printf("a guest: "); makeOwner(GUEST, LEASE); byLine = 0; guests-- }
   :: d_step { owner == GUEST -> owner = 0; expires = 0 }
   od
 }

@@ -4,10 +4,14 @@ inline clearCall(who) { call[who].is = NONE; call[who].age = 0; call[who].hears 
 inline clearGrant(grant) { grant.age = 0; grant.first = 0; grant.last = 0 }
 inline clearStray(holder) { stray[holder].is = NONE; stray[holder].age = 0; stray[holder].hears = 0 }
 
-inline sendAsk(who) { call[who].is = ASK; call[who].age = 0; call[who].hears = (ear[who] != DEAF) }
+inline sendAsk(who) {
+  printf("process %d asks\n", who);
+  call[who].is = ASK; call[who].age = 0; call[who].hears = (ear[who] != DEAF)
+}
 
 /* A call had no answer: it may be lost, or arrive at any time. */
 inline giveUpCall(who) {
+  printf("process %d has no answer to its call\n", who);
   if
   :: call[who].is == ASK || call[who].is == RENEW ->
     if
@@ -32,6 +36,7 @@ inline dropGrants(who) {
 
 /* The process believes from now on, for `ticks`, that it owns the lock, with fences from `one` to `other`. */
 inline serve(who, ticks, one, other) {
+  printf("process %d owns the lock for %d ticks\n", who, ticks);
   for (p : 0 .. PROCESSES - 1) { require(exclusion, p == who || !believes(p)) }
   require(exclusion, owner == current(who) + 1);
   if
@@ -53,6 +58,7 @@ inline takeGrant(who, echo, one, other) {
 
 /* The wait or the hold is over: forget the holder first, then release it. */
 inline leave(who) {
+  printf("process %d leaves\n", who);
   if
   :: call[who].is != NONE -> giveUpCall(who)
   :: else
@@ -67,6 +73,7 @@ inline forget(who) {
 
 /* The answer to an ask of a process that waits. */
 inline takeAnswer(who) {
+  printf("process %d has its answer: %e\n", who, call[who].is);
   if
   :: call[who].is == GRANTED && call[who].age < LEASE ->
     /* The message told the block of this very grant: all of it can be used. */
@@ -94,6 +101,7 @@ inline takeAnswer(who) {
 
 /* A grant has arrived, for a process that waits. */
 inline hear(who, grant) {
+  printf("process %d hears a grant that echoes an ask of %d ticks ago\n", who, grant.age - 1);
   if
   :: call[who].is == NONE -> takeGrant(who, grant.age - 1, grant.first, grant.last)
   :: else ->

@@ -55,6 +55,7 @@ inline findTicket(wanted) {
 
 /* The server makes somebody the owner: nobody may believe to be it at this moment. */
 inline makeOwner(who, ticks) {
+  printf("the server makes %d the owner for %d ticks\n", (who) - 1, ticks);
   for (p : 0 .. PROCESSES - 1) { require(exclusion, !believes(p)) }
   require(windows, open == 0 || (who) == GUEST);
   owner = (who); expires = (ticks); orphan = 0
@@ -138,6 +139,7 @@ inline serveAsk(id, old, hearing, joins) {
       :: k == tickets -> tickets++
       :: else
       fi;
+      printf("the ask of %d, %d ticks old, states ticket %d\n", id, old, k);
       line[k].holder = id; line[k].echo = least(old, CLAIM); line[k].hears = (hearing || (line[k].hears && KEEPS_MODE));
       line[k].left = (healed -> TICKET : 0);
       line[k].told = line[k].told || hearing
@@ -157,6 +159,7 @@ inline serveAsk(id, old, hearing, joins) {
 
 /* `leaves`: whether this release leaves the key to guests for a while. */
 inline serveRelease(id, leaves) {
+  printf("the release of %d arrives\n", id);
   found = (owner == (id) + 1);
   if
   :: found -> owner = 0; expires = 0; byLine = 0; orphan = 0
