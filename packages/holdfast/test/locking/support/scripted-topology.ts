@@ -18,7 +18,7 @@ import { ScriptedChannels } from './scripted-channels.ts';
 import { CountedRandom } from './stage.ts';
 
 /** Where guests tell of a release. */
-export const CHANNEL = 'a-channel';
+const CHANNEL = 'a-channel';
 
 /** Where a session hears of its grants. */
 export const MAILBOX: Mailbox = { channel: 'a-mailbox', mode: 'p' };
