@@ -7,7 +7,7 @@ import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';
-import { holdAs, JAVA, openLocks, untilRecorded } from './support/holders.ts';
+import { holdAs, inLine, JAVA, openLocks, untilRecorded } from './support/holders.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -15,12 +15,6 @@ import { openTerminal } from './support/terminal.ts';
 const redis = useRedis();
 /** Fences that a lock reserves for hand-overs inside its process: the default of the option `handovers`. */
 const HANDOVERS = 64;
-
-/** How many processes are in the line of a name. */
-async function tickets(name: string): Promise<number> {
-  const fields = [await ask(redis.port, ['HKEYS', lineOf(name)])].flat().map(String);
-  return fields.filter((field) => /^\d+$/.test(field)).length;
-}
 
 const onServer = (...args: readonly string[]) => holdfast([...args, '--redis', redis.url]);
 
@@ -155,7 +149,9 @@ describe('inspect', () => {
     const waits: Promise<unknown>[] = [];
     for (const [index, session] of [first, second].entries()) {
       waits.push(session.mutex('queued').acquire());
-      await waitFor(async () => (await tickets('queued')) === index + 1, { what: 'a place in the line' });
+      await waitFor(async () => (await inLine(redis, 'queued')) === index + 1, {
+        what: 'a place in the line',
+      });
     }
     for (const wait of waits) wait.catch(() => {});
     await untilRecorded(redis, first.session);
@@ -180,22 +176,8 @@ describe('inspect', () => {
     const session = '1b0b5bb1-9f3c-8a2e-9c05-7d1e2f3a4b5c';
     const now = Date.now();
     const ticket = `${session}:3 1.1.0 30000 1000 65 0 ${now + 600_000} ${now - 5_000} n holdfast_session:${session}`;
-    const state = [
-      'first',
-      '1',
-      'last',
-      '1',
-      'open',
-      '0',
-      'window',
-      '0',
-      'run',
-      '0',
-      'since',
-      '0',
-      'guest',
-      '0',
-    ];
+    const zeros = ['open', 'window', 'run', 'since', 'guest', 'linger'].flatMap((field) => [field, '0']);
+    const state = ['first', '1', 'last', '1', ...zeros];
     await ask(redis.port, ['HSET', lineOf('abandoned'), ...state, '1', ticket, `#${session}:3`, '1']);
     const { code, stdout } = await onServer('inspect', 'abandoned');
     expect(code).toBe(1);
@@ -247,7 +229,7 @@ describe('release', () => {
     const [locks, next] = [openLocks(redis), openLocks(redis)];
     await locks.lock('order').acquire();
     const waiting = next.lock('order').acquire();
-    await waitFor(async () => (await tickets('order')) === 1, { what: 'a place in the line' });
+    await waitFor(async () => (await inLine(redis, 'order')) === 1, { what: 'a place in the line' });
     const { code } = await onServer('release', 'order', ...FORCE, '--yes');
     expect(code).toBe(0);
     expect((await waiting).isHeld).toBe(true);

@@ -179,7 +179,7 @@ export interface Protocol {
   newHolder(ids: HolderIds): string;
   acquire(terms: HoldTerms, limits: AcquireLimits): ScriptCall;
   readAcquire(reply: Reply): AcquireAnswer;
-  /** `mode` is how guests are told of the release. `hasLine`: whether this server keeps lines of waiters. */
+  /** `mode` is how guests are told of the release. `hasLine` false: only the lock's own key is named. */
   release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall;
   readRelease(reply: Reply): ReleaseAnswer;
   /** Renewals are grouped by this object. */

@@ -84,10 +84,6 @@ export class SingleTopology implements Topology {
     return this.#server.query(callFor, timeoutMs);
   }
 
-  repeatReleases(): void {
-    this.holders.repeatRecent();
-  }
-
   flush(): Promise<void> {
     return this.holders.flush();
   }

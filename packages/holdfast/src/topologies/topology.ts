@@ -76,6 +76,11 @@ export interface ReleaseTerms {
   readonly leaseMs: number;
   /** Wakes nobody and is not told on the channel of late releases: a vote that was never a hold. */
   readonly isQuiet?: boolean;
+  /**
+   * Names the lock's own key and no other: while a slot moves, the keys of one lock may be at different nodes. Nobody in
+   * line is made the owner then; those who wait find the lock free when they ask.
+   */
+  readonly isOwnKeyOnly?: boolean;
 }
 
 export type ReleaseResult =
@@ -146,11 +151,6 @@ export interface Topology {
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure>;
   /** Runs an administrative script on every server that decides about its keys: one answer each, in their order. */
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
-  /**
-   * Sends the releases of the last seconds once more, in the background. After a failover the new primary may still show
-   * an owner that has long released; a release that was not lost finds nothing.
-   */
-  repeatReleases(): void;
   /** Sends the open releases once more and waits for that round, though not for longer than a call may take. */
   flush(): Promise<void>;
   /** Leaves everything that is open to the leases on the server. */

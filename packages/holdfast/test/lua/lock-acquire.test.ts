@@ -247,6 +247,19 @@ test.each(['abc', '', 'nan', 'inf', '1.5', '0x10', '9007199254740992'])(
   },
 );
 
+test('a fence counter that is no number keeps its time to live', async () => {
+  await database.redis.set(INPUT.fence, 'abc', 'PX', 60_000);
+  await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await database.redis.get(INPUT.fence)).toBe('abc');
+  await database.expectTtl(INPUT.fence, 60_000);
+});
+
+test('the first fence of a name is the time, and its counter is the end of the block', async () => {
+  const { firstFence, nowMs } = await granted({ fences: 3 });
+  expect(Math.floor(firstFence / 1_000)).toBe(nowMs);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${firstFence + 2}`);
+});
+
 test('a fence counter of another type stops the grant before anything is written', async () => {
   await database.redis.rpush(INPUT.fence, 'x');
   await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);

@@ -28,6 +28,11 @@ export interface Grant {
 
 const GRANT = /^g (\S+) (\d+) (\d+)/;
 
+/** Whether a script has made somebody the owner who heard of it. */
+export function isGivenOn(published: readonly Published[]): boolean {
+  return published.some(({ message, receivers }) => receivers > 0 && GRANT.test(message));
+}
+
 /** The fences that a script has given to the first in line who heard of it, if it has. */
 export function lineGrantOf(
   { script, keys }: ScriptCall,

@@ -1,11 +1,11 @@
 /** One seed from beginning to end: a world is made, goes wrong, calms down, and is looked at. */
 
-import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
-import { describeAnswer, describeCall, type Grant, grantOf, lineGrantOf } from './call-text.ts';
+import { describeAnswer, describeCall, type Grant, grantOf, isGivenOn, lineGrantOf } from './call-text.ts';
+import { Callers } from './callers.ts';
 import { CounterLife } from './checks/counter-life.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
-import { Judge, type Verdict } from './checks/judge.ts';
+import { Judge } from './checks/judge.ts';
 import { LineChecks, type LineWorld } from './checks/line-checks.ts';
 import { ownerOf } from './checks/line-state.ts';
 import { OrphanWatch } from './checks/orphan-watch.ts';
@@ -13,11 +13,11 @@ import { promisesOf } from './checks/promises.ts';
 import { ProtectedResource } from './checks/protected-resource.ts';
 import { WaitWatch } from './checks/wait-watch.ts';
 import { History } from './history.ts';
-import type { PlantedBug } from './planted/bug.ts';
+import type { Outcome, ScenarioOptions } from './outcome.ts';
 import { drawTerms, type Terms } from './terms.ts';
-import { Caller, type WorkContext } from './workload.ts';
+import type { WorkContext } from './workload.ts';
 import { type FaultyWorld, heal, injectFaults } from './world/fault-injection.ts';
-import { drawFaults, type Fault, type FaultSelection, selectionOf } from './world/fault-selection.ts';
+import { drawFaults, type FaultSelection, selectionOf } from './world/fault-selection.ts';
 import { type CrossedWorld, GrantCrossing } from './world/grant-crossing.ts';
 import { type Guest, inviteGuests } from './world/guest.ts';
 import { Prng } from './world/prng.ts';
@@ -25,30 +25,6 @@ import type { SimulatedProcess } from './world/process.ts';
 import type { SimulatedNode } from './world/simulated-node.ts';
 import { Timeline } from './world/timeline.ts';
 import { WorldBuilder } from './world/world-builder.ts';
-
-export interface ScenarioOptions {
-  readonly seed: number;
-  readonly engine: ScriptEngine;
-  /** Whether every step is kept in words. */
-  readonly isTold?: boolean;
-  readonly bug?: PlantedBug;
-  /** How many nodes must agree; drawn by the seed when it is not said. */
-  readonly nodes?: number;
-}
-
-export interface Outcome {
-  readonly seed: number;
-  readonly verdicts: readonly Verdict[];
-  readonly hash: string;
-  readonly lines: readonly string[];
-  /** True time that went by. */
-  readonly virtualMs: number;
-  /** Scripts that nodes ran. */
-  readonly operations: number;
-  readonly grants: number;
-  readonly faults: number;
-  readonly title: string;
-}
 
 /** The world after the faults: long enough for every lease of a dead process to run out. */
 const SETTLE_MS = 14_000;
@@ -61,13 +37,6 @@ const ORPHAN_MS = 8_000;
 const CALM_MS_MAX = 12_000;
 /** A line outlives the last word of anybody by so much. */
 const LINE_MS = 21_000;
-
-/** Which faults a seed turns on. */
-export function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
-  const prng = new Prng(seed);
-  drawTerms(prng, nodes);
-  return drawFaults(prng, nodes).faults;
-}
 
 export async function play(options: ScenarioOptions): Promise<Outcome> {
   const scenario = new Scenario(options);
@@ -90,7 +59,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   readonly #options: ScenarioOptions;
   readonly #selection: FaultSelection;
   readonly #history: History;
-  readonly #callers: Caller[] = [];
+  readonly #callers = new Callers(this);
   readonly #orphans: OrphanWatch;
   readonly #counterLife: CounterLife;
   readonly #line: LineChecks;
@@ -150,13 +119,12 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   }
 
   isWaiting(process: SimulatedProcess, name: string): boolean {
-    return this.#callers.some((caller) => caller.process === process && caller.waitsFor === name);
+    return this.#callers.isWaiting(process, name);
   }
 
   abortWaits(process: SimulatedProcess, name: string): void {
     this.note(process.name, `aborts its waits for ${name} behind a grant`);
-    for (const caller of this.#callers)
-      if (caller.process === process && caller.waitsFor === name) caller.abort();
+    this.#callers.abort(process, name);
   }
 
   after(ms: number, run: () => void): void {
@@ -180,7 +148,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   async play(): Promise<Outcome> {
     const { faultMs } = this.terms;
     injectFaults(this, this.#selection, faultMs);
-    for (const process of this.processes) this.#startCallers(process);
+    for (const process of this.processes) this.#callers.start(process, this.terms.callers, this.prng);
     await this.#run(faultMs);
     heal(this);
     this.#crossing.isOver = true;
@@ -189,7 +157,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     const calmMsMax = this.nodes.length === 1 ? CALM_MS_MAX : Number.POSITIVE_INFINITY;
     const calm = new PromptWatch(this.judge, this.nodes, this.names, calmMsMax);
     await this.#run(faultMs + this.#settleMs, () => {
-      calm.look(this.timeline.nowMs, this.#waiting());
+      calm.look(this.timeline.nowMs, this.#callers.awaited);
       this.#lookForOrphans();
     });
     this.#isQuiet = true;
@@ -197,8 +165,8 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     const quiet = new PromptWatch(this.judge, this.nodes, this.names);
     const waits = new WaitWatch(this.judge, this.terms);
     await this.#run(this.timeline.nowMs + LAPS_MS, () => {
-      quiet.look(this.timeline.nowMs, this.#waiting());
-      waits.look(this.timeline.nowMs, this.#living(), this.#guests);
+      quiet.look(this.timeline.nowMs, this.#callers.awaited);
+      waits.look(this.timeline.nowMs, this.#callers.living, this.#guests, (name) => this.#line.isDead(name));
       this.#lookForOrphans();
     });
     this.#isOver = true;
@@ -239,12 +207,12 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
 
   async #runUntilServed(): Promise<void> {
     const untilMs = this.timeline.nowMs + SERVED_MS_MAX;
-    const isServed = (): boolean => this.#living().every(({ isDone }) => isDone);
+    const isServed = (): boolean => this.#callers.living.every(({ isDone }) => isDone);
     await this.timeline.run(untilMs, () => {
       this.judge.look();
       return isServed() || this.judge.verdicts.length > 0;
     });
-    for (const { process, isDone, waitsFor } of this.#living()) {
+    for (const { process, isDone, waitsFor } of this.#callers.living) {
       if (isDone || this.judge.verdicts.length > 0) continue;
       this.judge.condemn(
         'served',
@@ -298,31 +266,17 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     };
   }
 
-  #living(): Caller[] {
-    return this.#callers.filter(({ process }) => process.isAlive);
-  }
-
-  #waiting(): ReadonlySet<string> {
-    return new Set(this.#living().flatMap(({ waitsFor }) => waitsFor ?? []));
-  }
-
-  #startCallers(process: SimulatedProcess): void {
-    for (let i = 0; i < this.terms.callers; i += 1) {
-      const caller = new Caller(process, this, this.prng.fork());
-      this.#callers.push(caller);
-      caller.work().catch((error: unknown) => {
-        this.judge.condemn('served', `${process.name} threw ${String(error)}`);
-      });
-    }
-  }
-
   #served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void {
     this.note(node.name, `${who} ${describeCall(call)} -> ${describeAnswer(answer)}`);
     for (const { message, receivers } of node.published)
       this.#history.remark(this.timeline.nowMs, node.name, `tells ${receivers}: ${message}`);
     // Read before the answer: an ask that gives the lock to another is answered with that.
-    const inLine = lineGrantOf(call, node.published, ownerOf(node, call.keys[0] ?? ''));
+    const name = call.keys[0] ?? '';
+    const owner = ownerOf(node, name);
+    const inLine = lineGrantOf(call, node.published, owner);
     if (inLine !== null) this.#granted(node, inLine);
+    const grantee = isGivenOn(node.published) ? this.#line.processOf(owner ?? '') : undefined;
+    if (grantee !== undefined) this.#crossing.granted(grantee, name);
     const granted = grantOf(call, answer);
     if (granted !== null) this.#granted(node, granted);
     this.#line.served(node, call, describeAnswer(answer));

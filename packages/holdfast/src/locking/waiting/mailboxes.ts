@@ -114,7 +114,6 @@ export class Mailboxes {
   #hear(channel: string, message: string | null): void {
     if (message === null) {
       this.#resyncs += 1;
-      this.#topology.repeatReleases();
       for (const { channel: own, receiver } of [...this.#waits.values()]) if (own === channel) receiver(null);
       return;
     }

@@ -171,8 +171,8 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
   release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall {
     return lockRelease.call({
       lock: this.key,
-      fence: fenceKey(this.key),
-      line: lineKey(this.key),
+      fence: hasLine ? fenceKey(this.key) : this.key,
+      line: hasLine ? lineKey(this.key) : this.key,
       holder,
       channel: this.channel,
       mode,

@@ -84,7 +84,7 @@ export class MutexProtocol implements Protocol {
   release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall {
     return mutexRelease.call({
       mutex: this.key,
-      line: lineKey(this.key),
+      line: hasLine ? lineKey(this.key) : this.key,
       token: holder,
       channel: this.channel,
       mode,

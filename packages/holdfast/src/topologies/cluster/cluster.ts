@@ -136,10 +136,6 @@ export class ClusterTopology implements Topology, Shards {
     return { size, needed: size, query };
   }
 
-  repeatReleases(): void {
-    this.holders.repeatRecent();
-  }
-
   flush(): Promise<void> {
     return this.holders.flush();
   }

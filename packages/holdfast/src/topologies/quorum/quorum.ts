@@ -155,9 +155,6 @@ export class QuorumTopology implements Topology {
     return (await Promise.all(asking)).flat();
   }
 
-  /** A majority outlives a server, so no release is lost with one. */
-  repeatReleases(): void {}
-
   async flush(): Promise<void> {
     await Promise.all(this.#nodes.map(({ votes }) => votes.flush()));
   }

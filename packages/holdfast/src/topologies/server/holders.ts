@@ -23,12 +23,11 @@
  *     not written a second time (`isWanted`), and if it ends without an answer after that, it is released as 2.
  * 10. A node of a quorum is down when its vote is released: the release waits until the node is back. A node that was
  *     never asked for the holder is not called for it.
- * 11. A release is lost in a failover: the releases of the last seconds are sent again (`recent-releases.ts`).
- * 12. What has not been proved when its lease has certainly run out on the server is over (`expired`). Beyond
+ * 11. What has not been proved when its lease has certainly run out on the server is over (`expired`). Beyond
  *     `LATE_RELEASES_MAX` the oldest is left to its lease (`dropped`), and so is everything after `stop`. The lease on the
  *     server is the last resort, and nothing here keeps the process alive but a call that is under way.
  *
- * The usual case, a grant at the first try that is released with an answer, is noted under 11 only. Votes always are.
+ * The usual case, a grant at the first try that is released with an answer, is not recorded here. Votes always are.
  */
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Instant } from '../../runtime/instant.ts';
@@ -48,7 +47,6 @@ import {
   type Trace,
   withUnanswered,
 } from './holder-trace.ts';
-import { RecentReleases } from './recent-releases.ts';
 
 /** An outage with more open releases than this leaves the oldest to their leases. */
 export const LATE_RELEASES_MAX = 4_096;
@@ -74,7 +72,6 @@ export class Holders {
   readonly #wanted = new Map<string, Trace>();
   /** Holders that are not wanted any more and may still be on the server. */
   readonly #open = new Map<string, LateRelease>();
-  readonly #recent = new RecentReleases();
   readonly #backoff: Backoff;
   readonly #deadline = new Deadline(() => void this.#repeat(), false);
   /** First releases that are under way; `flush` waits for them. */
@@ -134,8 +131,6 @@ export class Holders {
       } else if (isOpen) {
         // The hold is over. A stray vote that comes behind it keeps nobody out, so nobody is woken at its end.
         this.#releaseLater(protocol, quietIf(this.#isVote, terms), trace, trace.unanswered);
-      } else if (!this.#isVote) {
-        this.#recent.note(protocol, terms, this.#nowMs());
       }
       return result;
     });
@@ -153,12 +148,6 @@ export class Holders {
   /** The server has said that it does not have the holder: nothing is to be released, unless an acquire may arrive. */
   noteGone(holder: string): void {
     if (this.#wanted.get(holder) === NO_TRACE) this.#wanted.delete(holder);
-  }
-
-  /** Messages were missed, so the server may be another one by now, which has not heard of the last releases. */
-  repeatRecent(): void {
-    const recent = this.#recent.take(this.#nowMs());
-    for (const { protocol, terms } of recent) this.#releaseLater(protocol, terms, NO_TRACE, 0);
   }
 
   /** Sends what is open once more and waits for that round, though not for longer than a call may take. */

@@ -134,7 +134,7 @@ export class Server implements Decider {
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
     const mode = terms.isQuiet === true ? 'nobody' : this.#pubSubMode();
-    const call = protocol.release(terms.holder, mode, this.#hasLine);
+    const call = protocol.release(terms.holder, mode, this.#hasLine && terms.isOwnKeyOnly !== true);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     const answer = reply instanceof CallFailure ? reply : read(reply, () => protocol.readRelease(reply));
     if (answer instanceof CallFailure) {

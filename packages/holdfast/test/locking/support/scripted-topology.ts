@@ -144,8 +144,6 @@ export class ScriptedTopology implements Topology {
     return [];
   }
 
-  repeatReleases(): void {}
-
   async flush(): Promise<void> {}
 
   stop(): void {}

@@ -1,8 +1,10 @@
 /** Everything that is watched about lines, where one node keeps them; and who has asked under which holder. */
-import { CallFailure, type Reply, type ScriptCall } from '../../../src/index.ts';
+import type { CallFailure, Reply, ScriptCall } from '../../../src/index.ts';
+import { OUTCOMES } from '../../../src/scripts/outcome.ts';
 import type { SimulatedProcess } from '../world/process.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
+import { ownerOf } from './line-state.ts';
 import { LineWatch } from './line-watch.ts';
 import { TicketWatch } from './ticket-watch.ts';
 
@@ -37,6 +39,14 @@ export class LineChecks {
     return this.#processes.get(holder);
   }
 
+  /** Whether a process that is gone has that name, until its lease ends. */
+  isDead(name: string): boolean {
+    return this.#world.nodes.some((node) => {
+      const owner = ownerOf(node, name);
+      return owner !== null && this.#processes.get(owner)?.hasLeft === true;
+    });
+  }
+
   sent(who: string, { script, keys, args }: ScriptCall): void {
     const process = this.#world.processes.find(({ name }) => name === who);
     if (process === undefined || !script.name.endsWith('.acquire')) return;
@@ -47,7 +57,8 @@ export class LineChecks {
   answered(who: string, { script, keys }: ScriptCall, answer: Reply | CallFailure): void {
     const process = this.#world.processes.find(({ name }) => name === who);
     if (process === undefined || !script.name.endsWith('.acquire')) return;
-    this.#tickets.answered(process, keys[0] as string, !(answer instanceof CallFailure));
+    const isHeld = Array.isArray(answer) && answer[0] === OUTCOMES.HELD;
+    this.#tickets.answered(process, keys[0] as string, isHeld);
   }
 
   arrived(node: SimulatedNode, call: ScriptCall): void {

@@ -27,7 +27,7 @@ export class TicketWatch {
   readonly #names: readonly string[];
   readonly #waits: Waits;
   readonly #unwantedSinceMs = new Map<string, number>();
-  /** Whose last ask for what was answered. */
+  /** Whose last ask for what was answered with a place in the line. */
   readonly #answered = new Set<string>();
   /** Who should ask again for what, since when. */
   readonly #resyncs = new Map<string, { process: SimulatedProcess; name: string; sinceMs: number }>();
@@ -53,8 +53,8 @@ export class TicketWatch {
   }
 
   /** An ask has its answer, or will have none. */
-  answered({ name: who }: SimulatedProcess, name: string, isAnswered: boolean): void {
-    if (isAnswered) this.#answered.add(`${who} ${name}`);
+  answered({ name: who }: SimulatedProcess, name: string, isHeld: boolean): void {
+    if (isHeld) this.#answered.add(`${who} ${name}`);
   }
 
   /** A process asks for a lock. */

@@ -24,11 +24,22 @@ export class WaitWatch {
     this.#boundMs = callers * processes * turnMs;
   }
 
-  look(nowMs: number, callers: readonly WatchedCaller[], guests: readonly Guest[]): void {
-    for (const caller of callers) this.#look(caller, caller.process.name, caller.waitsFor, nowMs);
+  /**
+   * Not beside pollers: nobody is told when one of those lets go, and they may be quicker than the next ask.
+   * `isDead`: a process that is gone has that name, until its lease ends.
+   */
+  look(
+    nowMs: number,
+    callers: readonly WatchedCaller[],
+    guests: readonly Guest[],
+    isDead: (name: string) => boolean,
+  ): void {
+    if (guests.some(({ isListener }) => !isListener)) return;
+    const awaited = (name: string | null): string | null => (name === null || isDead(name) ? null : name);
+    for (const caller of callers) this.#look(caller, caller.process.name, awaited(caller.waitsFor), nowMs);
     for (const guest of guests) {
       const name = guest.isListener && guest.waitsSinceMs !== null ? guest.lock : null;
-      this.#look(guest, 'a guest', name, nowMs);
+      this.#look(guest, 'a guest', awaited(name), nowMs);
     }
   }
 

@@ -28,10 +28,10 @@ export async function untilFree(port: number, kind: Kind, key: string): Promise<
   await waitFor(async () => (await held(port, kind, key)) === null, { what: `the key ${key} to be gone` });
 }
 
-/** How many connections listen for the release of a name. */
+/** How many sessions wait for a name: those in its line, or where there is none those that listen for its release. */
 export async function listeners(port: number, kind: Kind, key: string): Promise<number> {
-  const reply = await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]);
-  return Number(asStrings(reply)[1]);
+  const listening = asStrings(await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]))[1];
+  return Math.max(await waiting(port, key), Number(listening));
 }
 
 /** Resolves when exactly that many connections listen for the release of a name; without a number, when any does. */
