@@ -34,12 +34,14 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     model: 'line',
     scope: 'the same, and owners that renew',
     settings: { ...SMALL, RENEWS: 1 },
+    isLong: true,
   },
   {
     name: 'guest',
     model: 'line',
     scope: 'the same as line, a guest that takes a free key once, and windows for it',
-    settings: { ...SMALL, GUESTS: 1 },
+    settings: { ...SMALL, GUESTS: 1, SERVED: 10 },
+    isLong: true,
   },
   {
     name: 'try',
@@ -58,7 +60,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     name: 'walk',
     model: 'line',
     scope: 'a crash, and a settle that looks at one place only',
-    settings: { ...SMALL, CRASHES: 1, PROMPT: 1, WALK: 1 },
+    settings: { ...SMALL, CRASHES: 1, PROMPT: 1, WALK: 1, SERVED: 8 },
   },
   {
     name: 'deaf',
@@ -93,6 +95,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     model: 'line',
     scope: 'blocks of 1 or 2 fences, two grants of one holder on their way; safety only',
     settings: { ...SMALL, ...SAFETY, BLOCKS: 2, MESSAGES: 2, PROMPT: 1 },
+    isLong: true,
   },
   {
     name: 'fences that cross',
@@ -111,15 +114,15 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'three',
     model: 'line',
-    scope: '3 processes, calls prompt or without an answer; safety only',
-    settings: { ...SMALL, ...SAFETY, PROCESSES: 3, PROMPT: 1 },
+    scope: '3 processes, calls prompt or without an answer, a crash; safety only',
+    settings: { ...SMALL, ...SAFETY, PROCESSES: 3, PROMPT: 1, CRASHES: 1 },
     isLong: true,
   },
   {
     name: 'three served',
     model: 'line',
-    scope: '3 processes, calls prompt or without an answer, no clock jumps; all served after the faults',
-    settings: { ...SMALL, PROCESSES: 3, PROMPT: 1, STEPS: 0 },
+    scope: '3 processes, calls prompt or without an answer; all served after the faults',
+    settings: { ...SMALL, PROCESSES: 3, PROMPT: 1 },
     isLong: true,
   },
   { name: 'linger', model: 'linger', scope: 'a busy owner that keeps the lock, a waiter', settings: {} },
@@ -132,11 +135,18 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'quorum',
     model: 'quorum',
-    scope: '3 servers, 2 callers, servers that begin from different times, blocks of 1 or 2',
-    settings: {},
+    scope: '3 servers, 2 callers, servers that begin from different times, single fences',
+    settings: { BLOCKS: 1 },
   },
   {
-    name: 'quorum of three callers',
+    name: 'quorum blocks',
+    model: 'quorum',
+    scope: 'the same with blocks of 1 or 2 fences',
+    settings: {},
+    isLong: true,
+  },
+  {
+    name: 'quorum callers',
     model: 'quorum',
     scope: '3 servers, 3 callers, one time, single fences',
     settings: { CALLERS: 3, TIMES: 1, BLOCKS: 1 },
@@ -156,7 +166,7 @@ function bug(
 }
 
 const UNSAFE = { ...SMALL, ...SAFETY };
-const CRASH = { ...SMALL, CRASHES: 1, PROMPT: 1, WALK: 1 };
+const CRASH = { ...SMALL, CRASHES: 1, PROMPT: 1, WALK: 1, SERVED: 8 };
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug(
@@ -205,6 +215,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('window ignored', 'line', 'windows', 'WINDOW', 'asks take the key that is left to guests', {
     ...UNSAFE,
     GUESTS: 1,
+    PROMPT: 1,
   }),
   bug(
     'linger from release',

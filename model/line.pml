@@ -13,6 +13,7 @@
 init {
   atomic {
     byte n = 0;
+    run World();    /* first: SPIN tries the others before it, so that traces have few ticks */
     do
     :: n < PROCESSES -> ear[n] = (HEARS -> HEARING : DEAF); run Process(n); run Calls(n); n++
     :: else -> break
@@ -22,7 +23,6 @@ init {
     :: n < HOLDERS -> run Holder(n); n++
     :: else -> break
     od;
-    n = 0;
-    run World()
+    n = 0
   }
 }

@@ -15,8 +15,11 @@ const NICENESS = 10;
 /** Longer than any path through the models. A path that is cut off is reported, and counts as a failure. */
 const DEPTH_MAX = 4_000_000;
 
+/** A trace is looked for among short paths first. */
+const TRACE_DEPTHS = [60, 100, 200, 500, DEPTH_MAX];
+
 /** Megabytes for one search. */
-const MEMORY_MAX = 9_000;
+const MEMORY_MAX = 6_000;
 
 /** The hash table has 2 to the power of this many slots: 512 MB. */
 const SLOTS = 26;
@@ -57,21 +60,54 @@ function flags({ settings }: Configuration): string[] {
 }
 
 /** Exact: whole states are stored and compared. No bitstate hashing, no hash compaction, no reduction. */
-export async function check(configuration: Configuration, isShortest = false): Promise<Verdict> {
+export async function check(configuration: Configuration): Promise<Verdict> {
+  const { isLong = false } = configuration;
+  // Compiling with optimisation takes longer than a short search gains by it.
+  const failure = await build(configuration, [isLong ? '-O2' : '-O0']);
+  return failure ?? search(configuration, DEPTH_MAX, isLong ? SLOTS : SLOTS_SHORT);
+}
+
+/** Translates the model to C and compiles it. Null: done. */
+async function build(configuration: Configuration, options: readonly string[]): Promise<Verdict | null> {
   const folder = folderOf(configuration);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const model = join(MODELS, `${configuration.model}.pml`);
-  const translated = await run('spin', ['-a', ...flags(configuration), model], folder);
+  const translated = await run('spin', ['-a', ...flags(configuration), modelOf(configuration)], folder);
   if (translated.status !== 0 || translated.text.includes('Error')) return trouble(translated.text);
-  const options = ['-O2', '-w', '-DSAFETY', '-DNOREDUCE', '-DVECTORSZ=512', `-DMEMLIM=${MEMORY_MAX}`];
-  if (isShortest) options.push('-DBFS');
-  const compiled = await run('gcc', [...options, '-o', 'pan', 'pan.c'], folder);
-  if (compiled.status !== 0) return trouble(compiled.text);
+  const fixed = ['-w', '-DSAFETY', '-DNOREDUCE', '-DVECTORSZ=512', `-DMEMLIM=${MEMORY_MAX}`];
+  const compiled = await run('gcc', [...fixed, ...options, '-o', 'pan', 'pan.c'], folder);
+  return compiled.status === 0 ? null : trouble(compiled.text);
+}
+
+async function search(configuration: Configuration, depth: number, slots: number): Promise<Verdict> {
   const startedAt = performance.now();
-  const slots = configuration.isLong === true ? SLOTS : SLOTS_SHORT;
-  const { text } = await run('./pan', ['-E', `-m${DEPTH_MAX}`, `-w${slots}`], folder);
+  const { text } = await run('./pan', ['-E', `-m${depth}`, `-w${slots}`], folderOf(configuration));
   return read(text, (performance.now() - startedAt) / 1000);
+}
+
+/** Looks for a short way to a broken rule. Returns its steps in words; empty: every rule holds. */
+export async function trace(configuration: Configuration): Promise<string> {
+  const failure = await build(configuration, ['-O1', '-DREACH']);
+  if (failure !== null) return failure.trouble ?? '';
+  const folder = folderOf(configuration);
+  for (const depth of TRACE_DEPTHS) {
+    const { broken } = await search(configuration, depth, SLOTS);
+    if (broken === null) continue;
+    const trail = join(folder, `${configuration.model}.pml.trail`);
+    const replay = ['-k', trail, '-T', ...flags(configuration), modelOf(configuration)];
+    const { text } = await run('spin', replay, folder);
+    return `${text.split('\n').filter(isStep).join('\n')}\nthe rule "${broken}" is broken`;
+  }
+  return '';
+}
+
+/** The models print what happens; SPIN adds the values of all variables at the end. */
+function isStep(line: string): boolean {
+  return /^\S/.test(line) && !line.startsWith('spin:') && !/^#|^\d+:|^\d+ process/.test(line);
+}
+
+function modelOf({ model }: Configuration): string {
+  return join(MODELS, `${model}.pml`);
 }
 
 function folderOf({ name }: Configuration): string {
@@ -89,14 +125,4 @@ function read(text: string, seconds: number): Verdict {
   const isDone = states > 0 && /errors: \d+/.test(text);
   const isTrouble = broken === null && (isCut || !isDone || !/errors: 0/.test(text));
   return { states, seconds, broken, trouble: isTrouble ? text.trim() : null };
-}
-
-/** The steps of the shortest way to the broken rule, in words. */
-export async function trace(configuration: Configuration): Promise<string> {
-  const folder = folderOf(configuration);
-  const trail = join(folder, `${configuration.model}.pml.trail`);
-  const model = join(MODELS, `${configuration.model}.pml`);
-  const { text } = await run('spin', ['-k', trail, '-T', ...flags(configuration), model], folder);
-  const end = text.indexOf('\nspin: trail ends');
-  return end < 0 ? text : text.slice(0, end);
 }

@@ -30,7 +30,7 @@ inline findQuiet() {
 /* A holder that has left, and whose process lives, is nowhere on the server once its late asks are refused. */
 inline checkCleaned() {
   if
-  :: since > LIMIT && !STEPS ->
+  :: since > LIMIT + 1 && !STEPS ->
     require(cleaned, owner == 0 || owner == GUEST || wants(owner - 1) || state[processOf(owner - 1)] == DEAD);
     if
     :: tickets > 0 -> for (k : 0 .. tickets - 1) {

@@ -23,7 +23,8 @@ inline giveUpCall(who) {
   :: else
   fi;
   if
-  :: state[who] == WAITING -> late[current(who)] = LIMIT; pause[who] = (RESYNCS -> 0 : NEVER)
+  :: state[who] == WAITING ->
+    late[current(who)] = (STRAYS -> LIMIT + 1 : 0); pause[who] = (RESYNCS -> 0 : NEVER)
   :: else
   fi;
   clearCall(who)

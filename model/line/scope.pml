@@ -51,13 +51,13 @@
 #define CLAIM 2         /* expiry of a lock that the line has granted */
 #define HALF 1          /* a grant with less than this left of its claim is confirmed first */
 #define LEASE 3         /* expiry of a lock that an ask or a renewal has stated */
-#define LIMIT 1         /* an ask that is older than this when it arrives is refused, after the faults */
+#define LIMIT 1         /* an ask that is older than this when it arrives is refused, unless the clock jumps */
 #define PAUSE 2         /* a waiter asks again after this */
 #define NEVER 99
 #define TICKET 3        /* a ticket lives for this after its last ask */
 #define OPEN 1          /* length of a window for guests */
 #ifndef SERVED
-#define SERVED 8        /* ticks after the faults within which everybody must have been served */
+#define SERVED 6        /* ticks after the faults within which everybody must have been served */
 #endif
 
 #define HOLDERS (PROCESSES * WAITS)
