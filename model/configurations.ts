@@ -125,6 +125,14 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     settings: { ...SMALL, PROCESSES: 3, PROMPT: 1 },
     isLong: true,
   },
+  {
+    name: 'outside',
+    model: 'line',
+    scope:
+      'the same as fences; the key expires early, so two may believe: their fences differ, all are served',
+    settings: { ...SMALL, BLOCKS: 2, OUTSIDE: 1, PROMPT: 1 },
+    isLong: true,
+  },
   { name: 'linger', model: 'linger', scope: 'a busy owner that keeps the lock, a waiter', settings: {} },
   {
     name: 'counter',

@@ -115,7 +115,7 @@ inline crash(who) {
   :: call[who].is != NONE -> giveUpCall(who)
   :: else
   fi;
-  state[who] = DEAD; valid[who] = 0; pause[who] = 0; clearGrant(heard[who]);
+  state[who] = DEAD; valid[who] = 0; mine[who] = FAR; pause[who] = 0; clearGrant(heard[who]);
   for (h : 0 .. HOLDERS - 1) {
     if
     :: processOf(h) == who ->
@@ -158,6 +158,8 @@ end:
       :: break
       od;
       d_step { printf("the clock jumps: ticket %d is dropped\n", who); removeTicket(who); who = 0 } }
+  :: d_step { OUTSIDE && !healed && owner != 0 ->
+      printf("the clock jumps: the key expires\n"); owner = 0; expires = 0; byLine = 0; orphan = 0 }
 #ifdef BUG_SERVER_TIME
   :: d_step { !healed -> stepped = 1 }
 #endif

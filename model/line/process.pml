@@ -38,12 +38,18 @@ inline dropGrants(who) {
 /* The process believes from now on, for `ticks`, that it owns the lock, with fences from `one` to `other`. */
 inline serve(who, ticks, one, other) {
   printf("process %d owns the lock for %d ticks\n", who, ticks);
-  for (p : 0 .. PROCESSES - 1) { require(exclusion, p == who || !believes(p)) }
-  require(exclusion, owner == current(who) + 1);
   if
-  :: BLOCKS > 0 -> require(fences, (one) < used); used = (other)
-  :: else
+  :: !OUTSIDE ->
+    for (p : 0 .. PROCESSES - 1) { require(exclusion, p == who || !believes(p)) }
+    require(exclusion, owner == current(who) + 1);
+    require(fences, BLOCKS == 0 || (one) < used)
+  :: else -> /* two owners: then their fences must differ */
+    for (p : 0 .. PROCESSES - 1) {
+      require(fences, p == who || !believes(p) || mine[p] < (other) || mine[p] > (one) || mine[p] == FAR)
+    }
+    mine[who] = (other)
   fi;
+  used = (BLOCKS > 0 -> (other) : used);
   state[who] = OWNER; valid[who] = (ticks);
   dropGrants(who);
   pause[who] = 0
@@ -68,6 +74,7 @@ inline leave(who) {
   forget(who)
 }
 inline forget(who) {
+  mine[who] = FAR;
   dropGrants(who);
   state[who] = IDLE; turn[who]++; valid[who] = 0; pause[who] = 0
 }

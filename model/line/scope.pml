@@ -27,6 +27,9 @@
 #ifndef STEPS
 #define STEPS 1         /* 1: the server's clock may jump: any ticket may be dropped, no ask is too late */
 #endif
+#ifndef OUTSIDE
+#define OUTSIDE 0       /* 1: a jump of the server's clock expires the key early, which is outside of what is promised */
+#endif
 #ifndef PROMPT
 #define PROMPT 0        /* 1: nothing else happens between a call and its answer; the answer may still be lost */
 #endif
@@ -64,4 +67,4 @@
 #define GUEST (HOLDERS + 1)     /* in `owner`: 0 nobody, 1..HOLDERS a holder plus one, GUEST */
 #define NOBODY HOLDERS          /* a holder id that nobody has */
 #define OLD LEASE               /* the age of a call stops here: an answer that is this old is worth nothing */
-#define FAR 4                   /* distances between fences stop here */
+#define FAR (4 + 2 * OUTSIDE)   /* distances between fences stop here */

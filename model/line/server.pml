@@ -20,6 +20,7 @@ inline reserve() {
     used = least(used + size, FAR);
     for (p : 0 .. PROCESSES - 1) {
       moveFences(heard[p]);
+      mine[p] = least(mine[p] + size, FAR);
       if
       :: call[p].is == GRANTED ->
         call[p].first = least(call[p].first + size, FAR); call[p].last = least(call[p].last + size, FAR)
@@ -56,7 +57,7 @@ inline findTicket(wanted) {
 /* The server makes somebody the owner: nobody may believe to be it at this moment. */
 inline makeOwner(who, ticks) {
   printf("the server makes %d the owner for %d ticks\n", (who) - 1, ticks);
-  for (p : 0 .. PROCESSES - 1) { require(exclusion, !believes(p)) }
+  for (p : 0 .. PROCESSES - 1) { require(exclusion, OUTSIDE || !believes(p)) }
   require(windows, open == 0 || (who) == GUEST);
   owner = (who); expires = (ticks); orphan = 0
 }

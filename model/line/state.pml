@@ -64,6 +64,7 @@ byte since;
 
 /* What only the properties look at. */
 byte used = FAR;                /* the largest fence that an owner was given */
+byte mine[PROCESSES] = FAR;     /* the last fence of each owner; only where two may believe to be the owner */
 bit byLine;                     /* the key was granted by the line, and nobody has restated it */
 byte orphan;                    /* ticks for which the key has belonged to a holder that had left when the line granted it */
 
