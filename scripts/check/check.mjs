@@ -14,6 +14,7 @@ const TYPE_PROJECTS = [
   'packages/cli/tsconfig.json',
   'scripts/tsconfig.json',
   'bench/tsconfig.json',
+  'model/tsconfig.json',
   'interop/tsconfig.json',
 ];
 

@@ -4,11 +4,23 @@ import { OUTCOMES } from '../../packages/holdfast/src/scripts/outcome.ts';
 import { stripComments } from './lexer.ts';
 import type { Program } from './program.ts';
 
-/** The text that is sent to Redis: shebang, outcome numbers, includes, body. */
+/** The text that is sent to Redis: shebang, outcome numbers, includes, body with the includes that stand there. */
 export function assemble(program: Program): string {
   const { header, script } = program;
-  const body = script.text.split('\n').slice(header.lines).join('\n');
-  return headOf(program) + stripComments(script.file, body);
+  const lines = script.text.split('\n');
+  const ends = [...new Set(program.includes.map(({ at }) => at))].filter((at) => at > 0);
+  const parts = [header.lines, ...ends].map((from, i) => {
+    const code = stripComments(script.file, lines.slice(from, ends[i]).join('\n'));
+    return code + (ends[i] === undefined ? '' : includedAt(program, ends[i]));
+  });
+  return headOf(program) + parts.join('');
+}
+
+function includedAt({ includes }: Program, line: number): string {
+  return includes
+    .filter(({ at }) => at === line)
+    .map(({ file, text }) => stripComments(file, text))
+    .join('');
 }
 
 /** The numbers that `bundleSource` makes the bundle of a script from. */
@@ -22,11 +34,12 @@ export function bundleShape(program: Program): BundleShape {
   };
 }
 
-function headOf({ header, includes }: Program): string {
+function headOf(program: Program): string {
+  const { header } = program;
   return [
     `${header.shebang}\n`,
     ...header.outcomes.map(({ name }) => `local ${name} = ${OUTCOMES[name]}\n`),
-    ...includes.map(({ file, text }) => stripComments(file, text)),
+    includedAt(program, 0),
   ].join('');
 }
 

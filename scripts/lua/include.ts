@@ -7,13 +7,19 @@ export interface Include {
   readonly name: string;
   readonly file: string;
   readonly text: string;
+  /** The line of the script that it stands at; 0: before the script. */
+  readonly at: number;
 }
 
 const DIRECTIVE = /^-- @include (\S+)$/;
 
-/** All includes of a script, each once. An include stands after those that it includes itself. */
-export function resolveIncludes(files: LuaFiles, file: string, names: readonly string[]): Include[] {
+/**
+ * All includes of a script, each once. An include stands after those that it includes itself. Those that the body names stand
+ * there: a function costs time when the script comes to it, so what a short way through the script does not need comes later.
+ */
+export function resolveIncludes(files: LuaFiles, file: string, headerLines: number): Include[] {
   const resolved = new Map<string, Include>();
+  let at = 0;
   const visit = (name: string, path: readonly string[], from: string, line: number): void => {
     if (path.includes(name)) {
       const found = [...path, name].join(' -> ');
@@ -31,10 +37,12 @@ export function resolveIncludes(files: LuaFiles, file: string, names: readonly s
       });
     }
     for (const [index, directive] of directives(text)) visit(directive, [...path, name], own, index + 1);
-    resolved.set(name, { name, file: own, text });
+    resolved.set(name, { name, file: own, text, at });
   };
-  const lines = files.get(file)?.split('\n') ?? [];
-  for (const name of names) visit(name, [], file, lines.indexOf(`-- @include ${name}`) + 1);
+  for (const [index, name] of directives(files.get(file) ?? '')) {
+    at = index < headerLines ? 0 : index + 1;
+    visit(name, [], file, index + 1);
+  }
   return [...resolved.values()];
 }
 

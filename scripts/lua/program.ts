@@ -13,12 +13,17 @@ export interface Unit {
   readonly names: Names;
 }
 
+/** An include, and the line of the script that it stands at; 0: before the script. */
+export interface IncludedUnit extends Unit {
+  readonly at: number;
+}
+
 /** A script with its header and its includes: the input of every rule. */
 export interface Program {
   readonly header: Header;
   readonly script: Unit;
-  /** In the order in which they stand before the script. */
-  readonly includes: readonly Unit[];
+  /** In the order in which they stand. */
+  readonly includes: readonly IncludedUnit[];
 }
 
 /** A rule checks a whole program and returns its complaints. */
@@ -29,11 +34,11 @@ export function readProgram(files: LuaFiles, file: string): Program {
   const header = readHeader(file, text);
   const outcomes = header.outcomes.map(({ name, line }) => declare('outcome', name, line));
   const shared: Declaration[] = [];
-  const includes = resolveIncludes(files, file, header.includes).map((include): Unit => {
+  const includes = resolveIncludes(files, file, header.lines).map((include): IncludedUnit => {
     const block = parse(include.file, include.text, 1);
     const names = resolveNames(block, shared);
     shared.push(...names.top);
-    return { file: include.file, text: include.text, block, names };
+    return { file: include.file, text: include.text, block, names, at: include.at };
   });
   const block = parse(file, text.split('\n').slice(header.lines).join('\n'), header.lines + 1);
   const script = { file, text, block, names: resolveNames(block, [...outcomes, ...shared]) };

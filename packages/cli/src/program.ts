@@ -107,7 +107,9 @@ const ALL = 'also expiring strings that may be a mutex of another library, or a 
 function addLooking(program: Command): void {
   withJson(withServers(program.command('ls')))
     .summary('list the locks that are held')
-    .description('Lists the locks and mutexes that are held: by whom, for how long, how long still.')
+    .description(
+      'Lists the locks and mutexes that are held: by whom, for how long, how long still, and who comes next.',
+    )
     .argument('[prefix]', 'only names that begin with this', '')
     .option('--all', ALL)
     .option('--limit <count>', 'list at most this many', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
@@ -117,7 +119,9 @@ function addLooking(program: Command): void {
     });
   withJson(withServers(program.command('inspect')))
     .summary('show one lock')
-    .description('Shows all that is known of one lock. Exits with 1 when nobody holds it.')
+    .description(
+      'Shows all that is known of one lock, and who waits for it. Exits with 1 when nobody holds it.',
+    )
     .argument('<name>', 'the name of the lock')
     .action(async (name: string, flags: ReaderFlags) => {
       const { inspect } = await import('./commands/inspect.ts');
@@ -146,9 +150,9 @@ function addRelease(program: Command): void {
   withJson(withServers(program.command('release')))
     .summary('take a lock away from its owner')
     .description(
-      'Takes a lock away from the owner that it shows, wakes the waiters, and says who lost it. The owner is notified at ' +
-        'its next renewal; until then two owners may be at work. Asks first on a terminal. Exits with 75 and releases ' +
-        'nothing when somebody else holds the lock by then.',
+      'Takes a lock away from the owner that it shows, gives it to the next in line, and says who lost it. The owner is ' +
+        'notified at its next renewal at the latest; until then two owners may be at work. Asks first on a terminal. ' +
+        'Exits with 75 and releases nothing when somebody else holds the lock by then.',
     )
     .argument('<name>', 'the name of the lock')
     .option('--force', 'required: confirms that the owner may be at work')

@@ -35,6 +35,9 @@ const of = ({ findings }: Report, check: Finding['check']): string[] =>
 /** Servers of a test file are young. */
 const YOUNG = ['--lease', '1s'];
 
+/** The keys of locks that begin with `locks:`. */
+const NARROW_KEYS = ['~locks:*', '~redisson_lock_token:{locks:*', '~holdfast_line:{locks:*'];
+
 describe('the doctor', () => {
   test('finds a server well that keeps every lock, and leaves nothing on it', async () => {
     await untilUpFor(first, 1);
@@ -50,7 +53,9 @@ describe('the doctor', () => {
     );
     expect(of(report, 'version')).toEqual([expect.stringMatching(/^ok: Redis 7\./)]);
     expect(of(report, 'persistence')).toEqual(['ok: every lock is on disk before it is granted']);
-    expect(of(report, 'scripts')).toEqual(['ok: a lock and a mutex can be taken, renewed and released']);
+    expect(of(report, 'scripts')).toEqual([
+      'ok: a lock and a mutex can be taken, renewed, handed over and released',
+    ]);
     const keys = [await ask(first.port, ['KEYS', '*'])].flat().map(String);
     expect(keys.filter((key) => !key.startsWith('redisson_lock_token:'))).toEqual([]);
     expect(keys.length).toBeGreaterThan(0);
@@ -62,7 +67,8 @@ describe('the doctor', () => {
   });
 
   test('tries the channel that a lock with a brace in its prefix has', async () => {
-    const user = ['on', '>pass', '~*', 'resetchannels', '&redisson_lock__channel:{tag}:*', '+@all'];
+    const channels = ['redisson_lock__channel', 'holdfast_mutex__channel'].map((kind) => `&${kind}:{tag}:*`);
+    const user = ['on', '>pass', '~*', 'resetchannels', ...channels, '&holdfast_session:*', '+@all'];
     await ask(first.port, ['ACL', 'SETUSER', 'braced', 'reset', ...user]);
     const report = await examine([first.url.replace('//', '//braced:pass@')], ...YOUNG, '--prefix', '{tag}:');
     expect(of(report, 'messages')).toEqual(['ok: waiters can be woken by messages']);
@@ -122,7 +128,7 @@ describe('the doctor', () => {
   });
 
   test('sees what the rights of the user do not reach', async () => {
-    const user = ['on', '>pass', '~locks:*', '~redisson_lock_token:{locks:*', '+@all', '-info', '-subscribe'];
+    const user = ['on', '>pass', ...NARROW_KEYS, '+@all', '-info', '-subscribe'];
     await ask(first.port, ['ACL', 'SETUSER', 'narrow', 'reset', ...user, 'resetchannels']);
     const url = first.url.replace('//', '//narrow:pass@');
     const report = await examine([url], ...YOUNG);
@@ -135,7 +141,32 @@ describe('the doctor', () => {
       expect.stringMatching(/^warning: waiters cannot be woken.*NOPERM/),
     ]);
     const right = await examine([url], ...YOUNG, '--prefix', 'locks:');
-    expect(of(right, 'scripts')).toEqual(['ok: a lock and a mutex can be taken, renewed and released']);
+    expect(of(right, 'scripts')).toEqual([
+      'ok: a lock and a mutex can be taken, renewed, handed over and released',
+    ]);
+  });
+
+  test.each([
+    ['&redisson_lock__channel:*', 'redisson_lock__channel:*'],
+    ['&holdfast_mutex__channel:*', 'holdfast_mutex__channel:*'],
+    ['&holdfast_session:*', 'holdfast_session:*'],
+  ])('sees that a user has the channels of the page but %s', async (without, named) => {
+    const all = ['&redisson_lock__channel:*', '&holdfast_mutex__channel:*', '&holdfast_session:*'];
+    const user = ['on', '>pass', '~*', 'resetchannels', ...all.filter((one) => one !== without), '+@all'];
+    await ask(first.port, ['ACL', 'SETUSER', 'mute', 'reset', ...user]);
+    const report = await examine([first.url.replace('//', '//mute:pass@')], ...YOUNG);
+    const [message] = of(report, 'messages');
+    expect(message).toContain(`warning: waiters cannot be woken by messages on ${named}`);
+    expect(of(report, 'scripts')).toEqual([expect.stringMatching(/^ok/)]);
+  });
+
+  test.each(['-hmget', '-hlen', '-hset'])('sees that a user may not hand a lock over: %s', async (right) => {
+    const user = ['on', '>pass', '~*', '&*', '+@all', right];
+    await ask(first.port, ['ACL', 'SETUSER', 'alone', 'reset', ...user]);
+    const report = await examine([first.url.replace('//', '//alone:pass@')], ...YOUNG);
+    expect(of(report, 'scripts')).toEqual([
+      expect.stringMatching(/^problem: a lock cannot .*can't run this command/),
+    ]);
   });
 
   test('sees that a user may release locks and no mutexes', async () => {
@@ -143,7 +174,7 @@ describe('the doctor', () => {
     await ask(first.port, ['ACL', 'SETUSER', 'keeper', 'reset', ...user]);
     const report = await examine([first.url.replace('//', '//keeper:pass@')], ...YOUNG);
     expect(of(report, 'scripts')).toEqual([
-      expect.stringMatching(/^problem: a mutex cannot be taken and released/),
+      expect.stringMatching(/^problem: a mutex cannot be taken, handed over and released/),
     ]);
   });
 

@@ -1,12 +1,13 @@
 /** `ls`, `inspect` and `release`: who holds what, and taking it away. */
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
+import { lineOf } from '../../holdfast/test/support/locks/kind.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
 import type { LockView } from '../src/locks/lock-view.ts';
-import { holdAs, JAVA, openLocks, untilRecorded } from './support/holders.ts';
+import { holdAs, inLine, JAVA, openLocks, untilRecorded } from './support/holders.ts';
 import { holdfast } from './support/holdfast.ts';
 import { readAs } from './support/schema.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -25,13 +26,14 @@ describe('ls', () => {
     await holdAs(redis, 'a:3', JAVA, 2);
     await locks.lock('b').acquire();
     await untilRecorded(redis, locks.session);
-    const waiting = openLocks(redis);
+    const waiting = openLocks(redis, 'shipping');
     const waiter = waiting.lock('a:2').acquire();
     waiter.catch(() => {});
     await waitFor(async () => {
       const found = await locks.inspect('a:2');
       return found?.kind === 'lock' && found.waiters === 1;
     });
+    await untilRecorded(redis, waiting.session);
 
     const { code, stdout, stderr } = await onServer('ls', 'a:', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -50,6 +52,17 @@ describe('ls', () => {
       isHeldForExact: true,
       holdCount: 1,
       waiters: 1,
+      guests: 0,
+      line: [
+        {
+          place: 1,
+          session: waiting.session,
+          application: 'shipping',
+          host: hostname(),
+          pid: process.pid,
+          isListening: true,
+        },
+      ],
     });
     expect(lock.heldForMs).toBeLessThan(20_000);
     expect(lock.leftMs).toBeGreaterThan(10_000);
@@ -63,12 +76,24 @@ describe('ls', () => {
 
     const table = (await onServer('ls', 'a:')).stdout;
     const columns = table.split('\n').map((line) => line.split(/ {2,}/));
-    expect(columns[0]).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'COUNT', 'FENCE', 'WAITERS']);
+    expect(columns[0]).toEqual([
+      'NAME',
+      'KIND',
+      'OWNER',
+      'HELD',
+      'LEFT',
+      'COUNT',
+      'FENCE',
+      'WAITERS',
+      'NEXT',
+    ]);
     expect(columns[2]?.slice(0, 3)).toEqual([
       'a:2',
       'lock',
       `billing on ${hostname()}, process ${process.pid}`,
     ]);
+    expect(columns[2]?.at(-1)).toMatch(/^shipping on .*, process \d+ \(\d.*s\)$/);
+    expect(columns[2]?.at(-2)).toBe('1');
     expect(columns[3]?.slice(0, 4)).toEqual(['a:3', 'lock', JAVA, '-']);
     expect(columns).toHaveLength(5);
 
@@ -118,10 +143,63 @@ describe('inspect', () => {
     expect(json.lock).toMatchObject({ application: 'billing', fence: endOfBlock });
   });
 
+  test('shows who waits, and never the token of a mutex', async () => {
+    const [locks, first, second] = [openLocks(redis), openLocks(redis, 'shipping'), openLocks(redis)];
+    await locks.mutex('queued').acquire();
+    const waits: Promise<unknown>[] = [];
+    for (const [index, session] of [first, second].entries()) {
+      waits.push(session.mutex('queued').acquire());
+      await waitFor(async () => (await inLine(redis, 'queued')) === index + 1, {
+        what: 'a place in the line',
+      });
+    }
+    for (const wait of waits) wait.catch(() => {});
+    await untilRecorded(redis, first.session);
+    const { code, stdout } = await onServer('inspect', 'queued');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /\n {2}waiters {2}2\n {2}line {5}1 {2}shipping on .*, process \d+ \(.*s\)\n {11}2 {2}[0-9a-f-]{36} \(.*s\)\n$/,
+    );
+    expect(stdout).not.toContain(':holdfast');
+    const json = readAs<{ lock: LockView }>(
+      'inspect',
+      (await onServer('inspect', 'queued', '--json')).stdout,
+    );
+    expect(json.lock.line).toMatchObject([
+      { place: 1, session: first.session, application: 'shipping', pid: process.pid },
+      { place: 2, session: second.session, application: null, pid: null },
+    ]);
+    expect(JSON.stringify(json)).not.toContain(':holdfast');
+  });
+
+  test('shows who waits for a lock that nobody holds', async () => {
+    const session = '1b0b5bb1-9f3c-8a2e-9c05-7d1e2f3a4b5c';
+    const now = Date.now();
+    const ticket = `${session}:3 1.1.0 30000 1000 65 0 ${now + 600_000} ${now - 5_000} n holdfast_session:${session}`;
+    const zeros = ['open', 'window', 'run', 'since', 'guest', 'linger'].flatMap((field) => [field, '0']);
+    const state = ['first', '1', 'last', '1', ...zeros];
+    await ask(redis.port, ['HSET', lineOf('abandoned'), ...state, '1', ticket, `#${session}:3`, '1']);
+    const { code, stdout } = await onServer('inspect', 'abandoned');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^abandoned: nobody holds it\n {2}line {5}1 {2}1b0b5bb1-\S+ \(\d.*s, does not listen\)\n$/,
+    );
+    const json = await onServer('inspect', 'abandoned', '--json');
+    expect(readAs('inspect', json.stdout)).toMatchObject({
+      lock: null,
+      free: { openMs: 0, waiters: 1, guests: 0, line: [{ session, isListening: false }] },
+    });
+    expect(await onServer('release', 'abandoned', '--force', '--reason', 'why', '--yes')).toMatchObject({
+      code: 1,
+      stdout: 'abandoned: nobody holds it\n',
+    });
+    await ask(redis.port, ['DEL', lineOf('abandoned')]);
+  });
+
   test('exits with 1 when nobody holds it, and with 65 when something else stands there', async () => {
     expect(await onServer('inspect', 'free')).toMatchObject({ code: 1, stdout: 'free: nobody holds it\n' });
     const free = await onServer('inspect', 'free', '--json');
-    expect(readAs('inspect', free.stdout)).toEqual({ name: 'free', lock: null });
+    expect(readAs('inspect', free.stdout)).toEqual({ name: 'free', lock: null, free: null });
     await ask(redis.port, ['RPUSH', 'list', '1']);
     const other = await onServer('inspect', 'list');
     expect(other).toMatchObject({ code: 65, stdout: '' });
@@ -145,6 +223,17 @@ describe('release', () => {
     const again = await onServer('release', 'order', ...FORCE, '--yes', '--json');
     expect(again.code).toBe(1);
     expect(readAs('release', again.stdout)).toMatchObject({ isReleased: false, lost: null });
+  });
+
+  test('gives it to the next in line in the same step', async () => {
+    const [locks, next] = [openLocks(redis), openLocks(redis)];
+    await locks.lock('order').acquire();
+    const waiting = next.lock('order').acquire();
+    await waitFor(async () => (await inLine(redis, 'order')) === 1, { what: 'a place in the line' });
+    const { code } = await onServer('release', 'order', ...FORCE, '--yes');
+    expect(code).toBe(0);
+    expect((await waiting).isHeld).toBe(true);
+    await (await waiting).release();
   });
 
   test('answers in JSON, and leaves what is no lock untouched', async () => {

@@ -7,6 +7,7 @@ import { type FaultProxy, startProxy } from '../../holdfast/test/support/proxies
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { inLine } from './support/holders.ts';
 import { type Ran, start } from './support/holdfast.ts';
 import { isRunning, type Traces, useTraces } from './support/job.ts';
 
@@ -147,8 +148,7 @@ test.concurrent('a killed holder lets the next one in within its lease and a sec
     const holder = startStubborn(traces, redis.url);
     await traces.pids('pids', 2);
     const waiter = start(['run', '--quiet', '--redis', redis.url, lockOf(traces), '--', 'echo', 'mine']);
-    const listeners = ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${lockOf(traces)}}`];
-    await waitFor(async () => [await ask(redis.port, listeners)].flat()[1] === 1, { limitMs: 90_000 });
+    await waitFor(async () => (await inLine(redis, lockOf(traces))) === 1, { limitMs: 90_000 });
     const killedMs = performance.now();
     holder.kill('SIGKILL');
     await waiter.says('mine');

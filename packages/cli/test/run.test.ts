@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
-import { recordKey, sessionOf, untilRecorded } from './support/holders.ts';
+import { inLine, recordKey, sessionOf, untilRecorded } from './support/holders.ts';
 import { holdfast, type Running, type StartOptions, start } from './support/holdfast.ts';
 
 const redis = useRedis();
@@ -108,8 +108,6 @@ const HOLDER: string = `holdfast run sh on ${hostname()}, process \\d+ \\(for [^
 
 describe.concurrent('while somebody else holds the lock', () => {
   let holder: Running;
-  const listeners = async (name: string) =>
-    [await ask(redis.port, ['PUBSUB', 'NUMSUB', `redisson_lock__channel:{${name}}`])].flat()[1];
 
   beforeAll(async () => {
     holder = start(['run', '--redis', redis.url, 'held', '--', 'sh', '-c', 'echo on; sleep 600']);
@@ -171,7 +169,7 @@ describe.concurrent('while somebody else holds the lock', () => {
     const other = start(['run', '--redis', redis.url, 'turn', '--', 'sh', '-c', 'echo on; sleep 600']);
     await other.says('on');
     const waiter = start(['run', '--quiet', '--redis', redis.url, 'turn', '--', 'echo', 'mine']);
-    await waitFor(async () => (await listeners('turn')) === 1, { what: 'a waiter', limitMs: 90_000 });
+    await waitFor(async () => (await inLine(redis, 'turn')) === 1, { what: 'a waiter', limitMs: 90_000 });
     other.kill('SIGTERM');
     expect(await waiter.ended).toMatchObject({ code: 0, stdout: 'mine\n', stderr: '' });
     expect((await other.ended).code).toBe(143);
@@ -185,9 +183,9 @@ describe.concurrent('while somebody else holds the lock', () => {
     await ask(redis.port, ['HSET', name, '00000000-0000-4000-8000-000000000000:1', '1']);
     await ask(redis.port, ['PEXPIRE', name, '600000']);
     const waiter = start(['run', '--quiet', '--redis', redis.url, name, '--', 'echo', 'never']);
-    await waitFor(async () => (await listeners(name)) === 1, { what: 'a waiter', limitMs: 90_000 });
+    await waitFor(async () => (await inLine(redis, name)) === 1, { what: 'a waiter', limitMs: 90_000 });
     waiter.kill(signal);
     expect(await waiter.ended).toMatchObject({ code, stdout: '', stderr: '' });
-    await waitFor(async () => (await listeners(name)) === 0, { what: 'no waiter' });
+    await waitFor(async () => (await inLine(redis, name)) === 0, { what: 'no waiter' });
   });
 });

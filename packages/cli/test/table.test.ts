@@ -24,6 +24,18 @@ const VIEW: LockView = {
   holdCount: 1,
   fence: 1_763_418_000_123_456,
   waiters: 12,
+  guests: 2,
+  line: [
+    {
+      place: 1,
+      session: '1b0b5bb1-9f3c-8a2e-9c05-7d1e2f3a4b5c',
+      application: 'billing',
+      host: 'db-8.eu-west-1.example.com',
+      pid: 54_321,
+      waitedMs: 4_200,
+      isListening: false,
+    },
+  ],
 };
 
 const NAMES = [
@@ -64,11 +76,19 @@ test('a name that is cut keeps its beginning and its end', () => {
 
 test('where there is no room, the less important columns are left out first', () => {
   const titles = (width: number): string[] => (table(width)[0] ?? '').trim().split(/ {2,}/);
-  expect(titles(300)).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'COUNT', 'FENCE', 'WAITERS']);
+  expect(titles(300)).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'COUNT', 'FENCE', 'WAITERS', 'NEXT']);
+  expect(titles(100)).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'COUNT', 'FENCE', 'WAITERS']);
   expect(titles(80)).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'COUNT', 'WAITERS']);
   expect(titles(60)).toEqual(['NAME', 'KIND', 'OWNER', 'HELD', 'LEFT', 'WAITERS']);
   expect(titles(54)).toEqual(['NAME', 'OWNER', 'HELD', 'LEFT', 'WAITERS']);
   expect(titles(44)).toEqual(['NAME', 'OWNER', 'HELD', 'LEFT']);
+});
+
+test('those who wait are counted, and the one that comes next is named', () => {
+  const [, first = ''] = table();
+  expect(first).toMatch(
+    / 12\+2 {2}billing on db-8\.eu-west-1\.example\.com, process 54321 \(4\.2s, does not listen\)$/,
+  );
 });
 
 test('in a pipe nothing is cut', () => {

@@ -7,6 +7,8 @@
 export type {
   Finding,
   ForceReleaseOptions,
+  InspectedLine,
+  InspectedWaiter,
   Inspection,
   InspectOptions,
   ListOptions,
@@ -49,7 +51,8 @@ export {
 export type { FencedLease, Lease } from './locking/lease.ts';
 export type { CloseOptions } from './locks.ts';
 export { Locks } from './locks.ts';
-export type { AcquireOptions, LocksOptions, TryAcquireOptions } from './options/options.ts';
+export type { AcquireOptions, TryAcquireOptions } from './options/acquire-options.ts';
+export type { LocksOptions } from './options/options.ts';
 export type { ReplicaOptions } from './options/replicas.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';

@@ -90,7 +90,7 @@ export class Locks {
     return new Mutex(this.#session, new MutexProtocol(name, key));
   }
 
-  /** Resolves to who holds the name and for how long; `null` when nobody does. */
+  /** Resolves to who holds the name, for how long, and who waits; `null` when nobody holds it or waits for it. */
   async inspect(name: string, options: InspectOptions = {}): Promise<Inspection | null> {
     this.#session.assertOpen(name);
     this.#keyOf(name);
@@ -114,9 +114,10 @@ export class Locks {
   }
 
   /**
-   * Takes a lock or a mutex away from `owner`, or from whoever holds it, in this process or elsewhere, and wakes the
-   * waiters. Resolves to the owner that lost it, or `null` when nobody held it. Rejects with `LockNotHeldError` when
-   * another owner than `owner` holds it. An owner in another process is notified at its next renewal.
+   * Takes a lock or a mutex away from `owner`, or from whoever holds it, in this process or elsewhere. The next in line
+   * gets it in the same step. Resolves to the owner that lost it, or `null` when nobody held it. Rejects with
+   * `LockNotHeldError` when another owner than `owner` holds it. An owner in another process is notified at its next
+   * renewal at the latest.
    */
   async forceRelease(name: string, options: ForceReleaseOptions = {}): Promise<string | null> {
     this.#session.assertOpen(name);

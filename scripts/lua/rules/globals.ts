@@ -5,7 +5,7 @@ import { type Rule, type Unit, unitsOf } from '../program.ts';
 import type { Expression, Index, Name } from '../syntax.ts';
 import { allExpressions, dottedName } from '../traverse.ts';
 
-const FUNCTIONS = ['error', 'tonumber', 'type'];
+const FUNCTIONS = ['error', 'pcall', 'tonumber', 'type', 'unpack'];
 
 const LIBRARIES: ReadonlyMap<string, readonly string[]> = new Map([
   ['redis', ['acl_check_cmd', 'call', 'pcall', 'sha1hex']],

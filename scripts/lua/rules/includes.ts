@@ -1,8 +1,20 @@
-import type { Rule } from '../program.ts';
-import { quoteLine } from '../program.ts';
+import { quoteLine, type Rule } from '../program.ts';
+import type { Name } from '../syntax.ts';
+import { allExpressions } from '../traverse.ts';
 
-/** An include holds functions and constants, and a script includes only what it uses. */
+/** An include holds functions and constants, and a script includes only what it uses, above its uses. */
 export const checkIncludes: Rule = ({ script, includes }) => [
+  ...includes.flatMap((include) =>
+    [...allExpressions(script.block)]
+      .filter((name) => name.kind === 'name' && name.line < include.at)
+      .filter((name) => include.names.top.some((own) => own === script.names.declarationOf(name as Name)))
+      .map(({ line }) => ({
+        file: script.file,
+        line,
+        expected: `what ${include.file} gives only below line ${include.at}, where it stands`,
+        found: quoteLine(script, line),
+      })),
+  ),
   ...includes.flatMap((include) =>
     include.block
       .filter(({ kind }) => kind !== 'function' && kind !== 'local')

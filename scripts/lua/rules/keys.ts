@@ -36,8 +36,9 @@ export const checkKeys: Rule = (program) => {
     } else if (!seen.has(declaration)) {
       seen.add(declaration);
       for (const caller of calls) {
-        if (functionOf(caller.unit, caller.call) !== declaration.owner) continue;
-        demands.push({ ...caller, key: caller.call.args[declaration.position] });
+        const { callee, args } = calledBy(caller.call);
+        if (functionOf(caller.unit, callee) !== declaration.owner) continue;
+        demands.push({ ...caller, key: args[declaration.position] });
       }
     }
   }
@@ -56,9 +57,16 @@ function boundKeys({ header, script }: Program): Declaration[] {
   });
 }
 
-function functionOf(unit: Unit, call: Call): Declaration['owner'] | undefined {
-  if (call.callee.kind !== 'name') return undefined;
-  const declaration = unit.names.declarationOf(call.callee);
+/** What a call calls, and with what: `pcall(f, a)` calls `f` with `a`. */
+function calledBy({ callee, args }: Call): Pick<Call, 'callee' | 'args'> {
+  const [called, ...rest] = args;
+  if (dottedName(callee) !== 'pcall' || called?.kind !== 'name') return { callee, args };
+  return { callee: called, args: rest };
+}
+
+function functionOf(unit: Unit, callee: Expression): Declaration['owner'] | undefined {
+  if (callee.kind !== 'name') return undefined;
+  const declaration = unit.names.declarationOf(callee);
   return declaration?.role === 'function' ? declaration.owner : undefined;
 }
 
@@ -77,7 +85,7 @@ function rewritten(script: Unit, keys: ReadonlySet<Declaration>): Complaint[] {
 function passedAround(program: Program): Complaint[] {
   return unitsOf(program).flatMap((unit) => {
     const expressions = [...allExpressions(unit.block)];
-    const callees = new Set(callsOf(unit.block).map(({ callee }) => callee));
+    const callees = new Set(callsOf(unit.block).map((call) => calledBy(call).callee));
     return expressions.flatMap((expression): Complaint[] => {
       const own = expression.kind === 'name' && unit.names.declarationOf(expression)?.role === 'function';
       if (callees.has(expression) || !(own || isRedisFunction(expression))) return [];

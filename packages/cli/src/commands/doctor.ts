@@ -32,7 +32,9 @@ export async function doctor(flags: DoctorFlags): Promise<number> {
     const facts = await Promise.all(servers.up.map(collectFacts));
     const prefix = flags.prefix ?? '';
     const trials =
-      cluster === null ? await Promise.all(servers.up.map((server) => tryLocking(server, prefix))) : [];
+      cluster === null
+        ? await Promise.all(servers.up.map((server) => tryLocking(server, prefix, !plan.isQuorum)))
+        : [];
     const whole =
       cluster === null
         ? checkFleet(facts, asked)

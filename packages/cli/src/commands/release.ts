@@ -23,7 +23,7 @@ export async function release(name: string, flags: ReleaseFlags): Promise<number
   const reader = await LockReader.open(flags);
   try {
     const found = await reader.inspect(name);
-    if (found === null) return tellFree(name, reason, flags);
+    if (found === null || found.kind === 'free') return tellFree(name, reason, flags);
     const shown = requireLock(found);
     const view = await reader.view(shown);
     if (flags.yes !== true && !(await confirm(view))) throw new Failure('nothing', 'nothing was released');
@@ -129,7 +129,7 @@ function tellReleased(lost: LockView, reason: string, { json }: ReleaseFlags): v
     printJson({ name: lost.name, isReleased: true, lost, reason, by: userInfo().username });
     return;
   }
-  const hears = lost.kind === 'lock' ? ', and hears of it at its next renewal' : '';
+  const hears = lost.kind === 'lock' ? ', and hears of it by its next renewal' : '';
   printLines([
     `${printable(lost.name)}: released; ${describeOwner(lost)} has lost it${hears} (${printable(reason)})`,
   ]);

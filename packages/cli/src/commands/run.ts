@@ -28,7 +28,8 @@ export async function run(name: string, command: readonly string[], flags: RunFl
     const servers = await untilAborted(openServers(flags), signals.aborted);
     const application = `holdfast run ${basename(command[0] ?? '')}`;
     const { prefix = '' } = flags;
-    const locks = openLocks(servers, { application, prefix, leaseMs: terms.leaseMs });
+    // The command is stopped a grace before the lease ends, so it needs the whole lease from its beginning: no claim.
+    const locks = openLocks(servers, { application, prefix, leaseMs: terms.leaseMs, claimMs: 0 });
     try {
       const lease = await acquire(name, flags, locks, servers, signals.aborted);
       return await runUnder(lease, locks.session, command, terms, signals);

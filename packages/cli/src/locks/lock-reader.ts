@@ -3,7 +3,7 @@ import type { Inspection, Locks } from 'holdfast';
 import type { ServerFlags } from '../servers/address.ts';
 import { openServers, reconnect, type Servers } from '../servers/connection.ts';
 import { openLocks } from '../servers/locks.ts';
-import { type HeldInspection, type LockView, makeView } from './lock-view.ts';
+import { type HeldInspection, isHeld, type LockView, makeView } from './lock-view.ts';
 
 export interface ReaderFlags extends ServerFlags {
   readonly prefix?: string;
@@ -47,7 +47,7 @@ export class LockReader {
     this.#servers.close();
   }
 
-  /** Null when nobody holds it. */
+  /** Null when nobody holds it or waits for it. */
   inspect(name: string): Promise<Inspection | null> {
     return this.locks.inspect(name, { record: true });
   }
@@ -60,7 +60,7 @@ export class LockReader {
     const found: HeldInspection[] = [];
     let isComplete = true;
     for await (const inspection of this.locks.list({ prefix, all, record: true })) {
-      if (inspection.kind === 'other') continue;
+      if (!isHeld(inspection)) continue;
       if (found.length === limit) {
         isComplete = false;
         break;

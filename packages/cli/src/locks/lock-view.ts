@@ -1,19 +1,24 @@
 /** A held lock as operators want to see it: what the lock says, and who its session is. */
 import type { Inspection } from 'holdfast';
 import { formatDuration } from '../duration.ts';
-import { printable } from '../printable.ts';
 import type { Column } from '../table.ts';
+import {
+  describeNext,
+  describeSession,
+  describeWaiters,
+  type LineView,
+  type SessionView,
+  viewLine,
+  viewSession,
+} from './line-view.ts';
 
 /** As it is in JSON. What is not known is null. */
-export interface LockView {
+export interface LockView extends SessionView, LineView {
   readonly name: string;
   readonly kind: 'lock' | 'mutex';
   /** `<session>:<hold number>`, or a Redisson holder. Null for a mutex: its value is a secret of its owner. */
   readonly owner: string | null;
   readonly session: string | null;
-  readonly application: string | null;
-  readonly host: string | null;
-  readonly pid: number | null;
   /** Since it was granted, as its fence tells. */
   readonly heldForMs: number | null;
   /** False when somebody may have taken it since without raising the fence, as Java's RLock does. */
@@ -22,16 +27,22 @@ export interface LockView {
   readonly leftMs: number | null;
   readonly holdCount: number | null;
   readonly fence: number | null;
-  readonly waiters: number;
 }
 
-export type HeldInspection = Exclude<Inspection, { kind: 'other' }>;
+export type HeldInspection = Extract<Inspection, { kind: 'lock' } | { kind: 'mutex' }>;
+
+/** Nobody holds it, and somebody waits. */
+export type FreeInspection = Extract<Inspection, { kind: 'free' }>;
+
+export function isHeld(inspection: Inspection): inspection is HeldInspection {
+  return inspection.kind === 'lock' || inspection.kind === 'mutex';
+}
 
 /** Fences are microseconds since 1970; a smaller number was counted by something else. */
 const FENCE_MIN = 1e15;
 
 export function makeView(inspection: HeldInspection, serverMs: number): LockView {
-  const { name, kind, ttlMs, waiters } = inspection;
+  const { name, kind, ttlMs } = inspection;
   const record = inspection.kind === 'lock' ? inspection.record : undefined;
   const fence = inspection.kind === 'lock' ? (inspection.fence ?? null) : null;
   const isTimed = fence !== null && fence >= FENCE_MIN;
@@ -40,21 +51,18 @@ export function makeView(inspection: HeldInspection, serverMs: number): LockView
     kind,
     owner: inspection.kind === 'lock' ? inspection.owner : null,
     session: inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null,
-    application: record?.application ?? null,
-    host: record?.host ?? null,
-    pid: record?.pid ?? null,
+    ...viewSession(record),
     heldForMs: isTimed ? Math.max(0, Math.round(serverMs - fence / 1000)) : null,
     isHeldForExact: isTimed && record !== undefined,
     leftMs: ttlMs < 0 ? null : ttlMs,
     holdCount: inspection.kind === 'lock' ? inspection.holdCount : null,
     fence,
-    waiters,
+    ...viewLine(inspection),
   };
 }
 
-export function describeOwner({ owner, application, host, pid }: LockView): string {
-  if (application === null) return printable(owner ?? 'somebody unknown');
-  return printable(`${application} on ${host ?? '?'}, process ${pid ?? '?'}`);
+export function describeOwner(view: LockView): string {
+  return describeSession(view, view.owner ?? 'somebody unknown');
 }
 
 /** Who, and for how long: `billing on host, process 12 (for 3m)`. */
@@ -82,5 +90,6 @@ export const LOCK_COLUMNS: readonly Column<LockView>[] = [
   { title: 'LEFT', cell: describeLeft, isNumber: true },
   { title: 'COUNT', cell: ({ holdCount }) => shown(holdCount), isNumber: true, rank: 3 },
   { title: 'FENCE', cell: ({ fence }) => shown(fence), isNumber: true, rank: 4 },
-  { title: 'WAITERS', cell: ({ waiters }) => shown(waiters), isNumber: true, rank: 1 },
+  { title: 'WAITERS', cell: describeWaiters, isNumber: true, rank: 1 },
+  { title: 'NEXT', cell: describeNext, least: 16, rank: 5 },
 ];

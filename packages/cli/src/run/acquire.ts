@@ -3,7 +3,7 @@ import type { FencedLease, Locks } from 'holdfast';
 import { formatDuration } from '../duration.ts';
 import { Failure } from '../failure.ts';
 import { LockReader } from '../locks/lock-reader.ts';
-import { describeHolder } from '../locks/lock-view.ts';
+import { describeHolder, isHeld } from '../locks/lock-view.ts';
 import { quote } from '../printable.ts';
 import type { Servers } from '../servers/connection.ts';
 import { WaitNotice } from './wait-notice.ts';
@@ -49,7 +49,7 @@ export async function acquire(
 async function holderOf(reader: LockReader, name: string): Promise<string> {
   try {
     const found = await reader.inspect(name);
-    if (found !== null && found.kind !== 'other') return describeHolder(await reader.view(found));
+    if (found !== null && isHeld(found)) return describeHolder(await reader.view(found));
   } catch {
     // The holder is only for the message.
   }

@@ -55,7 +55,7 @@ export class WaitNotice {
   async #look(): Promise<Found | null> {
     try {
       const found = await this.#reader.inspect(this.#name);
-      if (found === null) return await this.#lookAtServers();
+      if (found === null || found.kind === 'free') return await this.#lookAtServers();
       if (found.kind === 'other') return null;
       const view = await this.#reader.view(found);
       // Our own acquire was granted, and its reply is still on its way.

@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { Locks } from '../../../holdfast/src/index.ts';
+import { lineOf } from '../../../holdfast/test/support/locks/kind.ts';
 import { ask } from '../../../holdfast/test/support/servers/raw-redis.ts';
 import type { RedisServer } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
@@ -27,6 +28,12 @@ export async function untilRecorded({ port }: RedisServer, session: string): Pro
 export async function sessionOf({ port }: RedisServer, name: string): Promise<string> {
   const [owner = ''] = [await ask(port, ['HKEYS', name])].flat().map(String);
   return owner.split(':')[0] ?? '';
+}
+
+/** How many processes are in the line of that name. */
+export async function inLine({ port }: RedisServer, name: string): Promise<number> {
+  const fields = [await ask(port, ['HKEYS', lineOf(name)])].flat().map(String);
+  return fields.filter((field) => /^\d+$/.test(field)).length;
 }
 
 /** A holder of Redisson: no fence, no record. */

@@ -65,7 +65,7 @@ lease of 30 s, a grace of 5 s) the group gets SIGTERM about 24.4 s after the las
 \`holdfast\` itself is killed or stopped (SIGKILL, SIGSTOP): a small guard process sees to it.
 
 There is one exception. When the lock is taken away or forgotten before it expires (\`release --force\`, a deleted key, a failover that lost it),
-somebody else can get it at once. The command is stopped at the next renewal, within a third of the lease. Processes that leave
+somebody else can get it at once. The command is stopped at the next renewal at the latest, within a third of the lease. Processes that leave
 the process group (\`setsid\`) are never stopped.
 
 **Signals.** SIGTERM goes to the command and starts the grace; the lock is released when the process group has ended. SIGINT, SIGHUP, SIGQUIT,
@@ -81,15 +81,28 @@ owner, so it is not shown.
 Mutexes of holdfast are recognised by their value. \`--all\` also lists every string that expires and [looks
 random](../reference/locks.md#lockslistoptions), because it may be a mutex of another library. It may also be a cached value.
 
+\`WAITERS\` counts the processes in the line. \`3+1\` means that one more connection listens without a place in it: a waiter of another
+library, such as Redisson. (While such a library owns the lock, the first two in line listen too.) \`NEXT\` is who comes first, and for how long
+that process has waited. \`does not listen\` means that it would not hear of its turn, so it is passed over. In a quorum there is no line, and
+\`WAITERS\` counts the processes that listen.
+
 On a terminal the table fits the width: long names and owners are cut in the middle, and columns are left out where there is no room
-(fence, count, kind, waiters, in this order). In a pipe nothing is cut.`,
+(next, fence, count, kind, waiters, in this order). In a pipe nothing is cut.`,
+  inspect: `Below the lock stand those who wait in the line, the first 100 of them: application, host and process (or the session, where a program
+does not say), and for how long. A waiting process is recorded as an owner is, also one that waits for a mutex.
+
+A lock that nobody holds may have a line all the same, for a moment: after a \`DEL\` by hand, while nobody in line listens, or while it is left
+to waiters of other libraries, which have no place in the line. \`inspect\` then prints the line and exits with 1.`,
   watch: `\`watch\` goes on when a server does not answer: the table stays, with the time at which it was read and what is wrong (in a pipe: a
 \`trouble\` event), and is updated again when the server is back. \`q\`, Ctrl-C or SIGTERM ends it. At the start it exits with an error
 where waiting would not help: a wrong command line, a refused login, something that is not Redis.`,
   release: `The lock is taken from the owner that was shown, also with \`--yes\`. If that owner has released it meanwhile and somebody else holds the
-lock, nothing is released, and the exit code is 75.`,
-  doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. To test the rights it takes and releases a lock
-and a mutex with a name of its own under \`--prefix\`. The fence counter of that lock expires within a minute.
+lock, nothing is released, and the exit code is 75.
+
+The next process in line is the owner in the same step. The owner that lost the lock is told by a message, if it listens, and
+otherwise at its next renewal; that of a mutex always at its next renewal, because a mutex does not say whose it is.`,
+  doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. To test the rights it takes, hands over and releases
+a lock and a mutex with a name of its own under \`--prefix\`. The fence counter of that lock expires within a minute.
 
 | the worst finding | exit code | with \`--fail-on problem\` |
 | --- | --- | --- |

@@ -1,20 +1,41 @@
 #!lua flags=allow-oom
---- Deletes the mutex if the token is still its owner's, and wakes the waiters.
+--- Deletes the mutex if the token is still its owner's, or ends a wait. The first in line who hears is the next owner.
 -- @key mutex string: the owner's token
+-- @key line hash: who waits, see include/line.lua
 -- @arg token string: random, one per hold
--- @arg channel string: where waiters listen
--- @arg mode string: whom to wake: nobody, plain, sharded or both
+-- @arg channel string: where those listen who cannot be told by name
+-- @arg mode string: how to tell them: nobody, plain, sharded or both
+-- @arg is_vote integer: 1 on a server of a quorum, which has no line
 -- @outcome RELEASED receivers:integer
 -- @bare RELEASED receivers
+-- @outcome LEFT
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
 -- @include notify
 local mutex = KEYS[1]
+local line = KEYS[2]
 local token = ARGV[1]
 local channel = ARGV[2]
 local mode = ARGV[3]
+local is_vote = tonumber(ARGV[4])
 
-if redis.call('GET', mutex) ~= token then return { GONE } end
-redis.call('DEL', mutex)
-return notify(mode, channel, '0')
+local was_owner = redis.call('GET', mutex) == token
+if was_owner then redis.call('DEL', mutex) end
+local receivers = 0
+if is_vote == 1 or redis.pcall('HLEN', line) == 0 then
+  if not was_owner then return { GONE } end
+  receivers = notify(mode, channel, '0')
+  return receivers
+end
+-- @include mutex-grant
+-- @include release-line
+local is_done, heard, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)
+if was_owner then
+  -- What comes after a release does not undo it.
+  receivers = is_done and heard or notify(mode, channel, '0')
+  return receivers
+end
+if not is_done then error({ err = heard }) end
+if was_waiting then return { LEFT } end
+return { GONE }

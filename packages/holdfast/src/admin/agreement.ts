@@ -13,10 +13,10 @@ export function agree(inspections: readonly (Inspection | null)[], majority: num
   const winner = mostCommon(found.map(identity));
   const agreed = found.filter((inspection) => identity(inspection) === winner);
   // The lock lasts until so many servers have expired it that fewer than a majority are left.
-  const byLife = agreed.sort((a, b) => lifeMs(b.ttlMs) - lifeMs(a.ttlMs));
+  const byLife = agreed.sort((a, b) => lifeMs(b) - lifeMs(a));
   const last = byLife[majority - 1];
   if (last === undefined) return null;
-  if (last.kind === 'other') return last;
+  if (last.kind === 'other' || last.kind === 'free') return last;
   const waiters = Math.max(...agreed.map((one) => (one.kind === 'other' ? 0 : one.waiters)));
   if (last.kind === 'mutex') return { ...last, waiters };
   const fences = agreed.flatMap((one) => (one.kind === 'lock' && one.fence !== undefined ? [one.fence] : []));
@@ -24,10 +24,12 @@ export function agree(inspections: readonly (Inspection | null)[], majority: num
 }
 
 function identity(inspection: Inspection): string {
+  if (inspection.kind === 'free') return 'free';
   return `${inspection.kind} ${inspection.kind === 'other' ? inspection.found : inspection.owner}`;
 }
 
 /** -1 stands for no expiry. */
-function lifeMs(ttlMs: number): number {
-  return ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs;
+function lifeMs(inspection: Inspection): number {
+  if (inspection.kind === 'free') return 0;
+  return inspection.ttlMs < 0 ? Number.POSITIVE_INFINITY : inspection.ttlMs;
 }

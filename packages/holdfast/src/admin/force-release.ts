@@ -1,16 +1,25 @@
-/** Takes a lock or a mutex away from its owner. */
+/** Takes a lock or a mutex away from its owner. The next in line gets it in the same step. */
+import type { ScriptCall } from '../clients/client.ts';
 import { LockConflictError, LockNotHeldError } from '../errors.ts';
-import { lockChannel, mutexChannel } from '../keys/name.ts';
+import { fenceKey, lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { describe } from '../runtime/describe.ts';
 import { printable, quote } from '../runtime/printable.ts';
-import { type AdminForceReleaseOutcome, adminForceRelease } from '../scripts/generated.ts';
+import {
+  type AdminForceReleaseLockOutcome,
+  type AdminForceReleaseMutexOutcome,
+  adminForceReleaseLock,
+  adminForceReleaseMutex,
+} from '../scripts/generated.ts';
+import type { PubSubMode } from '../topologies/protocol.ts';
 import { mostCommon } from './agreement.ts';
-import type { AdminServers } from './servers.ts';
+import type { AdminServers, Answer } from './servers.ts';
 
 export interface ForceReleaseOptions {
   /** Only from this owner, as `inspect` and `list` show it. @default whoever holds it */
   readonly owner?: string;
 }
+
+type Outcome = AdminForceReleaseMutexOutcome;
 
 /**
  * The owner that lost it, or null when nobody held it. Takes it from `owner` only, unless that is ''. An owner in this
@@ -21,15 +30,7 @@ export async function forceRelease(
   name: string,
   owner: string,
 ): Promise<string | null> {
-  const key = servers.keyPrefix + name;
-  const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
-  const answers = await servers.ask(
-    servers.deciding,
-    (_, mode) => adminForceRelease.call({ name: key, owner, ...channels, mode }),
-    adminForceRelease.decode,
-    name,
-  );
-  const outcomes = answers.map(({ value }) => value);
+  const outcomes = await outcomesOf(servers, name, owner);
   refuseOtherOwner(name, owner, outcomes, servers.majority);
   const lost = mostCommon(outcomes.flatMap((outcome) => (outcome.is === 'RELEASED' ? [outcome.owner] : [])));
   if (lost !== undefined) return lost;
@@ -41,11 +42,51 @@ export async function forceRelease(
   return null;
 }
 
+/**
+ * The next owner is made by the script, and a script can make one of one kind. So the servers are asked to release a
+ * lock, and those that have a string instead are asked to release a mutex.
+ */
+async function outcomesOf(servers: AdminServers, name: string, owner: string): Promise<Outcome[]> {
+  const key = servers.keyPrefix + name;
+  const mailbox = servers.mailboxOf(key);
+  const keys = { fence: fenceKey(key), line: lineKey(key), mailbox };
+  // While a slot of a cluster moves, the keys of one lock may be on different nodes. The lock's own key is then released
+  // alone, and those in line find it free when they ask again.
+  const ownKey = { fence: key, line: key, mailbox: '' };
+
+  const lockCall = ({ fence, line, mailbox }: typeof keys, mode: PubSubMode): ScriptCall =>
+    adminForceReleaseLock.call({ lock: key, fence, line, owner, channel: lockChannel(key), mode, mailbox });
+  const askLock = (of: typeof keys): Promise<Answer<AdminForceReleaseLockOutcome>[]> =>
+    servers.ask(servers.deciding, (_, mode) => lockCall(of, mode), adminForceReleaseLock.decode, name);
+  const asLock = await servers.withOwnKeyIfSplit(
+    () => askLock(keys),
+    () => askLock(ownKey),
+  );
+
+  const done = asLock.flatMap(({ value }) => (value.is === 'MUTEX' ? [] : [value]));
+  const strings = new Set(asLock.filter(({ value }) => value.is === 'MUTEX').map(({ index }) => index));
+  if (strings.size === 0) return done;
+  const mutexCall = ({ line, mailbox }: typeof keys, mode: PubSubMode): ScriptCall =>
+    adminForceReleaseMutex.call({ mutex: key, line, owner, channel: mutexChannel(key), mode, mailbox });
+  const askMutex = (of: typeof keys): Promise<Answer<AdminForceReleaseMutexOutcome>[]> =>
+    servers.ask(
+      { ...servers.deciding, needed: Math.max(1, servers.majority - done.length) },
+      (index, mode) => (strings.has(index) ? mutexCall(of, mode) : null),
+      adminForceReleaseMutex.decode,
+      name,
+    );
+  const asMutex = await servers.withOwnKeyIfSplit(
+    () => askMutex(keys),
+    () => askMutex(ownKey),
+  );
+  return [...done, ...asMutex.map(({ value }) => value)];
+}
+
 /** In a quorum, an owner on fewer servers than a majority is a vote that failed or is being cleaned up: nobody's lock. */
 function refuseOtherOwner(
   name: string,
   expected: string,
-  outcomes: readonly AdminForceReleaseOutcome[],
+  outcomes: readonly Outcome[],
   majority: number,
 ): void {
   const refusals = outcomes.flatMap((outcome) => (outcome.is === 'HELD' ? [outcome] : []));

@@ -1,8 +1,38 @@
 /** What an inspection of one name tells. */
 import type { SessionRecord } from './session-record.ts';
 
+/** A process that waits in the line of a name. */
+export interface InspectedWaiter {
+  /** 1 is the next owner. */
+  readonly place: number;
+  /** The UUID of its session. */
+  readonly session: string;
+  /** Who it is. Only when `record` was asked for, and the session has a record. */
+  readonly record?: SessionRecord;
+  /** How long it has been in the line, by the server's clock. */
+  readonly waitedMs: number;
+  /** Whether it would hear of its turn. A process that does not is passed over, and keeps its place. */
+  readonly isListening: boolean;
+}
+
+/** Who waits for a name. */
+export interface InspectedLine {
+  /**
+   * How many processes wait in the line. In a quorum, which has no line: how many listen for the release, one connection
+   * each.
+   */
+  readonly waiters: number;
+  /** Those who come first: at most 100 of an inspection, 10 of a list. */
+  readonly line: readonly InspectedWaiter[];
+  /**
+   * How many connections listen for the release without a place in the line: waiters of Redisson. While another library
+   * owns the lock, the first two in line listen too, and are counted here as well. In a quorum 0.
+   */
+  readonly guests: number;
+}
+
 export type Inspection =
-  | {
+  | (InspectedLine & {
       readonly name: string;
       readonly kind: 'lock';
       /** `<session>:<hold number>`, or a Redisson holder. */
@@ -15,17 +45,21 @@ export type Inspection =
       readonly ttlMs: number;
       /** The end of the block of fences that the owner reserved: no owner so far has a larger one. */
       readonly fence: number | undefined;
-      /** How many connections listen for the release: one for each process that waits. */
-      readonly waiters: number;
-    }
-  | {
+    })
+  | (InspectedLine & {
       readonly name: string;
       readonly kind: 'mutex';
       /** A digest of the owner's token: it tells owners apart, and gives nobody the right to release. */
       readonly owner: string;
       readonly ttlMs: number;
-      readonly waiters: number;
-    }
+    })
+  /** Nobody holds it, and somebody waits in the line. */
+  | (InspectedLine & {
+      readonly name: string;
+      readonly kind: 'free';
+      /** How long it is still left to other libraries, which have no place in the line; 0: it is not. */
+      readonly openMs: number;
+    })
   | {
       readonly name: string;
       readonly kind: 'other';
@@ -36,8 +70,8 @@ export type Inspection =
 
 export interface InspectOptions {
   /**
-   * Also reads the record of the owner's session: application, host and process. One call more. Programs without the
-   * option `application`, and other libraries, have no record. @default false
+   * Also reads the records of the sessions that own and wait: application, host and process. One call more for each
+   * session. Programs without the option `application`, and other libraries, have no record. @default false
    */
   readonly record?: boolean;
 }

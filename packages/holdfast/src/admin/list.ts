@@ -2,8 +2,9 @@
 import { NAME_BYTES_MAX, sharesSlot } from '../keys/name.ts';
 import { adminScan } from '../scripts/generated.ts';
 import type { QueryCall } from '../topologies/topology.ts';
-import { inspectName, withRecords } from './inspect.ts';
+import { inspectName } from './inspect.ts';
 import type { Inspection } from './inspection.ts';
+import { withRecords } from './records.ts';
 import type { AdminServers } from './servers.ts';
 import type { SessionRecord } from './session-record.ts';
 
@@ -16,8 +17,8 @@ export interface ListOptions {
    */
   readonly all?: boolean;
   /**
-   * Also reads the records of the owners' sessions: application, host and process. One call more for each session.
-   * @default false
+   * Also reads the records of the sessions that own and wait: application, host and process. One call more for each
+   * session. @default false
    */
   readonly record?: boolean;
 }
@@ -27,6 +28,9 @@ const SCAN_COUNT = 500;
 
 /** Names inspected at once. */
 const INSPECT_MAX = 64;
+
+/** Waiters that are shown of each lock. The others are counted. */
+const SHOWN_MAX = 10;
 
 /** A lock's owner: a session or a Redisson client, and the number of the hold or thread. */
 const OWNER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+$/;
@@ -39,7 +43,7 @@ export async function* list(
   for await (const names of namesIn(servers, prefix, all)) {
     for (let i = 0; i < names.length; i += INSPECT_MAX) {
       const some = names.slice(i, i + INSPECT_MAX);
-      const found = await Promise.all(some.map((name) => inspectName(servers, name)));
+      const found = await Promise.all(some.map((name) => inspectName(servers, name, SHOWN_MAX)));
       const held = found.filter((inspection) => inspection !== null).filter(isHeld);
       yield* records === null ? held : await withRecords(servers, held, records);
     }

@@ -1,6 +1,7 @@
 /** Sends an administrative script to the servers of a topology, and fails unless enough of them answer. */
 import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
 import { LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
+import { lineChannel, sessionChannel } from '../keys/name.ts';
 import { describeServers } from '../locking/failures.ts';
 import { read } from '../topologies/server/reading.ts';
 import type { QueriedServers, QueryAnswer, QueryCall, Topology } from '../topologies/topology.ts';
@@ -33,6 +34,17 @@ export class AdminServers {
   /** Whether each server has only the keys of its own slots. */
   get hasShards(): boolean {
     return this.#topology.shards !== undefined;
+  }
+
+  /** Whether waiters have a line of their own. */
+  get hasLine(): boolean {
+    return this.#topology.hasLine;
+  }
+
+  /** Where sessions hear of that key: the channel of a session is this and its id. Empty where there is no line. */
+  mailboxOf(key: string): string {
+    if (!this.hasLine) return '';
+    return this.hasShards ? lineChannel(key, '') : sessionChannel('');
   }
 
   /** The servers that decide about a name. */
@@ -68,8 +80,22 @@ export class AdminServers {
     throw new LockUnavailableError(message, { lock: name, servers: failures });
   }
 
+  /** While a slot of a cluster moves, the keys of one name may be on two nodes, and a call that names several is refused. */
+  withOwnKeyIfSplit<Value>(ask: () => Promise<Value>, askOwnKey: () => Promise<Value>): Promise<Value> {
+    return ask().catch((error: unknown) => {
+      if (isSplitBetweenNodes(error)) return askOwnKey();
+      throw error;
+    });
+  }
+
   /** For questions that nothing depends on: each server's answer or failure, and never a rejection. */
   query(call: ScriptCall): Promise<readonly QueryAnswer[]> {
     return this.#topology.query(() => call, this.#callTimeoutMs);
   }
+}
+
+function isSplitBetweenNodes(error: unknown): boolean {
+  return (
+    error instanceof LockUnavailableError && error.servers.some(({ text }) => text.startsWith('TRYAGAIN'))
+  );
 }

@@ -80,7 +80,7 @@ export interface SessionRecordTerms {
   readonly callTimeoutMs: number;
 }
 
-/** Keeps the record of one session written, from its first hold until it ends. */
+/** Keeps the record of one session written, from its first hold or place in a line until it ends. */
 export class SessionRecordWriter {
   readonly #timers: TimerQueue;
   readonly #topology: Topology;

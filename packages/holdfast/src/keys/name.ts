@@ -56,6 +56,21 @@ export function fenceKey(key: string): string {
   return tagged('redisson_lock_token', key);
 }
 
+/** The line of waiters of a name. Ours alone. */
+export function lineKey(key: string): string {
+  return tagged('holdfast_line', key);
+}
+
+/** Where a session hears of its grants, on one server: one channel for all names. */
+export function sessionChannel(session: string): string {
+  return `holdfast_session:${session}`;
+}
+
+/** Where a session hears of its grants, in a cluster: one channel for each name, in the slot of its key. */
+export function lineChannel(key: string, session: string): string {
+  return `${lineKey(key)}:${session}`;
+}
+
 /** Where the waiters of a mutex listen. Ours alone: the format itself has no messages. */
 export function mutexChannel(key: string): string {
   return tagged('holdfast_mutex__channel', key);

@@ -9,44 +9,32 @@
  *
  * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
  * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old.
- * Then it is released, and if other processes were listening this process waits `YIELD_MS` before it asks again.
+ * Then it is released, and the line of waiters decides who is next. Without a line (a quorum), this process pauses before it
+ * asks again, if others were listening.
  *
  * While `#turning` is above zero no waiter moves, because a step under way decides what comes next: a lease is being
  * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
  */
 import type { LossReason } from '../errors.ts';
-import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
 import { Deadline } from '../runtime/timer-queue.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
+import type { EntranceSession } from './entrance-session.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
-import { beginHold, type HoldingServices, hasRoom, loseHold, releaseHold } from './hold-life.ts';
+import { beginHold, loseHold, releaseHold } from './hold-life.ts';
+import { Holds } from './holds.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
-import type { Reentry } from './reentry.ts';
-import { type AttemptServices, Attempts, type Grant } from './waiting/attempt.ts';
+import { Attempts, type Grant } from './waiting/attempt.ts';
+import { Pause } from './waiting/pause.ts';
 import { type LeaseWaiter, Waiters } from './waiting/waiters.ts';
-
-/** After a release that other processes heard, they may ask first: time for a wake-up and a round trip. */
-const YIELD_MS = 2;
-
-/** What an entrance needs of its session. */
-export interface EntranceSession extends AttemptServices, HoldingServices {
-  readonly id: string;
-  readonly reentry: Reentry;
-  readonly state: 'open' | 'closing' | 'closed';
-  /** `begin` is called before an attempt, `finish` when its hold has ended, or when it brought no hold. */
-  begin(): void;
-  finish(): void;
-  /** Nobody uses the entrance any more. */
-  forget(entrance: Entrance): void;
-}
 
 export class Entrance implements HoldKeeper {
   readonly session: EntranceSession;
   readonly protocol: Protocol;
-  holds: readonly Hold[] = [];
+  readonly holds: Holds;
   /** Who asks the servers now. */
   #seeker: 'nobody' | 'a lone caller' | 'the loop' = 'nobody';
   /** From a first attempt until the lock is granted or given up. */
@@ -56,27 +44,32 @@ export class Entrance implements HoldKeeper {
   #turning = 0;
   /** Releases under way that nobody waits behind. */
   #releasing = 0;
-  #yieldUntilMs = 0;
+  /** Made at the first release that others heard where there is no line. */
+  #pause: Pause | null = null;
 
   constructor(session: EntranceSession, protocol: Protocol) {
     this.session = session;
     this.protocol = protocol;
+    this.holds = new Holds(session);
   }
 
   /** Resolves to the caller's lease; to null for a try that found the lock taken. */
   enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     const { signal, isTry } = options;
     const isFirst = this.#head === null;
-    const canShare = isFirst && this.#roomFor(options) !== null;
-    const canAsk = isFirst && !canShare && this.#canSeek;
+    const shared = isFirst ? this.#roomFor(options) : null;
+    if (shared?.owners.length === 0 && options.renew && signal === undefined && this.#turning === 0) {
+      return Promise.resolve(this.#serveNext(shared, options));
+    }
+    const canAsk = isFirst && shared === null && this.#canSeek;
     // A caller with a signal may leave before the answer comes, so it queues from the start.
-    if (canAsk && signal === undefined && (isTry || this.#yieldMs <= 0)) {
+    if (canAsk && signal === undefined && (isTry || this.#pauseMs <= 0)) {
       return this.#enterAlone(options, startedMs);
     }
     const waiters = this.#queue();
     const wasSeeking = this.#seeker === 'the loop';
     const isLoopAsking = wasSeeking && (isFirst || waiters.isAttempting);
-    const isAnswerComing = canShare || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
+    const isAnswerComing = shared !== null || canAsk || isLoopAsking || this.#seeker === 'a lone caller';
     if (isTry && !isAnswerComing) return waiters.answerTry();
     if (waiters.isFull) return Promise.reject(crowdError(this.protocol, waiters.size));
     const waiter = waiters.newWaiter(options, startedMs);
@@ -105,6 +98,7 @@ export class Entrance implements HoldKeeper {
       this.#pump();
       return true;
     }
+    if (next === null && this.holds.isKept(hold)) return true;
     const result = await this.#release(hold);
     if (result.is === 'failed') throw releaseError(this.protocol, result.servers);
     return result.is === 'released';
@@ -113,7 +107,7 @@ export class Entrance implements HoldKeeper {
   /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
   lost(hold: Hold, reason: LossReason): void {
     this.#turning += 1;
-    this.#drop(hold);
+    this.holds.drop(hold);
     loseHold(this.session, hold, reason);
     this.#turning -= 1;
     this.#pump();
@@ -122,12 +116,14 @@ export class Entrance implements HoldKeeper {
 
   turnAway(): void {
     this.#waiters?.turnAway();
+    this.holds.endLinger();
+    if (this.session.state !== 'closed') this.#pump();
   }
 
   /** Turns everybody away; what is held is lost to its owners, then released. */
   close(): void {
     this.turnAway();
-    for (const hold of this.holds) if (hold.isLive) this.lost(hold, 'closed');
+    for (const hold of this.holds.all) if (hold.isLive) this.lost(hold, 'closed');
   }
 
   /** The one place where those who wait move on: into a hold with room, or behind a loop that seeks another. */
@@ -135,10 +131,14 @@ export class Entrance implements HoldKeeper {
     for (let next = this.#head; next !== null && this.#turning === 0; next = this.#head) {
       const hold = this.#roomFor(next.options);
       if (hold === null) break;
-      this.#handOver(hold, next);
+      if (next.options.renew) next.resolve(this.#serveNext(hold, next.options));
+      else {
+        hold.handoversLeft -= 1;
+        void this.#restate(hold, next);
+      }
     }
     if (this.#turning > 0) return;
-    const unowned = this.holds.find(({ owners }) => owners.length === 0);
+    const unowned = this.holds.unowned(this.#head !== null);
     if (unowned !== undefined) void this.#release(unowned);
     else if (this.#head === null) this.#forgetIfIdle();
     else if (this.#canSeek) void this.#seek(last);
@@ -147,20 +147,20 @@ export class Entrance implements HoldKeeper {
   }
 
   #forgetIfIdle(): void {
-    if (this.#seeker !== 'nobody' || this.holds.length > 0 || this.#releasing > 0) return;
-    if (this.#yieldMs <= 0) this.session.forget(this);
-    else this.session.timers.setAt(new Deadline(() => this.#pump(), false), this.#yieldUntilMs);
+    if (this.#seeker !== 'nobody' || this.holds.size > 0 || this.#releasing > 0) return;
+    if (this.#pauseMs <= 0) this.session.forget(this);
+    else this.session.timers.setIn(new Deadline(() => this.#pump(), false), this.#pauseMs);
   }
 
   /** Whether one more hold may be sought now. */
   get #canSeek(): boolean {
     const { holdsMax } = this.protocol.policy;
-    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.length < holdsMax;
+    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.size < holdsMax;
   }
 
   /** How long this process still lets others ask first. */
-  get #yieldMs(): number {
-    return this.#yieldUntilMs === 0 ? 0 : this.#yieldUntilMs - this.session.timers.clock.monotonicMs();
+  get #pauseMs(): number {
+    return this.#pause?.leftMs ?? 0;
   }
 
   get #head(): LeaseWaiter | null {
@@ -168,21 +168,25 @@ export class Entrance implements HoldKeeper {
   }
 
   #queue(): Waiters {
-    this.#waiters ??= new Waiters(this.session, this.protocol, this.#attempt.bind(this));
+    this.#waiters ??= new Waiters(this.session, this.protocol, () => this.#wait());
     return this.#waiters;
   }
 
-  #roomFor(options: ResolvedAcquireOptions): Hold | null {
-    if (this.session.state !== 'open') return null;
-    return this.holds.find((hold) => hasRoom(this.session, hold, options)) ?? null;
+  /** The attempts of the wait that is under way, or of the next. */
+  #wait(): Attempts {
+    this.#attempts ??= new Attempts(this.session, this.protocol);
+    return this.#attempts;
   }
 
-  #handOver(hold: Hold, next: LeaseWaiter): void {
+  #roomFor(options: ResolvedAcquireOptions): Hold | null {
+    return this.session.state === 'open' ? this.holds.roomFor(options) : null;
+  }
+
+  /** The next owner takes what is left of the lease; its own lease takes effect with the next renewal. */
+  #serveNext(hold: Hold, { leaseMs }: ResolvedAcquireOptions): LeaseHandle {
     hold.handoversLeft -= 1;
-    if (!next.options.renew) return void this.#restate(hold, next);
-    // The next owner takes what is left of the lease; its own lease takes effect with the next renewal.
-    if (hold.owners.length === 0) this.session.renewal.adopt(hold, next.options.leaseMs, true);
-    next.resolve(this.#serve(hold));
+    if (hold.owners.length === 0) this.session.renewal.adopt(hold, leaseMs, true);
+    return this.#serve(hold);
   }
 
   /** A caller with a fixed lease gets its full length: one script call states the lease anew. */
@@ -206,7 +210,8 @@ export class Entrance implements HoldKeeper {
     const { session, protocol } = this;
     this.#seeker = 'a lone caller';
     session.begin();
-    const result = await this.#attempt(options.leaseMs, options.waitMs, 0);
+    const { leaseMs, waitMs, lingerMs, isTry } = options;
+    const result = await this.#wait().make({ leaseMs, waitMs, behind: 0, joins: !isTry, lingerMs });
     const isOpen = session.state === 'open';
     if (result.is === 'granted' && isOpen) {
       const lease = this.#serve(this.#hold(result, options.renew));
@@ -218,7 +223,7 @@ export class Entrance implements HoldKeeper {
       this.#endSeeking(null);
       throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
     }
-    const isAnswered = options.isTry && result.is === 'held';
+    const isAnswered = isTry && result.is === 'held';
     const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
     if (waiter !== null) this.#queue().pushFirst(waiter);
     this.#endSeeking(result);
@@ -229,7 +234,7 @@ export class Entrance implements HoldKeeper {
   async #seek(last: Refusal | Broken | null): Promise<void> {
     this.#seeker = 'the loop';
     this.session.begin();
-    const grant = await this.#queue().seek(last, this.#yieldMs);
+    const grant = await this.#queue().seek(last, this.#pauseMs);
     const next = this.#head;
     if (grant === null || next === null) {
       // The grant crossed the departure of the last caller.
@@ -249,11 +254,6 @@ export class Entrance implements HoldKeeper {
     this.#pump();
   }
 
-  #attempt(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
-    this.#attempts ??= new Attempts(this.session, this.protocol);
-    return this.#attempts.make(leaseMs, waitMs, behind);
-  }
-
   /** No attempt was granted. One without an answer may have been: the next caller repeats it, or it is abandoned. */
   #endSeeking(last: Refusal | Broken | null): void {
     this.#seeker = 'nobody';
@@ -268,20 +268,18 @@ export class Entrance implements HoldKeeper {
 
   #hold(grant: Grant, renews: boolean): Hold {
     this.#seeker = 'nobody';
+    if (this.#attempts?.hasMetOwner === true) this.#pause?.reset();
     this.#attempts = null;
-    const hold = beginHold(this.session, this.protocol, grant, renews, this);
-    this.holds = this.holds.concat(hold);
+    const caller = { renews, isCrowded: (this.#waiters?.size ?? 0) > 1 };
+    const hold = beginHold(this.session, this.protocol, grant, caller, this);
+    this.holds.add(hold, () => this.#pump());
     return hold;
   }
 
-  #drop(hold: Hold): void {
-    this.holds = this.holds.filter((other) => other !== hold);
-  }
-
-  /** Releases in Redis. If the server tells of other listeners, callers who wait here ask again `YIELD_MS` later. */
+  /** Releases in Redis. If servers without a line tell of other listeners, callers who wait here ask again later. */
   async #release(hold: Hold): Promise<ReleaseResult> {
     const releasing = releaseHold(this.session, hold);
-    this.#drop(hold);
+    this.holds.drop(hold);
     const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
     // If nobody waits, the next caller may ask at once: its acquire is written after this release.
     const isAwaited = this.#head !== null;
@@ -290,8 +288,10 @@ export class Entrance implements HoldKeeper {
     const result = await releasing;
     if (isAwaited) this.#turning -= 1;
     else this.#releasing -= 1;
-    if (result.is === 'released' && result.receivers > ownListeners) {
-      this.#yieldUntilMs = this.session.timers.clock.monotonicMs() + YIELD_MS;
+    const isHeard = result.is === 'released' && result.receivers > ownListeners;
+    if (isHeard && this.session.mailboxes.of(this.protocol) === null) {
+      this.#pause ??= new Pause(this.session.timers.clock);
+      this.#pause.begin();
     }
     this.#pump();
     this.session.finish();

@@ -1,12 +1,16 @@
 /** How a hold begins and ends with the servers, and whether it has room for one more owner. */
 import type { LossReason } from '../errors.ts';
-import type { ResolvedAcquireOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseResult } from '../topologies/topology.ts';
 import { Hold, type HoldKeeper } from './hold.ts';
 import type { Renewal } from './renewal.ts';
 import type { Grant } from './waiting/attempt.ts';
 import type { WaitLoopServices } from './waiting/wait-loop.ts';
+
+/** A hold that was claimed gets its full lease this soon. Most sections are over by then, and cost no renewal. */
+const RESTATE_MS = 20;
 
 /** A hold is handed over only with at least this share of its lease left. */
 const HANDOVER_LEASE_SHARE = 1 / 3;
@@ -17,12 +21,12 @@ export interface HoldingServices extends WaitLoopServices {
   readonly record: { begin(): void } | null;
 }
 
-/** A hold has been granted, for a caller who wants it renewed or not. */
+/** A hold has been granted, for a caller who wants it renewed or not, with or without more callers behind it. */
 export function beginHold(
   { options, renewal, record }: HoldingServices,
   protocol: Protocol,
-  { terms, answer }: Grant,
-  renews: boolean,
+  { terms, answer, claimMs, linger }: Grant,
+  { renews, isCrowded }: { readonly renews: boolean; readonly isCrowded: boolean },
   keeper: HoldKeeper,
 ): Hold {
   // Each owner needs a fence of the block that came with the grant.
@@ -32,13 +36,17 @@ export function beginHold(
     holder: terms.holder,
     leaseMs: terms.leaseMs,
     renews,
+    claimMs,
+    linger,
     deadline: answer.deadline,
     firstFence: answer.firstFence,
     handovers: Math.min(handovers, protocol.policy.handoversMax),
     grantedMs: answer.heardAt.monotonicMs,
     keeper,
   });
-  renewal.watch(hold, answer.heardAt);
+  // Others of this process would need a hand-over, which a claim alone may be too short for.
+  const restateMs = isCrowded ? 0 : RESTATE_MS;
+  renewal.watch(hold, answer.heardAt, claimMs === undefined ? undefined : restateMs);
   record?.begin();
   return hold;
 }
@@ -53,9 +61,19 @@ export function hasRoom(
   if (owners.length >= hold.protocol.policy.ownersMax || handoversLeft === 0) return false;
   // A fixed lease is restated for its caller, which is possible only where nobody else owns the hold.
   if (owners.length > 0 && !(renew && hold.renews)) return false;
+  const nowMs = timers.clock.monotonicMs();
+  const isInTime = nowMs < hold.lingerUntilMs || nowMs - hold.grantedMs < options.handoverMs;
+  return isInTime && hasLease(hold, timers.clock);
+}
+
+function hasLease(hold: Hold, clock: Clock): boolean {
+  return hold.remainingMs(clock) >= hold.statedMs * HANDOVER_LEASE_SHARE;
+}
+
+/** Whether the hold is kept although nobody owns it: the next owner may come from this process. */
+export function lingers({ timers }: HoldingServices, hold: Hold): boolean {
   return (
-    timers.clock.monotonicMs() - hold.grantedMs < options.handoverMs &&
-    hold.remainingMs(timers.clock) >= hold.leaseMs * HANDOVER_LEASE_SHARE
+    timers.clock.monotonicMs() < hold.lingerUntilMs && hold.handoversLeft > 0 && hasLease(hold, timers.clock)
   );
 }
 

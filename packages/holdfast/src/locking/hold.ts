@@ -48,16 +48,30 @@ export interface HoldKeeper {
   leave(owner: HoldOwner): Promise<boolean>;
 }
 
+/** How a hold may be kept unowned. */
+export interface Linger {
+  /** Until when, by our monotonic clock. */
+  readonly untilMs: number;
+  /** The wait that messages name when somebody wants the lock. */
+  readonly wait: number;
+  /** How often messages may have been missed before the lock was asked for. */
+  readonly resyncs: number;
+}
+
 export interface HoldGrant {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly leaseMs: number;
   readonly renews: boolean;
+  /** The server has the hold for this long, and not yet for its lease. */
+  readonly claimMs: number | undefined;
   readonly deadline: Instant;
   readonly firstFence: number | undefined;
   readonly handovers: number;
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
+  /** Absent: the hold must not be kept unowned. */
+  readonly linger: Linger | undefined;
 }
 
 export class Hold implements HeapItem {
@@ -74,6 +88,14 @@ export class Hold implements HeapItem {
   leaseMs: number;
   renews: boolean;
   handoversLeft: number;
+  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not, or not any more. */
+  lingerUntilMs: number;
+  /** How it is heard that somebody wants a hold that may be kept unowned. */
+  readonly linger: Linger | undefined;
+  /** Why the hold is lost when the server says that it is gone. */
+  goneAs: 'gone' | 'revoked' = 'gone';
+  /** How long the server had the hold for when it last said so: a claim or a lease. */
+  statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */
   renewAtMs = 0;
   #deadline: Instant;
@@ -90,6 +112,9 @@ export class Hold implements HeapItem {
     this.keeper = grant.keeper;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
+    this.lingerUntilMs = grant.linger?.untilMs ?? 0;
+    this.linger = grant.linger;
+    this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
     this.handoversLeft = grant.handovers;
     this.#deadline = grant.deadline;
@@ -218,11 +243,13 @@ export class Hold implements HeapItem {
 
   /** The server has confirmed that it set exactly this lease. */
   stated(sentAt: Instant, leaseMs: number): void {
+    this.statedMs = leaseMs;
     this.#deadline = leaseDeadline(sentAt, leaseMs);
   }
 
   /** The server has confirmed that the lease is at least this long. */
   statedAtLeast(sentAt: Instant, leaseMs: number): void {
+    this.statedMs = Math.max(this.statedMs, leaseMs);
     this.#deadline = later(this.#deadline, leaseDeadline(sentAt, leaseMs));
   }
 

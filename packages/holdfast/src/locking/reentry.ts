@@ -4,7 +4,8 @@
  * count in Redis is the number of owners of the hold, stated anew after each change.
  */
 import { type LockError, LockNotHeldError } from '../errors.ts';
-import type { ResolvedAcquireOptions, ResolvedLocksOptions } from '../options/options.ts';
+import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
+import type { ResolvedLocksOptions } from '../options/options.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
 import { sleep } from '../runtime/timers.ts';

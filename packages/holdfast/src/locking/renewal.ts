@@ -15,6 +15,7 @@ import { telemetry } from '../telemetry/channels.ts';
 import { warnAbandoned } from '../telemetry/warnings.ts';
 import type { Statement, StatementBatch } from '../topologies/protocol.ts';
 import type { StateResult, Topology } from '../topologies/topology.ts';
+import { ClockJump } from './clock-jump.ts';
 import { quoted } from './failures.ts';
 import type { Hold } from './hold.ts';
 import { earlyMs, renewalIntervalMs, renewalTimeoutMs, retryMs } from './renewal-pace.ts';
@@ -24,9 +25,6 @@ export const BATCH_MAX = 128;
 
 /** How often the wall clock is compared with the monotonic one: a sleep of the machine is noticed this soon. */
 const CLOCK_CHECK_MS = 1_000;
-
-/** A wall clock that gains less than this between two checks is being adjusted, not jumping. */
-const CLOCK_JUMP_MS = 50;
 
 function isForbidden(result: StateResult): boolean {
   return result.is === 'failed' && result.servers.every(({ text }) => text.startsWith('NOPERM'));
@@ -61,13 +59,13 @@ export class Renewal {
   readonly #heap = new Heap<Hold>();
   readonly #deadline = new Deadline(() => this.#fire(), false);
   #deadlineDueMs = 0;
-  /** Wall minus monotonic at the last check. */
-  #clockGapMs = 0;
+  readonly #clockJump: ClockJump;
 
   constructor(timers: TimerQueue, topology: Topology, options: ResolvedLocksOptions) {
     this.#timers = timers;
     this.#topology = topology;
     this.#options = options;
+    this.#clockJump = new ClockJump(timers.clock);
   }
 
   /** How many holds are watched. */
@@ -75,11 +73,12 @@ export class Renewal {
     return this.#heap.size;
   }
 
-  /** Starts watching a hold that was granted just now. */
-  watch(hold: Hold, now: Instant): void {
-    if (this.#heap.size === 0) this.#clockGapMs = now.wallMs - now.monotonicMs;
+  /** Starts watching a hold that was granted just now. `inMs` is when it is renewed first, if not at the usual time. */
+  watch(hold: Hold, now: Instant, inMs?: number): void {
+    if (this.#heap.size === 0) this.#clockJump.startFrom(now);
     const endMs = now.monotonicMs + hold.remainingAt(now);
-    hold.renewAtMs = endMs - hold.leaseMs + renewalIntervalMs(hold.leaseMs);
+    hold.renewAtMs =
+      inMs === undefined ? endMs - hold.leaseMs + renewalIntervalMs(hold.leaseMs) : now.monotonicMs + inMs;
     this.#place(hold, now);
   }
 
@@ -95,6 +94,14 @@ export class Renewal {
     hold.renews = renews;
     hold.renewAtMs = Math.min(hold.renewAtMs, this.#timers.clock.monotonicMs() + renewalIntervalMs(leaseMs));
     this.#place(hold);
+  }
+
+  /** The hold is said to have been taken away: looks now whether it is still ours. */
+  suspect(hold: Hold): void {
+    hold.goneAs = 'revoked';
+    hold.renewAtMs = 0;
+    if (hold.renews) this.#place(hold);
+    else if (hold.protocol.reentry !== undefined) void this.recount(hold);
   }
 
   /** States a new lease for one hold, now. Null: the hold ended first. The caller decides what a failure means. */
@@ -203,12 +210,8 @@ export class Renewal {
 
   /** After a jump of the wall clock (the machine slept) every hold is looked at, due or not. */
   #takeJumped(): Hold[] {
-    const { clock } = this.#timers;
-    const gapMs = clock.wallMs() - clock.monotonicMs();
-    const hasJumped = gapMs - this.#clockGapMs > CLOCK_JUMP_MS;
-    this.#clockGapMs = gapMs;
     const taken: Hold[] = [];
-    if (!hasJumped) return taken;
+    if (!this.#clockJump.hasHappened()) return taken;
     for (let hold = this.#heap.peek(); hold !== undefined; hold = this.#heap.peek()) {
       this.#heap.remove(hold);
       // The next renewal was planned by a clock that stood still.
@@ -277,7 +280,7 @@ export class Renewal {
     if (!hold.isLive) return;
     const leftMs = hold.remainingMs(this.#timers.clock);
     if (result?.is === 'gone') {
-      hold.lose('gone');
+      hold.lose(hold.goneAs);
     } else if (leftMs <= 0) {
       hold.lose(hold.endsAs);
     } else {

@@ -8,24 +8,23 @@
  * - `closed`: nothing is sent any more. Leases that are left on the servers run out.
  */
 import { LockClosedError } from '../errors.ts';
-import {
-  type ResolvedAcquireOptions,
-  type ResolvedLocksOptions,
-  resolveAcquireOptions,
-} from '../options/options.ts';
+import { type ResolvedAcquireOptions, resolveAcquireOptions } from '../options/acquire-options.ts';
+import type { ResolvedLocksOptions } from '../options/options.ts';
 import { quote } from '../runtime/printable.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import type { HolderIds, Protocol } from '../topologies/protocol.ts';
 import type { Topology } from '../topologies/topology.ts';
-import { Entrance, type EntranceSession } from './entrance.ts';
+import { Entrance } from './entrance.ts';
+import type { EntranceSession } from './entrance-session.ts';
 import type { Hold } from './hold.ts';
 import { releaseAtExit } from './process-exit.ts';
 import { Reentry } from './reentry.ts';
 import { Renewal } from './renewal.ts';
+import { Mailboxes } from './waiting/mailboxes.ts';
 
 /** The record of who a session is, for those who look at its locks from outside. No lock depends on the record. */
 export interface RecordKeeper {
-  /** From now on the record is kept. Called at every hold, and never waited for. */
+  /** From now on the record is kept. Called at every hold and every place in a line, and never waited for. */
   begin(): void;
   /** The session ends in good order: its record goes with it. */
   remove(): Promise<void>;
@@ -54,6 +53,7 @@ export class Session implements EntranceSession {
   readonly renewal: Renewal;
   readonly reentry: Reentry;
   readonly holderIds: HolderIds;
+  readonly mailboxes: Mailboxes;
   state: 'open' | 'closing' | 'closed' = 'open';
   /** By kind, then by key. */
   readonly #entrances = new Map<string, Map<string, Entrance>>();
@@ -71,6 +71,7 @@ export class Session implements EntranceSession {
     this.topology = topology;
     this.record = record;
     this.renewal = new Renewal(timers, topology, options);
+    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder) => this.#suspect(holder));
     this.reentry = new Reentry(timers, this.renewal, options);
     let holdNumber = 0;
     const nextNumber = (): number => {
@@ -113,11 +114,18 @@ export class Session implements EntranceSession {
     const entrances = [...this.#entrances].flatMap(([itsKind, ofKind]) =>
       kind === undefined || kind === itsKind ? [ofKind.get(key)] : [],
     );
-    return entrances.flatMap((entrance) => entrance?.holds ?? []);
+    return entrances.flatMap((entrance) => entrance?.holds.all ?? []);
+  }
+
+  /** A hold is said to have been taken away by force: the server is asked now, and not at the next renewal. */
+  #suspect(holder: string): void {
+    for (const hold of this.#all().flatMap(({ holds }) => holds.all)) {
+      if (hold.holder === holder) this.renewal.suspect(hold);
+    }
   }
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */
-  forget(entrance: Entrance): void {
+  forget(entrance: Pick<Entrance, 'protocol'>): void {
     const { kind, key } = entrance.protocol;
     const ofKind = this.#entrances.get(kind);
     if (ofKind?.get(key) === entrance) ofKind.delete(key);

@@ -2,10 +2,11 @@
 import { LockConfigError } from '../errors.ts';
 import { describe } from '../runtime/describe.ts';
 
-export function integerWithin(value: unknown, name: string, min: number, max: number): number {
+/** `instead` names what is allowed besides, and was looked for before: `0 or `. */
+export function integerWithin(value: unknown, name: string, min: number, max: number, instead = ''): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
     throw new LockConfigError(
-      `expected ${name} to be an integer from ${min} to ${max}, got ${describe(value)}`,
+      `expected ${name} to be ${instead}an integer from ${min} to ${max}, got ${describe(value)}`,
     );
   }
   return value;

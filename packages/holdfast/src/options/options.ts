@@ -1,8 +1,6 @@
 /** What callers may choose. Options are checked here once; the code behind trusts the types. */
-import { LockConfigError } from '../errors.ts';
 import { checkName } from '../keys/name.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { describe } from '../runtime/describe.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { checkKnown, checkObject, integerWithin, ofType, oneOf } from './checks.ts';
 import { type ReplicaOptions, type ResolvedReplicas, resolveReplicas } from './replicas.ts';
@@ -41,6 +39,19 @@ const BUNDLE_MAX_DEFAULT = 128;
 export const HANDOVER_MS_DEFAULT = 50;
 
 /**
+ * A process that is given the lock by another has it for this long before it must have stated its lease. It does that
+ * within 20 ms, so this bounds what a process costs the others that is killed or freezes just then.
+ */
+export const CLAIM_MS_DEFAULT = 1_000;
+
+/** A hold that is kept longer than this unused is a lock that others wait for when a message is lost. */
+const LINGER_MS_MAX = 10_000;
+
+/** With less, an event loop that is busy for a moment would lose what it was given. */
+const CLAIM_MS_MIN = 100;
+const CLAIM_MS_MAX = 60_000;
+
+/**
  * An hour, counted from the end of the lease or from the time of the last fence. While the counter exists, fences grow
  * whatever the server's clock does. After it has expired, fences still grow if the clock is set back by at most an
  * hour. A longer time would cost memory: each name that is used once leaves about 150 bytes for this long, 55 MB for
@@ -71,6 +82,18 @@ export interface LocksOptions {
   readonly handovers?: number;
   /** A hold that is older does not pass on, so that other processes get the lock. @default 50 */
   readonly handoverMs?: number;
+  /**
+   * How long a process has a lock that another process has handed to it, until its own first renewal, which it sends
+   * after 20 ms. A body that blocks the event loop for longer than this at its very beginning loses the lock. 0 asks the
+   * server before every such owner is served, which costs a round trip. @default 1_000
+   */
+  readonly claimMs?: number;
+  /**
+   * Lock caching: how long a process may keep a hold that nobody uses, counted from the moment when the server granted it
+   * and nobody was waiting. The next acquisition of that name in this process then needs no call to Redis. A process
+   * that joins the line gets the lock at once. Guests, such as Redisson, wait for up to this long. @default 0, off
+   */
+  readonly lingerMs?: number;
   /**
    * How long a fence counter outlives the lease and its last fence. 0 keeps the counter for ever, which is needed
    * beside Java's `RFencedLock`. @default one hour
@@ -128,48 +151,18 @@ export type ResolvedLocksOptions = Required<
   readonly replicas: ResolvedReplicas | null;
 };
 
-/** A lease to enter again under, as far as the options go: every `Lease` fits. Whose it is, is checked later. */
-export interface EnteredLease {
-  readonly name: string;
-  readonly isHeld: boolean;
-  release(): Promise<boolean>;
-}
-
-export interface AcquireOptions {
-  /** How long to wait while another owner holds the lock. 0 tries once. @default Infinity */
-  readonly waitMs?: number;
-  /** The expiry of the lock in Redis, restarted by each renewal. @default the `leaseMs` of `Locks` */
-  readonly leaseMs?: number;
-  /**
-   * Renew the lease each time a third of it has passed, while it is held. `false` is a fixed lease: only `extend` moves
-   * its end. @default true
-   */
-  readonly renew?: boolean;
-  /** Ends the wait when it aborts. It does not end a lease that was granted. */
-  readonly signal?: AbortSignal;
-  /**
-   * Enter again under this lease of the same lock, outside `using`. A re-entry shares that lease: `leaseMs` and `renew`
-   * have no effect on it.
-   */
-  readonly within?: EnteredLease;
-}
-
-export type TryAcquireOptions = Omit<AcquireOptions, 'waitMs'>;
-
-export interface ResolvedAcquireOptions {
-  readonly waitMs: number;
-  readonly leaseMs: number;
-  readonly renew: boolean;
-  readonly signal: AbortSignal | undefined;
-  readonly within: EnteredLease | undefined;
-  /** A `tryAcquire`: one attempt, `null` when another owner holds the lock. */
-  readonly isTry: boolean;
-}
-
 const PUBSUBS = ['auto', 'plain', 'sharded', 'both'] as const;
 
 export function checkLeaseMs(value: unknown, name = 'leaseMs'): number {
   return integerWithin(value, name, LEASE_MS_MIN, LEASE_MS_MAX);
+}
+
+export function checkLingerMs(value: unknown): number {
+  return integerWithin(value, 'lingerMs', 0, LINGER_MS_MAX);
+}
+
+function checkClaimMs(value: unknown): number {
+  return value === 0 ? 0 : integerWithin(value, 'claimMs', CLAIM_MS_MIN, CLAIM_MS_MAX, '0 or ');
 }
 
 const LOCKS_OPTIONS = new Set([
@@ -178,6 +171,8 @@ const LOCKS_OPTIONS = new Set([
   'callTimeoutMs',
   'handovers',
   'handoverMs',
+  'claimMs',
+  'lingerMs',
   'fenceTtlMs',
   'bundleMax',
   'outageMs',
@@ -207,6 +202,8 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     callTimeoutMs,
     handovers: integerWithin(options.handovers ?? HANDOVERS_DEFAULT, 'handovers', 0, HANDOVERS_MAX),
     handoverMs: integerWithin(options.handoverMs ?? HANDOVER_MS_DEFAULT, 'handoverMs', 0, timerMsMax),
+    claimMs: checkClaimMs(options.claimMs ?? CLAIM_MS_DEFAULT),
+    lingerMs: checkLingerMs(options.lingerMs ?? 0),
     fenceTtlMs: integerWithin(
       options.fenceTtlMs ?? FENCE_TTL_MS_DEFAULT,
       'fenceTtlMs',
@@ -235,37 +232,5 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     pubsub: oneOf(options.pubsub ?? 'auto', 'pubsub', PUBSUBS),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
-  };
-}
-
-const ACQUIRE_OPTIONS = new Set(['waitMs', 'leaseMs', 'renew', 'signal', 'within']);
-const TRY_OPTIONS = new Set(['leaseMs', 'renew', 'signal', 'within']);
-
-function checkWaitMs(value: unknown): number {
-  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
-    throw new LockConfigError(`expected waitMs to be a number of at least 0, got ${describe(value)}`);
-  }
-  return value;
-}
-
-function checkSignal(value: unknown): AbortSignal | undefined {
-  if (value === undefined || value instanceof AbortSignal) return value;
-  throw new LockConfigError(`expected signal to be an AbortSignal, got ${describe(value)}`);
-}
-
-export function resolveAcquireOptions(
-  options: AcquireOptions,
-  defaults: ResolvedLocksOptions,
-  isTry: boolean,
-): ResolvedAcquireOptions {
-  checkObject(options, 'the options of an acquisition');
-  checkKnown(options, isTry ? TRY_OPTIONS : ACQUIRE_OPTIONS, 'an option of an acquisition');
-  return {
-    waitMs: checkWaitMs(options.waitMs ?? Number.POSITIVE_INFINITY),
-    leaseMs: options.leaseMs === undefined ? defaults.leaseMs : checkLeaseMs(options.leaseMs),
-    renew: options.renew === undefined || ofType(options.renew, 'renew', 'boolean'),
-    signal: checkSignal(options.signal),
-    within: options.within,
-    isTry,
   };
 }

@@ -10,7 +10,7 @@ import {
   type ResolvedAcquireOptions,
   resolveAcquireOptions,
   type TryAcquireOptions,
-} from '../options/options.ts';
+} from '../options/acquire-options.ts';
 import { describe } from '../runtime/describe.ts';
 import { type Facts, inspectable } from '../runtime/inspectable.ts';
 import { telemetry } from '../telemetry/channels.ts';

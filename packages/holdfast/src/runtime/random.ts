@@ -2,7 +2,7 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 
 export interface Random {
-  /** A random version 4 UUID, lower case. */
+  /** A random UUID, lower case. Of version 8, by which scripts tell sessions of ours from those of Redisson. */
   uuid(): string;
   /**
    * A secret of 16 random bytes as 32 lower-case hexadecimal digits, and `:holdfast`: the mark by which `list` knows a
@@ -37,7 +37,7 @@ function nextToken(): string {
 }
 
 export const systemRandom: Random = {
-  uuid: () => randomUUID(),
+  uuid: () => randomUUID().replace(/^(.{14})4/, '$18'),
   token: nextToken,
   fraction: () => randomInt(FRACTION_STEPS) / FRACTION_STEPS,
 };

@@ -15,19 +15,240 @@ import {
 } from './script.ts';
 import type { Reply, ScriptCall, ScriptText } from './script-call.ts';
 
-const adminForceReleaseSource =
+const adminForceReleaseLockSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
   'local HELD = 2\n' +
   'local GONE = 6\n' +
+  'local MUTEX = 12\n' +
   'local CONFLICT = 4\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
   'end\n' +
-  'local function mutex_owner(mutex)\n' +
-  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
-  "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms, linger)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  "new_line(line, now_ms, '')\n" +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -41,91 +262,477 @@ const adminForceReleaseSource =
   'end\n' +
   'return receivers\n' +
   'end\n' +
-  'local name = KEYS[1]\n' +
-  'local owner = ARGV[1]\n' +
-  'local lock_channel = ARGV[2]\n' +
-  'local mutex_channel = ARGV[3]\n' +
-  'local mode = ARGV[4]\n' +
-  "local found = redis.call('TYPE', name)['ok']\n" +
-  "if found == 'none' then return { GONE } end\n" +
-  'local has_it\n' +
-  'local channel\n' +
-  "local ttl_ms = redis.call('PTTL', name)\n" +
-  "if found == 'string' then\n" +
-  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
-  'has_it, channel = mutex_owner(name), mutex_channel\n' +
-  "if not has_it then return { CONFLICT, 'a string too long for a mutex' } end\n" +
-  "elseif found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
-  "local field = redis.call('HGETALL', name)\n" +
-  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
-  'has_it, channel = field[1], lock_channel\n' +
-  'else\n' +
-  'return { CONFLICT, found }\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
   'end\n' +
-  "if owner ~= '' and owner ~= has_it then return { HELD, has_it, ttl_ms } end\n" +
-  "redis.call('DEL', name)\n" +
-  "return { RELEASED, has_it, notify(mode, channel, '0') }\n";
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
+  'end\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
+  'end\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  "redis.call('DEL', key)\n" +
+  "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
+  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  'local is_done, receivers = true\n' +
+  "if mailbox ~= '' then\n" +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
+  'end\n' +
+  'if is_done and receivers then return receivers end\n' +
+  "return notify(mode, channel, '0')\n" +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local owner = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local mailbox = ARGV[4]\n' +
+  "local found = redis.call('TYPE', lock)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  "if found == 'string' then return { MUTEX } end\n" +
+  "if found ~= 'hash' or redis.call('HLEN', lock) ~= 1 then return { CONFLICT, found } end\n" +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "local field = redis.call('HGETALL', lock)\n" +
+  "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
+  'local holder = field[1]\n' +
+  "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)\n' +
+  'return { RELEASED, holder, receivers }\n';
 
-const adminForceReleaseText: ScriptText = {
-  name: 'admin.force-release',
-  sha: '2071659e3016f2e28d76228fa0e71de06ab0e26b',
-  source: adminForceReleaseSource,
+const adminForceReleaseLockText: ScriptText = {
+  name: 'admin.force-release-lock',
+  sha: '680019108bf4bff4dc493e24cbfbd6919235204f',
+  source: adminForceReleaseLockSource,
 };
 
-export interface AdminForceReleaseInput {
+export interface AdminForceReleaseLockInput {
   /** any type: what stands under the name */
-  readonly name: string;
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** from whom, as inspect shows it; empty: from whoever has it */
   readonly owner: string;
-  /** where waiters of a lock listen */
-  readonly lockChannel: string;
-  /** where waiters of a mutex listen */
-  readonly mutexChannel: string;
-  /** whom to wake: plain, sharded or both */
+  /** where those listen who have no ticket */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
   readonly mode: string;
+  /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
+  readonly mailbox: string;
 }
 
-export type AdminForceReleaseOutcome =
+export type AdminForceReleaseLockOutcome =
+  | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
+  | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'MUTEX' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Takes a lock away from one owner or from whoever has it, tells that owner, and gives the lock to the next in line. */
+export const adminForceReleaseLock: Script<AdminForceReleaseLockInput, AdminForceReleaseLockOutcome> = {
+  text: adminForceReleaseLockText,
+  call(input: AdminForceReleaseLockInput): ScriptCall {
+    return {
+      script: adminForceReleaseLockText,
+      keys: [input.lock, input.fence, input.line],
+      args: [input.owner, input.channel, input.mode, input.mailbox],
+    };
+  },
+  decode(reply: Reply): AdminForceReleaseLockOutcome {
+    const items = openReply(adminForceReleaseLockText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(adminForceReleaseLockText, items, 3);
+        return {
+          is: 'RELEASED',
+          owner: stringAt(adminForceReleaseLockText, items, 1),
+          receivers: integerAt(adminForceReleaseLockText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(adminForceReleaseLockText, items, 3);
+        return {
+          is: 'HELD',
+          owner: stringAt(adminForceReleaseLockText, items, 1),
+          ttlMs: integerAt(adminForceReleaseLockText, items, 2),
+        };
+      case OUTCOMES.GONE:
+        requireItems(adminForceReleaseLockText, items, 1);
+        return { is: 'GONE' };
+      case OUTCOMES.MUTEX:
+        requireItems(adminForceReleaseLockText, items, 1);
+        return { is: 'MUTEX' };
+      case OUTCOMES.CONFLICT:
+        requireItems(adminForceReleaseLockText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseLockText, items, 1) };
+      default:
+        return refuseReply(adminForceReleaseLockText, reply);
+    }
+  },
+};
+
+const adminForceReleaseMutexSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local HELD = 2\n' +
+  'local GONE = 6\n' +
+  'local CONFLICT = 4\n' +
+  'local function mutex_owner(mutex)\n' +
+  "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
+  "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'end\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
+  "redis.call('DEL', mutex)\n" +
+  'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms, linger)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  "new_line(line, now_ms, '')\n" +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
+  'end\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
+  'end\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
+  'end\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  "redis.call('DEL', key)\n" +
+  "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
+  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  'local is_done, receivers = true\n' +
+  "if mailbox ~= '' then\n" +
+  'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
+  'end\n' +
+  'if is_done and receivers then return receivers end\n' +
+  "return notify(mode, channel, '0')\n" +
+  'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
+  'local owner = ARGV[1]\n' +
+  'local channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local mailbox = ARGV[4]\n' +
+  "local found = redis.call('TYPE', mutex)['ok']\n" +
+  "if found == 'none' then return { GONE } end\n" +
+  "if found ~= 'string' then return { CONFLICT, found } end\n" +
+  "local ttl_ms = redis.call('PTTL', mutex)\n" +
+  "if ttl_ms == -1 then return { CONFLICT, 'a string without an expiry' } end\n" +
+  'local shown = mutex_owner(mutex)\n' +
+  "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
+  "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)\n" +
+  'return { RELEASED, shown, receivers }\n';
+
+const adminForceReleaseMutexText: ScriptText = {
+  name: 'admin.force-release-mutex',
+  sha: '14c0a188a18b9085e6d191377bd15e1bfef3ade1',
+  source: adminForceReleaseMutexSource,
+};
+
+export interface AdminForceReleaseMutexInput {
+  /** any type: what stands under the name */
+  readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
+  /** from whom, as inspect shows it; empty: from whoever has it */
+  readonly owner: string;
+  /** where those listen who have no ticket */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
+  readonly mode: string;
+  /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
+  readonly mailbox: string;
+}
+
+export type AdminForceReleaseMutexOutcome =
   | { readonly is: 'RELEASED'; readonly owner: string; readonly receivers: number }
   | { readonly is: 'HELD'; readonly owner: string; readonly ttlMs: number }
   | { readonly is: 'GONE' }
   | { readonly is: 'CONFLICT'; readonly found: string };
 
-/** Takes a lock or a mutex away from one owner or from whoever has it, and wakes the waiters. */
-export const adminForceRelease: Script<AdminForceReleaseInput, AdminForceReleaseOutcome> = {
-  text: adminForceReleaseText,
-  call(input: AdminForceReleaseInput): ScriptCall {
+/** Takes a mutex away from one owner or from whoever has it, and gives it to the next in line. */
+export const adminForceReleaseMutex: Script<AdminForceReleaseMutexInput, AdminForceReleaseMutexOutcome> = {
+  text: adminForceReleaseMutexText,
+  call(input: AdminForceReleaseMutexInput): ScriptCall {
     return {
-      script: adminForceReleaseText,
-      keys: [input.name],
-      args: [input.owner, input.lockChannel, input.mutexChannel, input.mode],
+      script: adminForceReleaseMutexText,
+      keys: [input.mutex, input.line],
+      args: [input.owner, input.channel, input.mode, input.mailbox],
     };
   },
-  decode(reply: Reply): AdminForceReleaseOutcome {
-    const items = openReply(adminForceReleaseText, reply);
+  decode(reply: Reply): AdminForceReleaseMutexOutcome {
+    const items = openReply(adminForceReleaseMutexText, reply);
     switch (items[0]) {
       case OUTCOMES.RELEASED:
-        requireItems(adminForceReleaseText, items, 3);
+        requireItems(adminForceReleaseMutexText, items, 3);
         return {
           is: 'RELEASED',
-          owner: stringAt(adminForceReleaseText, items, 1),
-          receivers: integerAt(adminForceReleaseText, items, 2),
+          owner: stringAt(adminForceReleaseMutexText, items, 1),
+          receivers: integerAt(adminForceReleaseMutexText, items, 2),
         };
       case OUTCOMES.HELD:
-        requireItems(adminForceReleaseText, items, 3);
+        requireItems(adminForceReleaseMutexText, items, 3);
         return {
           is: 'HELD',
-          owner: stringAt(adminForceReleaseText, items, 1),
-          ttlMs: integerAt(adminForceReleaseText, items, 2),
+          owner: stringAt(adminForceReleaseMutexText, items, 1),
+          ttlMs: integerAt(adminForceReleaseMutexText, items, 2),
         };
       case OUTCOMES.GONE:
-        requireItems(adminForceReleaseText, items, 1);
+        requireItems(adminForceReleaseMutexText, items, 1);
         return { is: 'GONE' };
       case OUTCOMES.CONFLICT:
-        requireItems(adminForceReleaseText, items, 2);
-        return { is: 'CONFLICT', found: stringAt(adminForceReleaseText, items, 1) };
+        requireItems(adminForceReleaseMutexText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(adminForceReleaseMutexText, items, 1) };
       default:
-        return refuseReply(adminForceReleaseText, reply);
+        return refuseReply(adminForceReleaseMutexText, reply);
     }
   },
 };
@@ -200,9 +807,15 @@ export const adminHealth: Script<void, AdminHealthOutcome> = {
 const adminInspectSource =
   '#!lua flags=no-writes\n' +
   'local ABSENT = 10\n' +
+  'local FREE = 17\n' +
   'local LOCK = 11\n' +
   'local MUTEX = 12\n' +
   'local OTHER = 13\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
@@ -211,40 +824,104 @@ const adminInspectSource =
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
   'end\n' +
-  'local name = KEYS[1]\n' +
-  'local fence = KEYS[2]\n' +
-  'local lock_channel = ARGV[1]\n' +
-  'local mutex_channel = ARGV[2]\n' +
-  'local mode = ARGV[3]\n' +
-  'local function listeners(channel)\n' +
+  'local function tickets_in(line)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then return 0 end\n" +
+  'return math.max(0, math.floor((fields - 8) / 2))\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
   'local count = 0\n' +
-  "if mode ~= 'sharded' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode ~= 'plain' then\n" +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
   "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
   'if sharded > count then count = sharded end\n' +
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local function hears(ticket)\n' +
+  "if ticket.mode == 'n' or ticket.mode == 'b' then return ticket.mode == 'b' end\n" +
+  "return listeners_of(ticket.mode == 's' and 'sharded' or 'plain', ticket.channel) > 0\n" +
+  'end\n' +
+  'local function shown_line(line, shown_max, now_ms)\n' +
+  "local ends = redis.pcall('HMGET', line, 'first', 'last', 'open')\n" +
+  "local place, last, open = tonumber(ends[1] or ''), tonumber(ends[2] or ''), tonumber(ends[3] or '')\n" +
+  "if not place or not last or not open then return 0, '', 0 end\n" +
+  "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
+  'local beyond = place + 1000\n' +
+  'while place <= last and place < beyond and shown < shown_max do\n' +
+  'local places = {}\n' +
+  'for i = 1, math.min(100, shown_max) do places[i] = place + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  'if ticket and tonumber(ticket.deadline_ms) < now_ms then\n' +
+  'tickets = tickets - 1\n' +
+  'elseif ticket and shown < shown_max then\n' +
+  'local waited_ms = math.max(0, now_ms - tonumber(ticket.since_ms))\n' +
+  "local session = string.match(string.sub(ticket.channel, -36), '^[%x-]+$') or '?'\n" +
+  "rows = rows .. string.format('%.0f %s %s\\n', waited_ms, hears(ticket) and 'h' or 'd', session)\n" +
+  'shown = shown + 1\n' +
+  'end\n' +
+  'end\n' +
+  'place = place + #places\n' +
+  'end\n' +
+  'local open_ms = open - now_ms\n' +
+  'if open_ms < 0 or open_ms > 80 then open_ms = 0 end\n' +
+  'return tickets, rows, open_ms\n' +
+  'end\n' +
+  'local name = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local lock_channel = ARGV[1]\n' +
+  'local mutex_channel = ARGV[2]\n' +
+  'local mode = ARGV[3]\n' +
+  'local shown_max = tonumber(ARGV[4])\n' +
+  'local now_ms = server_now()\n' +
+  "local tickets, rows, open_ms = 0, '', 0\n" +
+  'if shown_max > 0 then\n' +
+  'tickets, rows, open_ms = shown_line(line, shown_max, now_ms)\n' +
+  'end\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
-  "if found == 'none' then return { ABSENT } end\n" +
+  "if found == 'none' then\n" +
+  'if tickets == 0 then return { ABSENT } end\n' +
+  'local listeners = listeners_of(mode, lock_channel) + listeners_of(mode, mutex_channel)\n' +
+  'return { FREE, open_ms, tickets, listeners, rows }\n' +
+  'end\n' +
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
   'local owner = mutex_owner(name)\n' +
-  'if owner then return { MUTEX, owner, ttl_ms, listeners(mutex_channel) } end\n' +
+  'if owner then return { MUTEX, owner, ttl_ms, tickets, listeners_of(mode, mutex_channel), rows } end\n' +
   'end\n' +
   "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "local last = redis.pcall('GET', fence)\n" +
   "if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end\n" +
   'if is_lock(field, ttl_ms) then\n' +
-  'return { LOCK, field[1], field[2], ttl_ms, last, listeners(lock_channel) }\n' +
+  'return { LOCK, field[1], field[2], ttl_ms, last, tickets, listeners_of(mode, lock_channel), rows }\n' +
   'end\n' +
   'end\n' +
   'return { OTHER, found, ttl_ms }\n';
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '1b38b09689b82fc3bdbf9943daaa1e0772191746',
+  sha: '198cb765a90a05fb48e8626081ff316e99e32386',
   source: adminInspectSource,
 };
 
@@ -253,35 +930,55 @@ export interface AdminInspectInput {
   readonly name: string;
   /** string: the last fence given out */
   readonly fence: string;
-  /** where waiters of a lock listen */
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
+  /** where those who wait for a lock listen, if they have no ticket */
   readonly lockChannel: string;
-  /** where waiters of a mutex listen */
+  /** the same for a mutex */
   readonly mutexChannel: string;
   /** how they listen: plain, sharded or both */
   readonly mode: string;
+  /** how many tickets to show at most; 0 where there is no line */
+  readonly shownMax: number;
 }
 
 export type AdminInspectOutcome =
   | { readonly is: 'ABSENT' }
+  | {
+      readonly is: 'FREE';
+      readonly openMs: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
+    }
   | {
       readonly is: 'LOCK';
       readonly owner: string;
       readonly count: string;
       readonly ttlMs: number;
       readonly fence: string;
-      readonly waiters: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
     }
-  | { readonly is: 'MUTEX'; readonly owner: string; readonly ttlMs: number; readonly waiters: number }
+  | {
+      readonly is: 'MUTEX';
+      readonly owner: string;
+      readonly ttlMs: number;
+      readonly tickets: number;
+      readonly listeners: number;
+      readonly line: string;
+    }
   | { readonly is: 'OTHER'; readonly found: string; readonly ttlMs: number };
 
-/** Tells what a name holds right now. */
+/** Tells what a name holds right now, and who waits for it. */
 export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
   text: adminInspectText,
   call(input: AdminInspectInput): ScriptCall {
     return {
       script: adminInspectText,
-      keys: [input.name, input.fence],
-      args: [input.lockChannel, input.mutexChannel, input.mode],
+      keys: [input.name, input.fence, input.line],
+      args: [input.lockChannel, input.mutexChannel, input.mode, String(input.shownMax)],
     };
   },
   decode(reply: Reply): AdminInspectOutcome {
@@ -290,23 +987,36 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
       case OUTCOMES.ABSENT:
         requireItems(adminInspectText, items, 1);
         return { is: 'ABSENT' };
+      case OUTCOMES.FREE:
+        requireItems(adminInspectText, items, 5);
+        return {
+          is: 'FREE',
+          openMs: integerAt(adminInspectText, items, 1),
+          tickets: integerAt(adminInspectText, items, 2),
+          listeners: integerAt(adminInspectText, items, 3),
+          line: stringAt(adminInspectText, items, 4),
+        };
       case OUTCOMES.LOCK:
-        requireItems(adminInspectText, items, 6);
+        requireItems(adminInspectText, items, 8);
         return {
           is: 'LOCK',
           owner: stringAt(adminInspectText, items, 1),
           count: stringAt(adminInspectText, items, 2),
           ttlMs: integerAt(adminInspectText, items, 3),
           fence: stringAt(adminInspectText, items, 4),
-          waiters: integerAt(adminInspectText, items, 5),
+          tickets: integerAt(adminInspectText, items, 5),
+          listeners: integerAt(adminInspectText, items, 6),
+          line: stringAt(adminInspectText, items, 7),
         };
       case OUTCOMES.MUTEX:
-        requireItems(adminInspectText, items, 4);
+        requireItems(adminInspectText, items, 6);
         return {
           is: 'MUTEX',
           owner: stringAt(adminInspectText, items, 1),
           ttlMs: integerAt(adminInspectText, items, 2),
-          waiters: integerAt(adminInspectText, items, 3),
+          tickets: integerAt(adminInspectText, items, 3),
+          listeners: integerAt(adminInspectText, items, 4),
+          line: stringAt(adminInspectText, items, 5),
         };
       case OUTCOMES.OTHER:
         requireItems(adminInspectText, items, 3);
@@ -481,6 +1191,11 @@ const lockAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
   'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
   'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
   'end\n' +
@@ -491,20 +1206,52 @@ const lockAcquireSource =
   "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
   "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
   'end\n' +
-  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
-  "local text = redis.call('GET', fence)\n" +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
   "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
-  'if not stored or stored + count > 9007199254740991 then\n' +
-  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
-  'end\n' +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
   'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
   'local from_us = now_us\n' +
   'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
   'local first = math.max(stored + 1, from_us)\n' +
-  'local last = math.max(first, math.min(first + count - 1, from_us + 1000))\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
   'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
   "if reply['err'] then error(reply) end\n" +
   'return first, last - first + 1\n' +
+  'end\n' +
+  'local function hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  'local first, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  "redis.call('HSET', lock, holder, '1')\n" +
+  "redis.call('PEXPIRE', lock, lease_ms)\n" +
+  'return first, given\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
+  'local holder = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local fences = tonumber(ARGV[3])\n' +
+  'local fence_ttl_ms = tonumber(ARGV[4])\n' +
+  'local not_after_ms = tonumber(ARGV[5])\n' +
+  'local wants_time = tonumber(ARGV[6])\n' +
+  'local common_us = tonumber(ARGV[7])\n' +
+  'local ticket = ARGV[8]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  "if ttl_ms == -2 and not string.match(ticket, '^%S+ %d+ %al ') and (ticket == '-' or redis.pcall('HLEN', line) == 0) then\n" +
+  'local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end\n' +
+  'return first_fence\n' +
   'end\n' +
   'local function keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
   "local text = redis.pcall('GET', fence)\n" +
@@ -517,14 +1264,15 @@ const lockAcquireSource =
   "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
   'end\n' +
+  'local function last_fence(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  "local last = tonumber(string.match(redis.call('GET', fence) or '', '^%d+$'))\n" +
+  'if not last then return reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us) end\n' +
+  'keep_counter(fence, last, ttl_ms, now_ms, lease_ms)\n' +
+  'return last, 1\n' +
+  'end\n' +
   'local function is_lock(field, ttl_ms)\n' +
   "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
   "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
-  'end\n' +
-  'local function require_expiry(key, ttl_ms)\n' +
-  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
-  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
-  'end\n' +
   'end\n' +
   'local function found_instead(failure, key)\n' +
   "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
@@ -532,19 +1280,248 @@ const lockAcquireSource =
   "if found['err'] then return 'a value of another type' end\n" +
   "return 'a ' .. found['ok']\n" +
   'end\n' +
-  'local lock = KEYS[1]\n' +
-  'local fence = KEYS[2]\n' +
-  'local holder = ARGV[1]\n' +
-  'local lease_ms = ARGV[2]\n' +
-  'local fences = tonumber(ARGV[3])\n' +
-  'local fence_ttl_ms = tonumber(ARGV[4])\n' +
-  'local not_after_ms = tonumber(ARGV[5])\n' +
-  'local wants_time = tonumber(ARGV[6])\n' +
-  'local common_us = tonumber(ARGV[7])\n' +
-  'local now_ms, now_us = server_now()\n' +
-  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  'local first_fence, given\n' +
-  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms, linger)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
+  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
+  "state = state or new_line(line, now_ms, '')\n" +
+  'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
+  "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  'if state.place then\n' +
+  "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
+  'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
+  "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
+  'elseif state.tickets < 10000 then\n' +
+  'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
+  "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return state\n' +
+  'end\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if not state then return false, '' end\n" +
+  'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
+  "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
+  "if outcome == 'nobody' and not state.place then\n" +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
+  "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  "new_line(line, now_ms, '')\n" +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
+  "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
+  'if state then\n' +
+  "redis.call('HSET', line, 'linger', keeper)\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'else\n' +
+  'new_line(line, now_ms, keeper)\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
+  'end\n' +
+  'local state, found, first_fence, given\n' +
+  "if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end\n" +
+  'if found then return { CONFLICT, now_ms, found } end\n' +
   'if ttl_ms ~= -2 then\n' +
   "local fields = redis.pcall('HLEN', lock)\n" +
   "if type(fields) == 'table' then return { CONFLICT, now_ms, found_instead(fields, lock) } end\n" +
@@ -552,30 +1529,35 @@ const lockAcquireSource =
   "local field = redis.call('HGETALL', lock)\n" +
   'local is_ours = field[1] == holder\n' +
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
-  'if not is_ours then return { HELD, now_ms, ttl_ms, field[1] } end\n' +
-  "local last = string.match(redis.call('GET', fence) or '', '^%d+$')\n" +
-  'if last then\n' +
-  'first_fence, given = tonumber(last), 1\n' +
-  'keep_counter(fence, first_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
+  'if not is_ours then\n' +
+  "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, field[1]) end\n" +
+  "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
+  'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  'if is_guest == 1 then note_guest(line, now_ms) end\n' +
+  'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
-  'end\n' +
-  'if ttl_ms == -2 then require_expiry(lock, lease_ms) end\n' +
-  'if not first_fence then\n' +
-  'first_fence, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
-  'end\n' +
-  "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
+  'first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
-  'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given } end\n' +
+  'else\n' +
+  'local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if waits then\n' +
+  "return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n" +
+  'end\n' +
+  'first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'end\n' +
+  'local behind = keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  'if wants_time == 1 or given < fences or behind > 0 then return { GRANTED, now_ms, first_fence, given, behind } end\n' +
   'return first_fence\n';
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '4aab9983e5807dbbda23257a7cff5c2bbbeea42b',
+  sha: '5dc12ced6521c36a8c0b03fe68bd98143b9c7d43',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '25a5952b08b642b3885dbd3e30304cc3c78ba82b',
-    source: bundleSource(lockAcquireSource, { headLength: 2746, keys: 2, args: 7, isTimed: true }),
+    sha: '8799c9a1288f855601ad014bac3e4f4e6bbf6afd',
+    source: bundleSource(lockAcquireSource, { headLength: 2433, keys: 3, args: 8, isTimed: true }),
   },
 };
 
@@ -584,6 +1566,8 @@ export interface LockAcquireInput {
   readonly lock: string;
   /** string: the last fence given out */
   readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** <session>:<hold number> */
   readonly holder: string;
   /** ms */
@@ -598,21 +1582,38 @@ export interface LockAcquireInput {
   readonly wantsTime: number;
   /** µs: the time that fences begin from on all of several servers, 0 the server's own */
   readonly commonUs: number;
+  /** echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line */
+  readonly ticket: string;
 }
 
 export type LockAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs?: number; readonly firstFence: number; readonly fences?: number }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | {
+      readonly is: 'GRANTED';
+      readonly nowMs?: number;
+      readonly firstFence: number;
+      readonly fences?: number;
+      readonly tickets?: number;
+    }
+  | {
+      readonly is: 'HELD';
+      readonly nowMs: number;
+      readonly ttlMs: number;
+      readonly owner: string;
+      readonly place: number;
+      readonly tickets: number;
+      readonly openMs: number;
+      readonly isGuest: number;
+    }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
 
-/** Grants the lock to one hold, or says who has it. */
+/** Grants the lock to one hold, or says who has it, and keeps the hold's place in the line. */
 export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
   text: lockAcquireText,
   call(input: LockAcquireInput): ScriptCall {
     return {
       script: lockAcquireText,
-      keys: [input.lock, input.fence],
+      keys: [input.lock, input.fence, input.line],
       args: [
         input.holder,
         String(input.leaseMs),
@@ -621,6 +1622,7 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
         String(input.notAfterMs),
         String(input.wantsTime),
         String(input.commonUs),
+        input.ticket,
       ],
     };
   },
@@ -629,20 +1631,25 @@ export const lockAcquire: Script<LockAcquireInput, LockAcquireOutcome> = {
     const items = openReply(lockAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(lockAcquireText, items, 4);
+        requireItems(lockAcquireText, items, 5);
         return {
           is: 'GRANTED',
           nowMs: integerAt(lockAcquireText, items, 1),
           firstFence: integerAt(lockAcquireText, items, 2),
           fences: integerAt(lockAcquireText, items, 3),
+          tickets: integerAt(lockAcquireText, items, 4),
         };
       case OUTCOMES.HELD:
-        requireItems(lockAcquireText, items, 4);
+        requireItems(lockAcquireText, items, 8);
         return {
           is: 'HELD',
           nowMs: integerAt(lockAcquireText, items, 1),
           ttlMs: integerAt(lockAcquireText, items, 2),
           owner: stringAt(lockAcquireText, items, 3),
+          place: integerAt(lockAcquireText, items, 4),
+          tickets: integerAt(lockAcquireText, items, 5),
+          openMs: integerAt(lockAcquireText, items, 6),
+          isGuest: integerAt(lockAcquireText, items, 7),
         };
       case OUTCOMES.LATE:
         requireItems(lockAcquireText, items, 2);
@@ -860,6 +1867,7 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
 const lockReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
+  'local LEFT = 16\n' +
   'local GONE = 6\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -874,43 +1882,334 @@ const lockReleaseSource =
   'return receivers\n' +
   'end\n' +
   'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local line = KEYS[3]\n' +
   'local holder = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
-  "if redis.call('HDEL', lock, holder) == 0 then return { GONE } end\n" +
-  "return notify(mode, channel, '0')\n";
+  'local is_vote = tonumber(ARGV[4])\n' +
+  "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
+  "local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0\n" +
+  'local receivers = 0\n' +
+  'if not has_line then\n' +
+  'if not was_owner then return { GONE } end\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'if receivers == 0 or is_vote == 1 then return receivers end\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
+  'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
+  'if not first then return nil end\n' +
+  'local stored = store_counter(fence, text, last, tonumber(ticket.fence_ttl_ms), now_ms, tonumber(ticket.claim_ms))\n' +
+  "if stored['err'] then return nil end\n" +
+  "if type(redis.pcall('HSET', lock, ticket.holder, '1')) == 'table' then return nil end\n" +
+  "redis.call('PEXPIRE', lock, ticket.claim_ms)\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function unmake_owner(lock, ticket)\n' +
+  "redis.call('HDEL', lock, ticket.holder)\n" +
+  'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms, linger)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  "new_line(line, now_ms, '')\n" +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
+  'end\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
+  'end\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
+  'end\n' +
+  'if not has_line then\n' +
+  'pcall(leave_to_guests, lock, line)\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local is_done, heard, was_waiting = pcall(go_on, lock, fence, line, holder, was_owner, mode, channel, false)\n' +
+  'if was_owner then\n' +
+  "receivers = is_done and heard or notify(mode, channel, '0')\n" +
+  'return receivers\n' +
+  'end\n' +
+  'if not is_done then error({ err = heard }) end\n' +
+  'if was_waiting then return { LEFT } end\n' +
+  'return { GONE }\n';
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '8a31543d6e619ef7d2ca01cb79074b0fad745d65',
+  sha: '5cedf8cb5aa62e52cc90ee011490564f73c38f23',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'd2a2b4846872ca3fbdf36ec759bf9802bd251ee3',
-    source: bundleSource(lockReleaseSource, { headLength: 478, keys: 1, args: 3, isTimed: false }),
+    sha: '10753382f603fd42459a934232d5a6df28c99603',
+    source: bundleSource(lockReleaseSource, { headLength: 494, keys: 3, args: 4, isTimed: false }),
   },
 };
 
 export interface LockReleaseInput {
   /** hash: one field, holder -> hold count */
   readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** <session>:<hold number> */
   readonly holder: string;
-  /** where waiters listen */
+  /** where guests listen */
   readonly channel: string;
-  /** whom to wake: nobody, plain, sharded or both */
+  /** how to tell them: nobody, plain, sharded or both */
   readonly mode: string;
+  /** 1 on a server of a quorum, which has no line */
+  readonly isVote: number;
 }
 
 export type LockReleaseOutcome =
   | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'LEFT' }
   | { readonly is: 'GONE' };
 
-/** Ends a hold, whatever its count, and wakes the waiters. Fields that are not ours stay. */
+/** Ends a hold, whatever its count, or a wait. The first in line who hears is the next owner. Fields that are not ours stay. */
 export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
   text: lockReleaseText,
   call(input: LockReleaseInput): ScriptCall {
-    return { script: lockReleaseText, keys: [input.lock], args: [input.holder, input.channel, input.mode] };
+    return {
+      script: lockReleaseText,
+      keys: [input.lock, input.fence, input.line],
+      args: [input.holder, input.channel, input.mode, String(input.isVote)],
+    };
   },
   decode(reply: Reply): LockReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(lockReleaseText, reply) };
@@ -919,6 +2218,9 @@ export const lockRelease: Script<LockReleaseInput, LockReleaseOutcome> = {
       case OUTCOMES.RELEASED:
         requireItems(lockReleaseText, items, 2);
         return { is: 'RELEASED', receivers: integerAt(lockReleaseText, items, 1) };
+      case OUTCOMES.LEFT:
+        requireItems(lockReleaseText, items, 1);
+        return { is: 'LEFT' };
       case OUTCOMES.GONE:
         requireItems(lockReleaseText, items, 1);
         return { is: 'GONE' };
@@ -1053,61 +2355,339 @@ const mutexAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
+  'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
+  'local token = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local not_after_ms = tonumber(ARGV[3])\n' +
+  'local ticket = ARGV[4]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  "local may_linger = string.match(ticket, '^%S+ %d+ %al ')\n" +
+  "local is_alone = ticket == '-' or (not may_linger and redis.pcall('HLEN', line) == 0)\n" +
+  "if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
   'local function found_instead(failure, key)\n' +
   "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
   "local found = redis.pcall('TYPE', key)\n" +
   "if found['err'] then return 'a value of another type' end\n" +
   "return 'a ' .. found['ok']\n" +
   'end\n' +
-  'local mutex = KEYS[1]\n' +
-  'local token = ARGV[1]\n' +
-  'local lease_ms = ARGV[2]\n' +
-  'local not_after_ms = tonumber(ARGV[3])\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
+  "redis.call('DEL', mutex)\n" +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms, linger)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
+  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
+  "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
+  "state = state or new_line(line, now_ms, '')\n" +
+  'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
+  "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  'if state.place then\n' +
+  "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
+  'if known then ticket.since_ms = known.since_ms end\n' +
+  "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
+  "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
+  'elseif state.tickets < 10000 then\n' +
+  'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
+  "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
+  'end\n' +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return state\n' +
+  'end\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  "if not state then return false, '' end\n" +
+  'if state.tickets == 0 and open_ms(state, now_ms) == 0 then\n' +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
+  "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
+  "if outcome == 'nobody' and not state.place then\n" +
+  "redis.call('HSET', line, 'run', state.run + 1)\n" +
+  "return false, ''\n" +
+  'end\n' +
+  "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
-  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  "if redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
+  "new_line(line, now_ms, '')\n" +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "if not echo or mode == 'n' then return 0 end\n" +
+  'local tickets = state and state.tickets or 0\n' +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
+  "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
+  'if state then\n' +
+  "redis.call('HSET', line, 'linger', keeper)\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'else\n' +
+  'new_line(line, now_ms, keeper)\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function want(line, owner)\n' +
+  "local known = redis.pcall('HMGET', line, 'linger')\n" +
+  "local holder, echo, mode, channel = string.match(known[1] or '', '^(%S+) (%S+) (%a) (.*)$')\n" +
+  'if holder ~= owner then return end\n' +
+  "if mode == 's' then\n" +
+  "redis.pcall('SPUBLISH', channel, 'w ' .. echo)\n" +
+  'else\n' +
+  "redis.pcall('PUBLISH', channel, 'w ' .. echo)\n" +
+  'end\n' +
+  'end\n' +
+  'local state, found\n' +
+  "if ticket ~= '-' then state, found = read_line(line, token) end\n" +
+  'if found then return { CONFLICT, now_ms, found } end\n' +
+  "if state and redis.call('PTTL', mutex) == -2 then\n" +
+  'local waits, owner = must_wait(mutex, mutex, line, state, token, ticket, lease_ms, 1, 0, now_ms, now_us)\n' +
+  'if waits then\n' +
+  "local left_ms, shown = redis.call('PTTL', mutex), string.sub(owner, 1, 8)\n" +
+  'return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
+  'end\n' +
+  'end\n' +
+  "if not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
+  'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
+  'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
+  'return now_ms\n' +
+  'end\n' +
   "local owner = redis.pcall('GET', mutex)\n" +
   "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
-  "if owner ~= token then return { HELD, now_ms, redis.call('PTTL', mutex), string.sub(owner, 1, 8) } end\n" +
+  'if owner ~= token then\n' +
+  "local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)\n" +
+  "local is_guest = string.match(owner, '^[0-9a-f]+:holdfast$') and 0 or 1\n" +
+  "if ticket ~= '-' then want(line, owner) end\n" +
+  "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, shown, 0, 0, 0, is_guest } end\n" +
+  'state = join(line, state, token, ticket, lease_ms, 1, 0, now_ms)\n' +
+  'if is_guest == 1 then note_guest(line, now_ms) end\n' +
+  'return { HELD, now_ms, ttl_ms, shown, place_of(state), state.tickets, 0, is_guest }\n' +
+  'end\n' +
   "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
   'return now_ms\n';
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'e755ba121e915f8a68112dd9129c9e6ad875c17b',
+  sha: '32c3554e716fc98d8e60b213cff1a3fdcd58db35',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'e102109c4af178402fd9b892b9f9ad9488189d49',
-    source: bundleSource(mutexAcquireSource, { headLength: 521, keys: 1, args: 3, isTimed: true }),
+    sha: 'b8ceb64eb8471ab3ad79f87d68ad7413f1a247cd',
+    source: bundleSource(mutexAcquireSource, { headLength: 276, keys: 2, args: 4, isTimed: true }),
   },
 };
 
 export interface MutexAcquireInput {
   /** string: the owner's token */
   readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** random, one per hold */
   readonly token: string;
   /** ms */
   readonly leaseMs: number;
   /** ms of server time: refuse when later, 0 never */
   readonly notAfterMs: number;
+  /** echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line */
+  readonly ticket: string;
 }
 
 export type MutexAcquireOutcome =
-  | { readonly is: 'GRANTED'; readonly nowMs: number }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | { readonly is: 'GRANTED'; readonly nowMs: number; readonly tickets?: number }
+  | {
+      readonly is: 'HELD';
+      readonly nowMs: number;
+      readonly ttlMs: number;
+      readonly owner: string;
+      readonly place: number;
+      readonly tickets: number;
+      readonly openMs: number;
+      readonly isGuest: number;
+    }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
 
-/** Grants the mutex to one token, or says for how long it is taken. */
+/** Grants the mutex to one token, or says for how long it is taken, and keeps the token's place in the line. */
 export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
   text: mutexAcquireText,
   call(input: MutexAcquireInput): ScriptCall {
     return {
       script: mutexAcquireText,
-      keys: [input.mutex],
-      args: [input.token, String(input.leaseMs), String(input.notAfterMs)],
+      keys: [input.mutex, input.line],
+      args: [input.token, String(input.leaseMs), String(input.notAfterMs), input.ticket],
     };
   },
   decode(reply: Reply): MutexAcquireOutcome {
@@ -1115,15 +2695,23 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
     const items = openReply(mutexAcquireText, reply);
     switch (items[0]) {
       case OUTCOMES.GRANTED:
-        requireItems(mutexAcquireText, items, 2);
-        return { is: 'GRANTED', nowMs: integerAt(mutexAcquireText, items, 1) };
+        requireItems(mutexAcquireText, items, 3);
+        return {
+          is: 'GRANTED',
+          nowMs: integerAt(mutexAcquireText, items, 1),
+          tickets: integerAt(mutexAcquireText, items, 2),
+        };
       case OUTCOMES.HELD:
-        requireItems(mutexAcquireText, items, 4);
+        requireItems(mutexAcquireText, items, 8);
         return {
           is: 'HELD',
           nowMs: integerAt(mutexAcquireText, items, 1),
           ttlMs: integerAt(mutexAcquireText, items, 2),
           owner: stringAt(mutexAcquireText, items, 3),
+          place: integerAt(mutexAcquireText, items, 4),
+          tickets: integerAt(mutexAcquireText, items, 5),
+          openMs: integerAt(mutexAcquireText, items, 6),
+          isGuest: integerAt(mutexAcquireText, items, 7),
         };
       case OUTCOMES.LATE:
         requireItems(mutexAcquireText, items, 2);
@@ -1144,6 +2732,7 @@ export const mutexAcquire: Script<MutexAcquireInput, MutexAcquireOutcome> = {
 const mutexReleaseSource =
   '#!lua flags=allow-oom\n' +
   'local RELEASED = 5\n' +
+  'local LEFT = 16\n' +
   'local GONE = 6\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
@@ -1158,44 +2747,290 @@ const mutexReleaseSource =
   'return receivers\n' +
   'end\n' +
   'local mutex = KEYS[1]\n' +
+  'local line = KEYS[2]\n' +
   'local token = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
-  "if redis.call('GET', mutex) ~= token then return { GONE } end\n" +
+  'local is_vote = tonumber(ARGV[4])\n' +
+  "local was_owner = redis.call('GET', mutex) == token\n" +
+  "if was_owner then redis.call('DEL', mutex) end\n" +
+  'local receivers = 0\n' +
+  "if is_vote == 1 or redis.pcall('HLEN', line) == 0 then\n" +
+  'if not was_owner then return { GONE } end\n' +
+  "receivers = notify(mode, channel, '0')\n" +
+  'return receivers\n' +
+  'end\n' +
+  'local function make_owner(mutex, ticket)\n' +
+  "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
+  'return 0, 0\n' +
+  'end\n' +
+  'local function unmake_owner(mutex)\n' +
   "redis.call('DEL', mutex)\n" +
-  "return notify(mode, channel, '0')\n";
+  'end\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function read_line(line, holder)\n' +
+  "local fields = redis.pcall('HLEN', line)\n" +
+  "if type(fields) == 'table' then\n" +
+  "if not string.match(fields['err'], '^WRONGTYPE') then error(fields) end\n" +
+  "return nil, 'something else under the key of its line of waiters'\n" +
+  'end\n' +
+  'if fields == 0 then return nil end\n' +
+  "local own = '#' .. holder\n" +
+  "local found = redis.call('HMGET', line, 'first', 'last', 'open', 'window', 'run', 'since', 'guest', 'linger', own)\n" +
+  'local state = { place = tonumber(found[9]), tickets = math.max(0, math.floor((fields - 8) / 2)) }\n' +
+  'state.first, state.last, state.open = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])\n' +
+  'state.window, state.run = tonumber(found[4]), tonumber(found[5])\n' +
+  'state.since, state.guest = tonumber(found[6]), tonumber(found[7])\n' +
+  'local is_whole = found[8] and state.first and state.last and state.open and state.window and state.run and state.since\n' +
+  'if is_whole and state.guest then return state end\n' +
+  "redis.call('DEL', line)\n" +
+  'return nil\n' +
+  'end\n' +
+  'local function new_line(line, now_ms, linger)\n' +
+  'require_expiry(line, 20000)\n' +
+  "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
+  "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
+  "redis.call('PEXPIRE', line, 20000)\n" +
+  'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
+  'end\n' +
+  'local function open_ms(state, now_ms)\n' +
+  'local left_ms = state.open - now_ms\n' +
+  'if left_ms > 80 then return 0 end\n' +
+  'return math.max(0, left_ms)\n' +
+  'end\n' +
+  'local function remove(line, state, place, holder)\n' +
+  "redis.call('HDEL', line, place, '#' .. holder)\n" +
+  'state.tickets = state.tickets - 1\n' +
+  'end\n' +
+  'local function read_ticket(text)\n' +
+  'local holder, echo, lease_ms, claim_ms, fences, fence_ttl_ms, deadline_ms, since_ms, mode, channel =\n' +
+  "string.match(text or '', '^(%S+) (%S+) (%d+) ([1-9]%d*) ([1-9]%d*) (%d+) (%d+) (%d+) (%a) (.*)$')\n" +
+  'if not holder or #claim_ms > 12 or #fences > 9 then return nil end\n' +
+  'return {\n' +
+  'holder = holder,\n' +
+  'echo = echo,\n' +
+  'lease_ms = lease_ms,\n' +
+  'claim_ms = claim_ms,\n' +
+  'fences = fences,\n' +
+  'fence_ttl_ms = fence_ttl_ms,\n' +
+  'deadline_ms = deadline_ms,\n' +
+  'since_ms = since_ms,\n' +
+  'mode = mode,\n' +
+  'channel = channel,\n' +
+  '}\n' +
+  'end\n' +
+  'local function write_ticket(ticket)\n' +
+  "local terms = ticket.lease_ms .. ' ' .. ticket.claim_ms .. ' ' .. ticket.fences .. ' ' .. ticket.fence_ttl_ms\n" +
+  "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
+  "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local heard\n' +
+  "if ticket.mode == 's' then\n" +
+  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  'else\n' +
+  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  'end\n' +
+  "if type(heard) ~= 'number' then return false end\n" +
+  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "ticket.mode = 'n'\n" +
+  "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'return false\n' +
+  'end\n' +
+  'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
+  "if ticket.holder == asker then return 'asker' end\n" +
+  'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
+  'if left_ms < 0 or left_ms > 60000 then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'gone'\n" +
+  'end\n' +
+  "if ticket.mode == 'n' then return 'passed' end\n" +
+  'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
+  "if not first then return 'blocked' end\n" +
+  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  'unmake_owner(key, ticket)\n' +
+  "return 'passed'\n" +
+  'end\n' +
+  'local function advance(line, state, passed, rest)\n' +
+  'local first = rest - #passed\n' +
+  'local empty = first - state.first\n' +
+  'if empty < 64 or empty < #passed then\n' +
+  'state.first = passed[1] and passed[1].place or rest\n' +
+  'return\n' +
+  'end\n' +
+  'for i = #passed, 1, -1 do\n' +
+  'local from, to, ticket = passed[i].place, first + i - 1, passed[i].ticket\n' +
+  'if from ~= to then\n' +
+  "redis.call('HSET', line, to, write_ticket(ticket), '#' .. ticket.holder, to)\n" +
+  "redis.call('HDEL', line, from)\n" +
+  'if from == state.place then state.place = to end\n' +
+  'end\n' +
+  'end\n' +
+  'state.first = first\n' +
+  'end\n' +
+  'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
+  "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
+  "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
+  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  "while rest <= last and outcome == 'nobody' do\n" +
+  'local places = {}\n' +
+  'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
+  "local texts = redis.call('HMGET', line, unpack(places))\n" +
+  'for i = 1, #places do\n' +
+  'local ticket = read_ticket(texts[i])\n' +
+  "local fate = ticket and serve(key, fence, line, places[i], ticket, asker, now_ms, now_us) or 'empty'\n" +
+  "if fate == 'passed' then passed[#passed + 1] = { place = places[i], ticket = ticket } end\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'gone' then remove(line, state, places[i], ticket.holder) end\n" +
+  "rest = places[i] + (fate == 'blocked' and 0 or 1)\n" +
+  "if fate == 'asker' or fate == 'given' or fate == 'blocked' then\n" +
+  'outcome, owner = fate, ticket.holder\n' +
+  'break\n' +
+  'end\n' +
+  'end\n' +
+  'size = math.min(256, 2 * size)\n' +
+  'end\n' +
+  'advance(line, state, passed, rest)\n' +
+  "if outcome == 'asker' then state.place = nil end\n" +
+  "local is_served = outcome == 'asker' or outcome == 'given'\n" +
+  'if is_served then state.run = state.run + 1 end\n' +
+  "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
+  'return outcome, owner\n' +
+  'end\n' +
+  'local function wake(line, state, in_ms)\n' +
+  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
+  "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
+  'end\n' +
+  'end\n' +
+  'local function listeners_of(mode, channel)\n' +
+  'local count = 0\n' +
+  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
+  'if sharded > count then count = sharded end\n' +
+  'end\n' +
+  'return count\n' +
+  'end\n' +
+  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
+  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
+  'if run_ms < 0 then run_ms = 800 end\n' +
+  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'local listeners = listeners_of(mode, channel)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'end\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
+  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'end\n' +
+  'return 0\n' +
+  'end\n' +
+  'local function open_window(line, length_ms, now_ms)\n' +
+  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
+  'end\n' +
+  'local function leave_to_guests(key, line)\n' +
+  "if redis.call('PTTL', key) ~= -2 then return end\n" +
+  'local now_ms = server_now()\n' +
+  "new_line(line, now_ms, '')\n" +
+  'open_window(line, 5, now_ms)\n' +
+  'end\n' +
+  'local function note_guest(line, now_ms)\n' +
+  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'end\n' +
+  'local function leave(line, state, holder)\n' +
+  'local place, front = state.place, state.first\n' +
+  'state.place = nil\n' +
+  'remove(line, state, place, holder)\n' +
+  'if place ~= front then return place == front + 1 end\n' +
+  'local first = place + 1\n' +
+  "while first <= state.last and first < front + 1000 and redis.call('HEXISTS', line, first) == 0 do first = first + 1 end\n" +
+  'state.first = first\n' +
+  "redis.call('HSET', line, 'first', first)\n" +
+  'return true\n' +
+  'end\n' +
+  'local function go_on(key, fence, line, holder, was_owner, mode, channel, is_polled)\n' +
+  'local state = read_line(line, holder)\n' +
+  'if not state then return nil end\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'local was_waiting = state.place ~= nil\n' +
+  'local was_front = was_waiting and leave(line, state, holder)\n' +
+  "if redis.call('PTTL', key) ~= -2 then\n" +
+  'if was_owner or was_front then wake(line, state, 0) end\n' +
+  "return was_owner and notify(mode, channel, '0') or 0, was_waiting\n" +
+  'end\n' +
+  'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
+  'if length_ms > 0 then\n' +
+  'open_window(line, length_ms, now_ms)\n' +
+  'wake(line, state, length_ms)\n' +
+  "return notify(mode, channel, '0'), was_waiting\n" +
+  'end\n' +
+  "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
+  "if outcome == 'given' then return 0, was_waiting end\n" +
+  "if outcome == 'open' then wake(line, state, open_ms(state, now_ms)) end\n" +
+  "if outcome == 'blocked' then wake(line, state, 0) end\n" +
+  "local heard = was_owner and notify(mode, channel, '0') or 0\n" +
+  "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
+  'return heard, was_waiting\n' +
+  'end\n' +
+  'local is_done, heard, was_waiting = pcall(go_on, mutex, mutex, line, token, was_owner, mode, channel, true)\n' +
+  'if was_owner then\n' +
+  "receivers = is_done and heard or notify(mode, channel, '0')\n" +
+  'return receivers\n' +
+  'end\n' +
+  'if not is_done then error({ err = heard }) end\n' +
+  'if was_waiting then return { LEFT } end\n' +
+  'return { GONE }\n';
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'f68ca27fe0578ef746bdcd15b38aa600091f3008',
+  sha: '26d47b1ab06caaa588236d79eaa70c6f32f39d32',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'cc34fca452b634de03a5f146e92eca4d4279b440',
-    source: bundleSource(mutexReleaseSource, { headLength: 478, keys: 1, args: 3, isTimed: false }),
+    sha: '68e37be1cbdefd50d66eba1831851ef4e9d18c61',
+    source: bundleSource(mutexReleaseSource, { headLength: 494, keys: 2, args: 4, isTimed: false }),
   },
 };
 
 export interface MutexReleaseInput {
   /** string: the owner's token */
   readonly mutex: string;
+  /** hash: who waits, see include/line.lua */
+  readonly line: string;
   /** random, one per hold */
   readonly token: string;
-  /** where waiters listen */
+  /** where those listen who cannot be told by name */
   readonly channel: string;
-  /** whom to wake: nobody, plain, sharded or both */
+  /** how to tell them: nobody, plain, sharded or both */
   readonly mode: string;
+  /** 1 on a server of a quorum, which has no line */
+  readonly isVote: number;
 }
 
 export type MutexReleaseOutcome =
   | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'LEFT' }
   | { readonly is: 'GONE' };
 
-/** Deletes the mutex if the token is still its owner's, and wakes the waiters. */
+/** Deletes the mutex if the token is still its owner's, or ends a wait. The first in line who hears is the next owner. */
 export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
   text: mutexReleaseText,
   call(input: MutexReleaseInput): ScriptCall {
-    return { script: mutexReleaseText, keys: [input.mutex], args: [input.token, input.channel, input.mode] };
+    return {
+      script: mutexReleaseText,
+      keys: [input.mutex, input.line],
+      args: [input.token, input.channel, input.mode, String(input.isVote)],
+    };
   },
   decode(reply: Reply): MutexReleaseOutcome {
     if (typeof reply === 'number') return { is: 'RELEASED', receivers: bareInteger(mutexReleaseText, reply) };
@@ -1204,6 +3039,9 @@ export const mutexRelease: Script<MutexReleaseInput, MutexReleaseOutcome> = {
       case OUTCOMES.RELEASED:
         requireItems(mutexReleaseText, items, 2);
         return { is: 'RELEASED', receivers: integerAt(mutexReleaseText, items, 1) };
+      case OUTCOMES.LEFT:
+        requireItems(mutexReleaseText, items, 1);
+        return { is: 'LEFT' };
       case OUTCOMES.GONE:
         requireItems(mutexReleaseText, items, 1);
         return { is: 'GONE' };

@@ -15,6 +15,8 @@ export const OUTCOMES = {
   OTHER: 13,
   FOUND: 14,
   RAISED: 15,
+  LEFT: 16,
+  FREE: 17,
 } as const;
 
 /** The first item of a reply within a bundle that stands for an error; its words follow. No outcome is negative. */

@@ -21,6 +21,10 @@ export interface HoldTerms {
    * server begins from its own clock.
    */
   readonly commonUs?: number;
+  /** What the holder states in the line of waiters; absent: it does not wait. */
+  readonly ticket?: string;
+  /** An earlier acquire of this holder was answered with a place in the line, so it may be granted without another. */
+  readonly isInLine?: boolean;
 }
 
 /** What an acquire is told of time. */
@@ -29,6 +33,20 @@ export interface AcquireLimits {
   readonly notAfterMs: number;
   /** Whether the answer must bring the server's time. */
   readonly wantsTime: boolean;
+  /** Whether this server keeps lines of waiters: one of a quorum does not. */
+  readonly hasLine: boolean;
+}
+
+/** A waiter's place in the line. */
+export interface LinePlace {
+  /** From 1, and never less than it is; 0 without a ticket. */
+  readonly place: number;
+  /** How many processes are in the line. */
+  readonly tickets: number;
+  /** For how long the free key is left to guests. */
+  readonly openMs: number;
+  /** Whether the owner is none of ours, so that its release is told on the public channel only. */
+  readonly isGuest: boolean;
 }
 
 /** One server's answer to an acquire. */
@@ -39,12 +57,24 @@ export type AcquireAnswer =
       readonly firstFence?: number;
       /** How many fences the hold has; absent: as many as were asked for. */
       readonly fences?: number;
+      /** How many processes are in the line; absent: none. */
+      readonly tickets?: number;
     }
-  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner?: string }
+  | {
+      readonly is: 'HELD';
+      readonly nowMs: number;
+      readonly ttlMs: number;
+      readonly owner?: string;
+      readonly line?: LinePlace;
+    }
   | { readonly is: 'LATE'; readonly nowMs: number }
   | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
 
-export type ReleaseAnswer = { readonly is: 'RELEASED'; readonly receivers: number } | { readonly is: 'GONE' };
+/** `LEFT`: the holder was not the owner, and its ticket is taken out of the line. */
+export type ReleaseAnswer =
+  | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'LEFT' }
+  | { readonly is: 'GONE' };
 
 /** What this process knows of the hold that a statement is about. */
 export interface Claim {
@@ -149,8 +179,8 @@ export interface Protocol {
   newHolder(ids: HolderIds): string;
   acquire(terms: HoldTerms, limits: AcquireLimits): ScriptCall;
   readAcquire(reply: Reply): AcquireAnswer;
-  /** `mode` is whom the release wakes. */
-  release(holder: string, mode: PubSubMode | 'nobody'): ScriptCall;
+  /** `mode` is how guests are told of the release. `hasLine` false: only the lock's own key is named. */
+  release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall;
   readRelease(reply: Reply): ReleaseAnswer;
   /** Renewals are grouped by this object. */
   readonly renewal: StatementBatch;

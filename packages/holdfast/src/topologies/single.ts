@@ -1,6 +1,7 @@
 /** One server decides: a standalone Redis or Valkey, or the primary that the client itself finds. */
 import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../clients/client.ts';
 import type { ServerFailure } from '../errors.ts';
+import { sessionChannel } from '../keys/name.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from './protocol.ts';
 import { serverFor } from './server/confirmed.ts';
@@ -8,6 +9,7 @@ import { Holders, type HoldersOptions } from './server/holders.ts';
 import type { Server } from './server/server.ts';
 import type {
   AcquireResult,
+  Mailbox,
   QueryAnswer,
   QueryCall,
   ReleaseResult,
@@ -24,9 +26,11 @@ export interface SingleOptions extends HoldersOptions {
 export class SingleTopology implements Topology {
   readonly size = 1;
   readonly majority = 1;
+  readonly hasLine = true;
   readonly holders: Holders;
   readonly #client: Client;
   readonly #server: Server;
+  #mailbox: Mailbox | null = null;
 
   constructor(client: Client, timers: TimerQueue, options: SingleOptions) {
     this.#client = client;
@@ -48,6 +52,12 @@ export class SingleTopology implements Topology {
 
   outageOf(): readonly ServerFailure[] {
     return this.#server.outage;
+  }
+
+  /** One channel for all names: its listeners are counted where the message is published. */
+  mailboxOf(_protocol: Protocol, session: string): Mailbox {
+    this.#mailbox ??= { channel: sessionChannel(session), mode: 'p' };
+    return this.#mailbox;
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

@@ -12,7 +12,7 @@
 import type { CallFailure, Reply, ScriptCall, StopListening, Wake } from '../clients/client.ts';
 import type { ServerFailure } from '../errors.ts';
 import type { Instant } from '../runtime/instant.ts';
-import type { HoldTerms, Protocol, PubSubMode, Statement } from './protocol.ts';
+import type { HoldTerms, LinePlace, Protocol, PubSubMode, Statement } from './protocol.ts';
 
 export interface Granted {
   readonly is: 'granted';
@@ -20,6 +20,8 @@ export interface Granted {
   readonly firstFence: number | undefined;
   /** How many fences the hold has, from the first on. */
   readonly fences: number;
+  /** How many processes are in the line behind it, as far as the server says; 0 also where there is no line. */
+  readonly tickets?: number;
   /** When we heard of the grant. */
   readonly heardAt: Instant;
 }
@@ -30,6 +32,8 @@ export interface Held {
   readonly owner: string | undefined;
   /** The votes were split and nobody has the lock: it helps to try again after a short, random while. */
   readonly isSplit: boolean;
+  /** The holder's place in the line of waiters; absent where there is no line. */
+  readonly line?: LinePlace;
 }
 
 export interface Conflict {
@@ -56,6 +60,15 @@ export interface AcquireFailed {
 
 export type AcquireResult = Granted | Held | Conflict | AcquireFailed;
 
+/**
+ * Where a session hears of its grants. How a script publishes there: `p` on a plain channel of the one server, `s` on a
+ * channel of a shard, `b` on a plain channel of a cluster, whose listeners no single node can count.
+ */
+export interface Mailbox {
+  readonly channel: string;
+  readonly mode: 'p' | 's' | 'b';
+}
+
 /** What a release needs to know of the hold that it ends. */
 export interface ReleaseTerms {
   readonly holder: string;
@@ -63,6 +76,11 @@ export interface ReleaseTerms {
   readonly leaseMs: number;
   /** Wakes nobody and is not told on the channel of late releases: a vote that was never a hold. */
   readonly isQuiet?: boolean;
+  /**
+   * Names the lock's own key and no other: while a slot moves, the keys of one lock may be at different nodes. Nobody in
+   * line is made the owner then; those who wait find the lock free when they ask.
+   */
+  readonly isOwnKeyOnly?: boolean;
 }
 
 export type ReleaseResult =
@@ -110,8 +128,12 @@ export interface Topology {
   /** How many servers decide about a name, and how many of them must agree. */
   readonly size: number;
   readonly majority: number;
+  /** Whether waiters have a line of their own in Redis. A quorum has none. */
+  readonly hasLine: boolean;
   /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
   outageOf(key: string): readonly ServerFailure[];
+  /** Where a session hears of grants of that lock. Null: there is no line of waiters here. */
+  mailboxOf(protocol: Protocol, session: string): Mailbox | null;
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult>;
   /**
    * Resolves with the first answer, or its absence. Behind that the release is repeated in the background until it is

@@ -213,7 +213,7 @@ describe.each(MANNERS)('a client that %s', (manner) => {
 
   test('in a look at a lock, or in a release by force, tells the caller', async () => {
     const { clock, client, locks } = await world(manner);
-    for (const script of ['admin.inspect', 'admin.scan', 'admin.force-release', 'admin.health']) {
+    for (const script of ['admin.inspect', 'admin.scan', 'admin.force-release-lock', 'admin.health']) {
       client.break(script);
     }
     const list = async (): Promise<void> => {

@@ -6,7 +6,6 @@ import { LockConfigError, Locks, type RedisClient } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
 import { HANDOVERS_DEFAULT } from '../../src/options/options.ts';
 import { aborted } from '../support/aborted.ts';
-import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { wokenBy } from '../support/locks/woken.ts';
 import { ourConnections } from '../support/servers/our-connections.ts';
@@ -55,10 +54,10 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
       const lease = await locks.lock(name).acquire();
       const waiting = other.lock(name).acquire();
       const count = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
-      await bench.untilListening(LOCK.channel(name), 1, count);
+      await bench.untilListening(bench.mailbox(other, name), 1, count);
       // Asked for at once where it listens both ways, and confirmed one after the other.
       await bench.untilListening(
-        LOCK.channel(name),
+        bench.mailbox(other, name),
         pubsub === 'plain' || pubsub === 'both' ? 1 : 0,
         'NUMSUB',
       );
@@ -90,7 +89,7 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
     const other = await bench.session({}, flavour);
     const lease = await locks.lock('mine').acquire();
     const waiting = other.lock('mine').acquire();
-    await bench.untilListening(LOCK.channel('mine'));
+    await bench.untilListening(bench.mailbox(other, 'mine'));
     expect((await ours()).length).toBeGreaterThan(0);
     await lease.release();
     await (await waiting).release();

@@ -1,6 +1,8 @@
 /** A cluster for the tests of a file, with sessions that end with each test. */
+
 import { afterEach, beforeEach } from 'vitest';
 import { Locks, type LocksOptions } from '../../src/index.ts';
+import { lineKey } from '../../src/keys/name.ts';
 import { Bench } from '../support/bench.ts';
 import { command, type RedisCluster, useCluster } from '../support/servers/redis-cluster.ts';
 import type { RedisServer } from '../support/servers/redis-server.ts';
@@ -35,6 +37,11 @@ export class ClusterBench extends Bench {
   /** A session as of a process of its own, with a client of its own. */
   async session(options: LocksOptions = {}, flavour?: ClusterFlavour): Promise<Locks> {
     return this.sessionOn(await this.caller(flavour), options);
+  }
+
+  /** Where a session hears that it has become the owner of a name. */
+  mailbox({ session }: Locks, name: string): string {
+    return `${lineKey(name)}:${session}`;
   }
 
   /** How many connections listen to a channel, over the nodes that answer. */

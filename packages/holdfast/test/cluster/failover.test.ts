@@ -1,7 +1,6 @@
 /** Primaries that are replaced, die, freeze or are gone with their whole shard. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { LockUnavailableError } from '../../src/index.ts';
-import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { untilRenewed } from '../support/locks/warm-up.ts';
 import { wokenBy } from '../support/locks/woken.ts';
@@ -59,13 +58,13 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
     const name = `planned:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 9_000 });
     const waiting = other.lock(name).acquire();
-    await bench.untilListening(LOCK.channel(name));
+    await bench.untilListening(bench.mailbox(other, name));
     const before = await bench.cluster.primaryOf(name);
     await bench.cluster.failOver(before);
     const after = await untilOwnedByAnother(name, before);
     await untilRenewed(lease, FAILOVER_LIMIT_MS);
     expect(lease.isHeld).toBe(true);
-    await bench.untilListeningAt(after, LOCK.channel(name), FAILOVER_LIMIT_MS);
+    await bench.untilListeningAt(after, bench.mailbox(other, name), FAILOVER_LIMIT_MS);
     expect(await command(after, 'EXISTS', name)).toBe(1);
     const next = await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
     always(() => expect(next.fence).toBeGreaterThan(lease.fence));
@@ -76,12 +75,12 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
     const name = `killed:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 20_000 });
     const waiting = other.lock(name).acquire();
-    await bench.untilListening(LOCK.channel(name));
+    await bench.untilListening(bench.mailbox(other, name));
     await untilReplicated(name);
     const before = await bench.cluster.primaryOf(name);
     await before.kill();
     const after = await untilOwnedByAnother(name, before);
-    await bench.untilListeningAt(after, LOCK.channel(name), FAILOVER_LIMIT_MS);
+    await bench.untilListeningAt(after, bench.mailbox(other, name), FAILOVER_LIMIT_MS);
     await untilRenewed(lease, FAILOVER_LIMIT_MS);
     expect(lease.isHeld).toBe(true);
     await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);

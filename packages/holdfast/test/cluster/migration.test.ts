@@ -2,7 +2,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
-import { LOCK } from '../support/locks/kind.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { wokenBy } from '../support/locks/woken.ts';
 import { atOnce, rejection } from '../support/rejection.ts';
@@ -97,10 +96,10 @@ test.each(['sharded', 'plain', 'both'] as const)(
     const lease = await locks.lock(name).acquire();
     const waiting = other.lock(name).acquire();
     const count = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
-    await bench.untilListening(LOCK.channel(name), 1, count);
+    await bench.untilListening(bench.mailbox(other, name), 1, count);
     const { to } = await migrationOf(name);
     await migration?.run();
-    if (pubsub !== 'plain') await bench.untilListeningAt(to, LOCK.channel(name));
+    if (pubsub !== 'plain') await bench.untilListeningAt(to, bench.mailbox(other, name));
     await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
   },
 );
@@ -115,14 +114,14 @@ test.each(SOME_CLUSTER_FLAVOURS)(
     const lease = await locks.lock(name).acquire();
     const second = await locks.lock(bystander).acquire();
     const waiting = [name, bystander].map((one) => other.lock(one).acquire());
-    await bench.untilListening(LOCK.channel(name));
-    await bench.untilListening(LOCK.channel(bystander));
+    await bench.untilListening(bench.mailbox(other, name));
+    await bench.untilListening(bench.mailbox(other, bystander));
     const { to } = await migrationOf(name);
     await migration?.begin();
     await migration?.moveKeys();
     const movedMs = performance.now();
     await migration?.finish();
-    await bench.untilListeningAt(to, LOCK.channel(name));
+    await bench.untilListeningAt(to, bench.mailbox(other, name));
     expect(performance.now() - movedMs).toBeLessThan(FOLLOWS_MS);
     await Promise.all([lease.release(), second.release()]);
     await Promise.all(waiting);

@@ -7,7 +7,7 @@ import type { EmbeddedNode } from 'holdfast-testing';
 import { type Cluster, Redis } from 'ioredis';
 import { Locks, type LocksOptions } from '../../src/index.ts';
 import { Bench } from '../support/bench.ts';
-import type { Kind } from '../support/locks/kind.ts';
+import { type Kind, lineOf } from '../support/locks/kind.ts';
 import type { FaultProxy } from '../support/proxies/fault-proxy.ts';
 import type { SentinelGroup } from '../support/servers/sentinel-group.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -217,9 +217,16 @@ export class ContractBench extends Bench {
     return Number(count);
   }
 
+  /** How many sessions wait for that name: those in the line, or in a quorum, which has none, those that listen. */
+  async waiting(kind: Kind, name: string): Promise<number> {
+    if (this.isQuorum) return this.listeners(kind, name);
+    const fields = await this.redis.hkeys(lineOf(this.key(name)));
+    return fields.filter((field) => /^\d+$/.test(field)).length;
+  }
+
   /** Resolves when that many sessions wait for the name. */
   async untilWaiting(kind: Kind, name: string, sessions = 1): Promise<void> {
-    await waitFor(async () => (await this.listeners(kind, name)) === sessions, {
+    await waitFor(async () => (await this.waiting(kind, name)) === sessions, {
       what: `${sessions} sessions to wait for ${name}`,
       // A session that could not listen at once tries again after a sleep of a few seconds.
       limitMs: 60_000,

@@ -4,6 +4,7 @@ import { KINDS } from '../support/locks/kind.ts';
 import { useRow } from './harness.ts';
 import { MATRIX } from './matrix.ts';
 import { adminContract } from './rules/admin.contract.ts';
+import { adminLineContract } from './rules/admin-line.contract.ts';
 import { bytesContract } from './rules/bytes.contract.ts';
 import { closeContract } from './rules/close.contract.ts';
 import { conflictContract, counterConflictContract } from './rules/conflict.contract.ts';
@@ -49,6 +50,7 @@ for (const row of MATRIX)
       mutexContract(test);
       fenceContract(test);
       adminContract(test);
+      adminLineContract(test);
       closeContract(test);
     });
 

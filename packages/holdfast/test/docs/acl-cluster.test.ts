@@ -8,14 +8,15 @@ import { CALM, command, useCluster } from '../support/servers/redis-cluster.ts';
 import { SlotMigration } from '../support/servers/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Without a message a waiter sleeps for nearly four seconds at least. */
-const WAKE_MS_MAX = 3_000;
+/** A waiter that hears nothing asks again after nearly a second at least. */
+const WAKE_MS_MAX = 700;
 
 const cluster = useCluster(CALM);
 
 const USERS: Readonly<Record<string, readonly string[]>> = {
   least: aclWords(LEAST, CLUSTER),
   more: aclWords(LEAST, LOOKING, CLUSTER),
+  deaf: aclWords(LEAST, CLUSTER).filter((word) => word !== '&holdfast_line:{locks:*'),
   alone: aclWords(LEAST),
 };
 
@@ -35,17 +36,20 @@ function sessionOf(username: string): Locks {
   return locks;
 }
 
+/** The tickets in the line of a name. */
+async function ticketsOf(name: string): Promise<string[]> {
+  const fields = await command(await cluster.primaryOf(name), 'HGETALL', `holdfast_line:{${name}}`);
+  const words = (fields as unknown[]).map(String);
+  return words.filter((_, index) => index % 2 === 1 && /^\d+$/.test(words[index - 1] ?? ''));
+}
+
 describe('in a cluster the least user', () => {
   test('acquires, waits on the channels of the shards, and is woken', async () => {
     const [here, there] = [sessionOf('least'), sessionOf('least')];
     for (const kind of ['lock', 'mutex'] as const) {
       const lease = await here[kind]('locks:a').acquire();
       const waiting = there[kind]('locks:a').acquire();
-      const channel = `${kind === 'lock' ? 'redisson_lock__channel' : 'holdfast_mutex__channel'}:{locks:a}`;
-      const primary = await cluster.primaryOf('locks:a');
-      const count = async (): Promise<unknown> =>
-        ((await command(primary, 'PUBSUB', 'SHARDNUMSUB', channel)) as unknown[])[1];
-      await waitFor(async () => (await count()) === 1, { what: 'a subscription' });
+      await waitFor(async () => (await ticketsOf('locks:a')).length === 1, { what: 'a place in the line' });
       const releasedMs = performance.now();
       await lease.release();
       await (await waiting).release();
@@ -71,6 +75,18 @@ test('a user with the second list too may look around', async () => {
   for await (const { name } of locks.list({ prefix: 'locks:' })) expect(name).toBe('locks:b');
   expect(await locks.forceRelease('locks:b')).toBe(`${locks.session}:1`);
   expect(await locks.check()).toEqual([]);
+});
+
+test('a user without the channel of the line gets a lock, and does not hear of its turn', async () => {
+  const [here, there] = [sessionOf('least'), sessionOf('deaf')];
+  const lease = await here.lock('locks:c').acquire();
+  const waiting = there.lock('locks:c').acquire();
+  await waitFor(async () => (await ticketsOf('locks:c')).length === 1, { what: 'a place in the line' });
+  expect(await ticketsOf('locks:c')).toEqual([
+    expect.stringContaining(` n holdfast_line:{locks:c}:${there.session}`),
+  ]);
+  await lease.release();
+  await (await waiting).release();
 });
 
 test('a user without the third list is told that it may not ask for the slots', async () => {

@@ -1,6 +1,7 @@
 /** Under which holder an attempt is made: safety rule 5, before anything is granted. */
 import { describe, expect, test } from 'vitest';
 import { Attempts, SPARE_FENCES } from '../../src/locking/waiting/attempt.ts';
+import { Mailboxes } from '../../src/locking/waiting/mailboxes.ts';
 import type { AcquireResult } from '../../src/topologies/topology.ts';
 import { failed, HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';
 
@@ -11,10 +12,12 @@ function setup(answers: readonly AcquireResult[], holderPer: 'attempt' | 'wait' 
   topology.answers.push(...answers);
   let number = 0;
   const holderIds = { session: 's', nextNumber: () => ++number, token: () => 'token' };
-  const services = { topology, options: topology.options, holderIds };
+  const { timers, options } = topology;
+  const mailboxes = new Mailboxes(topology, 's', options.callTimeoutMs);
+  const services = { topology, timers, options, holderIds, mailboxes, record: null };
   const attempts = new Attempts(services, protocolWith({ holderPer }));
   const make = async (leaseMs = 30_000, behind = 0): Promise<string> =>
-    (await attempts.make(leaseMs, WAIT_MS, behind)).is;
+    (await attempts.make({ leaseMs, waitMs: WAIT_MS, behind, joins: true, lingerMs: 0 })).is;
   return { topology, attempts, make, holders: () => topology.asked.map(({ holder }) => holder) };
 }
 
@@ -90,7 +93,12 @@ describe('an attempt', () => {
     const { topology, attempts, make } = setup([]);
     const error = new Error('cannot happen');
     topology.acquire = () => Promise.reject(error);
-    expect(await attempts.make(30_000, WAIT_MS, 0)).toEqual({ is: 'broken', error });
+    expect(
+      await attempts.make({ leaseMs: 30_000, waitMs: WAIT_MS, behind: 0, joins: true, lingerMs: 0 }),
+    ).toEqual({
+      is: 'broken',
+      error,
+    });
     attempts.abandon();
     expect(topology.abandoned).toEqual(['s:1']);
     expect(await make()).toBe('broken');

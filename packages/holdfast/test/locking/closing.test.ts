@@ -12,7 +12,7 @@ function setup(): { stage: Stage; process: StageProcess } {
 
 function expectNothingLeft(stage: Stage, { timers, session, openReleases }: StageProcess): void {
   expect([timers.size, stage.clock.pendingTimers, session.holds, openReleases]).toEqual([0, 0, 0, 0]);
-  expect([stage.server.keys, stage.server.channels]).toEqual([[], []]);
+  expect([stage.server.keys, stage.server.channels.names]).toEqual([[], []]);
 }
 
 describe('close', () => {

@@ -6,7 +6,7 @@ import { Attempts } from '../../src/locking/waiting/attempt.ts';
 import { WaitLoop } from '../../src/locking/waiting/wait-loop.ts';
 import { Waiter } from '../../src/locking/waiting/waiter.ts';
 import { Waiters } from '../../src/locking/waiting/waiters.ts';
-import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/options.ts';
+import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
 import type { Policy } from '../../src/topologies/protocol.ts';
 import { gate } from '../support/gate.ts';
 import { failed, HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';

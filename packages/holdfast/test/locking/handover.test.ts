@@ -1,7 +1,8 @@
 /** How a hold passes from one local owner to the next without touching Redis, and when it must not. */
 import { describe, expect, test } from 'vitest';
 import type { FencedLease } from '../../src/locking/lease.ts';
-import type { AcquireOptions, LocksOptions } from '../../src/options/options.ts';
+import type { AcquireOptions } from '../../src/options/acquire-options.ts';
+import type { LocksOptions } from '../../src/options/options.ts';
 import { answers, hangs, refuses } from './support/scripted-client.ts';
 import { failure, Stage, type StageProcess } from './support/stage.ts';
 

@@ -42,6 +42,8 @@ function setup() {
     holder: 's:1',
     leaseMs: LEASE_MS,
     renews: true,
+    claimMs: undefined,
+    linger: undefined,
     deadline: leaseDeadline(now, LEASE_MS),
     firstFence: undefined,
     handovers: 3,

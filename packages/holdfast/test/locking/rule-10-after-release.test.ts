@@ -17,7 +17,7 @@ async function expectQuiet(stage: Stage, process: StageProcess): Promise<void> {
   await stage.clock.advance(120_000);
   expect(client.calls.slice(sent).map(({ script }) => script)).toEqual([]);
   expect([timers.size, stage.clock.pendingTimers, session.holds, session.renewal.size]).toEqual([0, 0, 0, 0]);
-  expect([process.openReleases, stage.server.channels]).toEqual([0, []]);
+  expect([process.openReleases, stage.server.channels.publicNames]).toEqual([0, []]);
 }
 
 describe('rule 10: after a release', () => {

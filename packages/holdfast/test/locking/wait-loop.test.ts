@@ -4,11 +4,20 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CallFailure } from '../../src/clients/client.ts';
 import type { Refusal } from '../../src/locking/failures.ts';
-import { WaitLoop, type WaitParty } from '../../src/locking/waiting/wait-loop.ts';
+import { type AwaitedLine, WaitLoop, type WaitParty } from '../../src/locking/waiting/wait-loop.ts';
 import { CHANNELS, type WokenMessage } from '../../src/telemetry/channels.ts';
 import { failed, HELD, ScriptedTopology } from './support/scripted-topology.ts';
 
 const GRANTED = { is: 'granted' } as const;
+
+/** Servers without a line of waiters. */
+const NO_LINE: AwaitedLine<typeof GRANTED> = {
+  hasTicket: false,
+  hears: false,
+  listen: async () => null,
+  attach() {},
+  claim: () => null,
+};
 
 /** Somebody who waits until the test says that nobody does. */
 class Party implements WaitParty {
@@ -39,6 +48,7 @@ function setup() {
   const attemptedMs: number[] = [];
   const loop = new WaitLoop<typeof GRANTED>({ timers, topology, options }, party, {
     subject: { kind: 'lock', name: 'a', channel: 'a-channel' },
+    line: NO_LINE,
     attempt: async () => {
       attemptedMs.push(clock.monotonicMs() - 1_000);
       return answers.shift() ?? (HELD as Refusal);
@@ -71,7 +81,7 @@ describe('a wait loop', () => {
     const { loop, answers, timers, topology, clock } = setup();
     answers.push(GRANTED);
     expect(await loop.run(null, 0)).toBe(GRANTED);
-    expect([timers.size, topology.wakes.size, clock.pendingTimers]).toEqual([0, 0, 0]);
+    expect([timers.size, topology.listeners, clock.pendingTimers]).toEqual([0, 0, 0]);
   });
 
   test('ends a sleep by a message, a restored subscription or the time, and says which', async () => {
@@ -123,9 +133,9 @@ describe('a wait loop', () => {
     answers.push(GRANTED);
     topology.publish();
     await run;
-    expect([loop.isListening, topology.wakes.size]).toEqual([true, 1]);
+    expect([loop.isListening, topology.listeners]).toEqual([true, 1]);
     loop.stop();
-    expect([loop.isListening, topology.wakes.size]).toEqual([false, 0]);
+    expect([loop.isListening, topology.listeners]).toEqual([false, 0]);
   });
 
   test('ends its sleep when it is stopped, tells nobody so, and returns null when nobody waits', async () => {
@@ -140,7 +150,7 @@ describe('a wait loop', () => {
     const { loop, topology, clock, attemptedMs } = await asleep();
     loop.stop();
     await clock.settle();
-    expect([attemptedMs.length, loop.isListening, topology.wakes.size]).toEqual([4, true, 1]);
+    expect([attemptedMs.length, loop.isListening, topology.listeners]).toEqual([4, true, 1]);
   });
 
   test('undoes a subscription that is confirmed after it was stopped', async () => {
@@ -152,7 +162,7 @@ describe('a wait loop', () => {
     loop.stop();
     await clock.advance(20);
     expect(await run).toBe(null);
-    expect([loop.isListening, topology.wakes.size]).toEqual([false, 0]);
+    expect([loop.isListening, topology.listeners]).toEqual([false, 0]);
   });
 
   test.each([
@@ -221,7 +231,7 @@ describe('a wait loop', () => {
     expect(party.heard.filter((what) => what === 'held')).toHaveLength(most + 1);
     expect(party.heard.at(-1)).toBe('gave up: held');
     // Nobody holds it, so nobody will say that it is free.
-    expect(topology.wakes.size).toBe(0);
+    expect(topology.listeners).toBe(0);
   });
 
   test('makes its first attempt in the async context of its caller, and those for everybody in nobody’s', async () => {
@@ -231,6 +241,7 @@ describe('a wait loop', () => {
     const seen: (string | undefined)[] = [];
     const loop = new WaitLoop<typeof GRANTED>({ timers, topology, options }, new Party(), {
       subject: { kind: 'lock', name: 'a', channel: 'a-channel' },
+      line: NO_LINE,
       attempt: async () => {
         seen.push(context.getStore());
         return HELD as Refusal;

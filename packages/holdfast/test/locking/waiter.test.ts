@@ -3,11 +3,8 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { LockAbortedError, LockTimeoutError } from '../../src/errors.ts';
 import { Waiter } from '../../src/locking/waiting/waiter.ts';
-import {
-  type AcquireOptions,
-  resolveAcquireOptions,
-  resolveLocksOptions,
-} from '../../src/options/options.ts';
+import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
+import { resolveLocksOptions } from '../../src/options/options.ts';
 import { LockProtocol } from '../../src/primitives/lock/protocol.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { complaintsWith, complaintsWithFile, moduleWith } from './fixture.ts';
+import { complaintsWith, complaintsWithFile, moduleWith, TAKE } from './fixture.ts';
 
 test('an include that does not exist is refused', () => {
   expect(complaintsWith('thing/take.lua', '@include now', '@include later')).toEqual([
@@ -43,7 +43,26 @@ test('an include holds functions and constants only', () => {
 test('an include does not rely on one that it does not include', () => {
   const found = complaintsWith('include/now.lua', 'return tonumber', "note(0, '')\n  return tonumber");
   expect(found).toContain(
-    'include/now.lua:3: expected a local, or one of error, tonumber, type, redis.acl_check_cmd/call/pcall/sha1hex, ' +
+    'include/now.lua:3: expected a local, or one of error, pcall, tonumber, type, unpack, redis.acl_check_cmd/call/pcall/sha1hex, ' +
       'string.format/match/sub, math.floor/max/min, found the global `note`',
   );
+});
+
+const LATE = TAKE.replace('-- @include note\n', '');
+
+test('an include that the body names stands there', () => {
+  const text = LATE.replace('note(journal', '-- @include note\nnote(journal');
+  const source = moduleWith('thing/take.lua', TAKE, text);
+  const places = ['function server_now', 'local taken', 'function note', 'note(journal, owner)\\n"'].map(
+    (found) => source.indexOf(found),
+  );
+  expect(places).not.toContain(-1);
+  expect(places).toEqual([...places].sort((a, b) => a - b));
+});
+
+test('what an include gives is not used above the line where it stands', () => {
+  const text = LATE.replace('return { GRANTED', '-- @include note\nreturn { GRANTED');
+  expect(complaintsWith('thing/take.lua', TAKE, text)).toEqual([
+    'thing/take.lua:19: expected what include/note.lua gives only below line 20, where it stands, found `note(journal, owner)`',
+  ]);
 });

@@ -31,6 +31,19 @@ test('a function that takes a key is called with a key of the header', () => {
   ]);
 });
 
+test('a function that pcall calls takes a key of the header', () => {
+  const body = 'note(journal, owner)';
+  expect(complaintsWith('thing/take.lua', body, 'pcall(note, journal, owner)')).toEqual([]);
+  expect(complaintsWith('thing/take.lua', body, 'pcall(note, owner, journal)')).toEqual([
+    `thing/take.lua:20: expected ${HEADER_KEYS}, found \`pcall(note, owner, journal)\``,
+  ]);
+});
+
+test('pcall calls functions of ours only', () => {
+  const [complaint] = complaintsWith('thing/take.lua', 'note(', "pcall(redis.call, 'DEL', owner)\nnote(");
+  expect(complaint).toContain('expected `redis.call` to be called, not passed around');
+});
+
 test('a function that hands its parameter on as a key is called with a key of the header', () => {
   const twice = 'local function twice(name) note(name, owner) end\n';
   const body = 'note(journal, owner)';

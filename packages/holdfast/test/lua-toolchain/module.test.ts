@@ -43,14 +43,15 @@ test('only what the scripts need is imported', () => {
 
 test('a call puts keys and arguments in the order of the header and writes integers out', () => {
   const { script, keys, args } = lockAcquire.call({
-    ...{ lock: 'l', fence: 'f', holder: 'h', leaseMs: 30_000, fences: 65, fenceTtlMs: 0 },
+    ...{ lock: 'l', fence: 'f', line: 'q', holder: 'h', leaseMs: 30_000, fences: 65, fenceTtlMs: 0 },
     notAfterMs: 1_700_000_000_000,
     wantsTime: 0,
     commonUs: 1_700_000_000_000_000,
+    ticket: '-',
   });
   expect(script).toBe(lockAcquire.text);
-  expect(keys).toEqual(['l', 'f']);
-  expect(args).toEqual(['h', '30000', '65', '0', '1700000000000', '0', '1700000000000000']);
+  expect(keys).toEqual(['l', 'f', 'q']);
+  expect(args).toEqual(['h', '30000', '65', '0', '1700000000000', '0', '1700000000000000', '-']);
 });
 
 test('a batch call lays its items end to end', () => {
@@ -63,17 +64,22 @@ test('a batch call lays its items end to end', () => {
 });
 
 test('a reply is decoded to its outcome and payload', () => {
-  expect(lockAcquire.decode([OUTCOMES.GRANTED, 5, 7, 1])).toEqual({
+  expect(lockAcquire.decode([OUTCOMES.GRANTED, 5, 7, 1, 0])).toEqual({
     is: 'GRANTED',
     nowMs: 5,
     firstFence: 7,
     fences: 1,
+    tickets: 0,
   });
-  expect(lockAcquire.decode([OUTCOMES.HELD, 5, -1, 'me'])).toEqual({
+  expect(lockAcquire.decode([OUTCOMES.HELD, 5, -1, 'me', 2, 3, 0, 1])).toEqual({
     is: 'HELD',
     nowMs: 5,
     ttlMs: -1,
     owner: 'me',
+    place: 2,
+    tickets: 3,
+    openMs: 0,
+    isGuest: 1,
   });
   expect(lockRecount.decode([OUTCOMES.GONE])).toEqual({ is: 'GONE' });
   expect(adminScan.decode([OUTCOMES.FOUND, '0'])).toEqual({ is: 'FOUND', cursor: '0', keys: [] });
@@ -111,13 +117,13 @@ test.each<[why: string, reply: Reply]>([
   ['an outcome of no script', [99]],
   ['an outcome of another script', [OUTCOMES.COUNTED]],
   ['an outcome by name', ['GRANTED', 1, 2]],
-  ['too few payload items', [OUTCOMES.GRANTED, 1, 2]],
-  ['too many payload items', [OUTCOMES.GRANTED, 1, 2, 3, 4]],
-  ['a string for an integer', [OUTCOMES.GRANTED, 1, '2', 3]],
-  ['nil for an integer', [OUTCOMES.GRANTED, 1, null, 3]],
-  ['a fraction', [OUTCOMES.GRANTED, 1, 2.5, 3]],
-  ['a number past what a double holds', [OUTCOMES.GRANTED, 1, 2 ** 53, 3]],
-  ['an integer for a string', [OUTCOMES.HELD, 1, 2, 3]],
+  ['too few payload items', [OUTCOMES.GRANTED, 1, 2, 3]],
+  ['too many payload items', [OUTCOMES.GRANTED, 1, 2, 3, 4, 5]],
+  ['a string for an integer', [OUTCOMES.GRANTED, 1, '2', 3, 4]],
+  ['nil for an integer', [OUTCOMES.GRANTED, 1, null, 3, 4]],
+  ['a fraction', [OUTCOMES.GRANTED, 1, 2.5, 3, 4]],
+  ['a number past what a double holds', [OUTCOMES.GRANTED, 1, 2 ** 53, 3, 4]],
+  ['an integer for a string', [OUTCOMES.HELD, 1, 2, 3, 0, 0, 0, 0]],
 ])('a reply that is %s is refused', (_why, reply) => {
   const said = `holdfast is broken: the script lock.acquire answered ${JSON.stringify(reply)}`;
   expect(() => lockAcquire.decode(reply)).toThrow(said);

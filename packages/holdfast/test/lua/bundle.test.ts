@@ -46,12 +46,18 @@ async function singly(requests: readonly ScriptCall[]): Promise<unknown[]> {
 /** All times to live are multiples of it: how many of them one began with shows for this long, whatever the machine does. */
 const TTL_STEP_MS = 10_000;
 
+/** A line of waiters without its times. */
+function timeless(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replaceAll(/\d{13,}/g, 'a time'));
+}
+
 /** Every key as it stands, its fences and times put aside. */
 async function contents(): Promise<Record<string, unknown>> {
   const found = await database.contents();
   for (const key of Object.keys(found)) {
     const ttlMs = await database.redis.pttl(key);
-    const value = key.startsWith('fence:') && /^\d+$/.test(String(found[key])) ? 'a fence' : found[key];
+    const value =
+      key.startsWith('fence:') && /^\d+$/.test(String(found[key])) ? 'a fence' : timeless(found[key]);
     found[key] = [value, ttlMs < 0 ? ttlMs : Math.ceil(ttlMs / TTL_STEP_MS)];
   }
   return found;
@@ -70,13 +76,14 @@ const key = fc.integer({ min: 0, max: 6 }).map((n) => `k${n}`);
 const holder = fc.constantFrom('h1', 'h2');
 const leaseMs = fc.constantFrom(20_000, 40_000);
 const notAfterMs = fc.constantFrom(0, LATE_MS);
+const ticket = fc.constantFrom('', '-', '1.1.ab 1000 n news', '2.1.ab 1000 p news');
 
 const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary<ScriptCall> }[] = [
   {
     text: mutexAcquire.text,
     call: fc
-      .record({ mutex: key, token: holder, leaseMs, notAfterMs })
-      .map((input) => mutexAcquire.call(input)),
+      .record({ mutex: key, token: holder, leaseMs, notAfterMs, ticket })
+      .map((input) => mutexAcquire.call({ ...input, line: `line:${input.mutex}` })),
   },
   {
     text: mutexRelease.text,
@@ -86,8 +93,9 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
         token: holder,
         channel: fc.constant('news'),
         mode: fc.constantFrom('nobody', 'plain'),
+        isVote: fc.constantFrom(0, 1),
       })
-      .map((input) => mutexRelease.call(input)),
+      .map((input) => mutexRelease.call({ ...input, line: `line:${input.mutex}` })),
   },
   {
     text: lockAcquire.text,
@@ -101,14 +109,25 @@ const SCRIPTS: readonly { readonly text: ScriptText; readonly call: fc.Arbitrary
         notAfterMs,
         wantsTime: fc.constantFrom(0, 1),
         commonUs: fc.constantFrom(0, 1),
+        ticket,
       })
-      .map((input) => lockAcquire.call({ ...input, fence: `fence:${input.lock}` })),
+      .map((input) =>
+        lockAcquire.call({ ...input, fence: `fence:${input.lock}`, line: `line:${input.lock}` }),
+      ),
   },
   {
     text: lockRelease.text,
     call: fc
-      .record({ lock: key, holder, channel: fc.constant('news'), mode: fc.constantFrom('nobody', 'plain') })
-      .map((input) => lockRelease.call(input)),
+      .record({
+        lock: key,
+        holder,
+        channel: fc.constant('news'),
+        mode: fc.constantFrom('nobody', 'plain'),
+        isVote: fc.constantFrom(0, 1),
+      })
+      .map((input) =>
+        lockRelease.call({ ...input, fence: `fence:${input.lock}`, line: `line:${input.lock}` }),
+      ),
   },
 ];
 
@@ -129,8 +148,9 @@ test.each(SCRIPTS)(
 );
 
 test('128 of them fit into one request', async () => {
+  const terms = { leaseMs: 30_000, notAfterMs: 0, ticket: '' };
   const requests = Array.from({ length: 128 }, (_, i) =>
-    mutexAcquire.call({ mutex: `m${i}`, token: `t${i}`, leaseMs: 30_000, notAfterMs: 0 }),
+    mutexAcquire.call({ ...terms, mutex: `m${i}`, line: `line:m${i}`, token: `t${i}` }),
   );
   expect(await together(requests)).toEqual(requests.map(() => 'a time'));
   expect(Object.keys(await database.contents())).toHaveLength(128);
@@ -139,8 +159,18 @@ test('128 of them fit into one request', async () => {
 test('fences of a bundle grow for one name and are above the clock for each', async () => {
   const before = (await database.nowMs()) * 1000;
   const terms = { leaseMs: 30_000, fences: 1, fenceTtlMs: 0, notAfterMs: 0, wantsTime: 0, commonUs: 0 };
+  const more = { ticket: '' };
   const calls = asCalls(
-    ['a', 'b', 'c'].map((lock) => lockAcquire.call({ ...terms, lock, fence: `fence:${lock}`, holder: lock })),
+    ['a', 'b', 'c'].map((lock) =>
+      lockAcquire.call({
+        ...terms,
+        ...more,
+        lock,
+        fence: `fence:${lock}`,
+        line: `line:${lock}`,
+        holder: lock,
+      }),
+    ),
   );
   for (const fence of answersOf(calls, await database.run(scriptRequestOf(calls)))) {
     expect(fence).toBeGreaterThan(before);
@@ -148,8 +178,9 @@ test('fences of a bundle grow for one name and are above the clock for each', as
 });
 
 test('a user without TIME is refused before anything is done', async () => {
+  const terms = { leaseMs: 30_000, notAfterMs: 0, ticket: '' };
   const calls = asCalls(
-    ['a', 'b'].map((mutex) => mutexAcquire.call({ mutex, token: 't', leaseMs: 30_000, notAfterMs: 0 })),
+    ['a', 'b'].map((mutex) => mutexAcquire.call({ ...terms, mutex, line: `line:${mutex}`, token: 't' })),
   );
   const restricted = await database.restricted('-time');
   await expect(database.run(scriptRequestOf(calls), restricted)).rejects.toThrow(

@@ -56,8 +56,12 @@ export class Database {
 
   /** Runs a script as the library does, by its hash, after making sure that the server has the same hash for it. */
   async run(call: ScriptCall, client: Redis = this.redis): Promise<Reply> {
-    const { script, keys, args } = call;
-    await this.load(script);
+    await this.load(call.script);
+    return await this.send(call, client);
+  }
+
+  /** Runs a script that the server has, in the order of the calls. */
+  async send({ script, keys, args }: ScriptCall, client: Redis = this.redis): Promise<Reply> {
     // Our scripts answer nothing else; the decoder looks again.
     return (await client.evalsha(script.sha, keys.length, ...keys, ...args)) as Reply;
   }

@@ -8,6 +8,7 @@ const database = useDatabase();
 
 const LOCK = 'order';
 const FENCE = 'redisson_lock_token:{order}';
+const LINE = 'holdfast_line:{order}';
 const HOLDER = 'session:1';
 const LEASE_MS = 30_000;
 const TTL_MS = 600_000;
@@ -24,7 +25,7 @@ interface Changes {
 }
 
 function acquire({ leaseMs = LEASE_MS, fenceTtlMs = TTL_MS }: Changes = {}): ScriptCall {
-  const keys = { lock: LOCK, fence: FENCE, holder: HOLDER };
+  const keys = { lock: LOCK, fence: FENCE, line: LINE, holder: HOLDER };
   return lockAcquire.call({
     ...keys,
     leaseMs,
@@ -33,6 +34,7 @@ function acquire({ leaseMs = LEASE_MS, fenceTtlMs = TTL_MS }: Changes = {}): Scr
     notAfterMs: 0,
     wantsTime: 1,
     commonUs: 0,
+    ticket: '',
   });
 }
 

@@ -7,6 +7,7 @@ const database = useDatabase();
 const INPUT: LockAcquireInput = {
   lock: 'order',
   fence: 'redisson_lock_token:{order}',
+  line: 'holdfast_line:{order}',
   holder: 'session:1',
   leaseMs: 30_000,
   fences: 1,
@@ -14,6 +15,7 @@ const INPUT: LockAcquireInput = {
   notAfterMs: 0,
   wantsTime: 1,
   commonUs: 0,
+  ticket: '',
 };
 
 async function acquire(changes: Partial<LockAcquireInput> = {}): Promise<LockAcquireOutcome> {
@@ -244,6 +246,19 @@ test.each(['abc', '', 'nan', 'inf', '1.5', '0x10', '9007199254740992'])(
     expect(await database.contents()).toEqual({ [INPUT.fence]: garbage });
   },
 );
+
+test('a fence counter that is no number keeps its time to live', async () => {
+  await database.redis.set(INPUT.fence, 'abc', 'PX', 60_000);
+  await expect(acquire()).rejects.toThrow(/^WRONGTYPE/);
+  expect(await database.redis.get(INPUT.fence)).toBe('abc');
+  await database.expectTtl(INPUT.fence, 60_000);
+});
+
+test('the first fence of a name is the time, and its counter is the end of the block', async () => {
+  const { firstFence, nowMs } = await granted({ fences: 3 });
+  expect(Math.floor(firstFence / 1_000)).toBe(nowMs);
+  expect(await database.redis.get(INPUT.fence)).toBe(`${firstFence + 2}`);
+});
 
 test('a fence counter of another type stops the grant before anything is written', async () => {
   await database.redis.rpush(INPUT.fence, 'x');

@@ -6,9 +6,12 @@ const database = useDatabase();
 
 const INPUT: LockReleaseInput = {
   lock: 'order',
+  fence: 'redisson_lock_token:{order}',
+  line: 'holdfast_line:{order}',
   holder: 'session:1',
   channel: 'redisson_lock__channel:{order}',
   mode: 'plain',
+  isVote: 0,
 };
 
 async function release(changes: Partial<LockReleaseInput> = {}): Promise<LockReleaseOutcome> {

@@ -8,7 +8,14 @@ import { useDatabase } from './database.ts';
 
 const database = useDatabase();
 
-const INPUT: MutexAcquireInput = { mutex: 'report', token: 'token-1', leaseMs: 30_000, notAfterMs: 0 };
+const INPUT: MutexAcquireInput = {
+  mutex: 'report',
+  line: 'holdfast_line:{report}',
+  token: 'token-1',
+  leaseMs: 30_000,
+  notAfterMs: 0,
+  ticket: '',
+};
 
 async function acquire(changes: Partial<MutexAcquireInput> = {}): Promise<MutexAcquireOutcome> {
   return mutexAcquire.decode(await database.run(mutexAcquire.call({ ...INPUT, ...changes })));

@@ -10,9 +10,11 @@ const database = useDatabase();
 
 const INPUT: MutexReleaseInput = {
   mutex: 'report',
+  line: 'holdfast_line:{report}',
   token: 'token-1',
   channel: 'holdfast_mutex__channel:{report}',
   mode: 'plain',
+  isVote: 0,
 };
 
 async function release(changes: Partial<MutexReleaseInput> = {}): Promise<MutexReleaseOutcome> {

@@ -20,6 +20,7 @@ const database = useDatabase();
 
 const HOLD = { holder: 'session:1', leaseMs: 30_000 };
 const TOKEN = 'token-1';
+const TICKET = '1.1.ab 1000 p holdfast_session:a';
 
 /** How each key comes to be, for the scripts that find it there. */
 function makingOf(place: string): readonly ScriptCall[] {
@@ -27,9 +28,12 @@ function makingOf(place: string): readonly ScriptCall[] {
   return [
     lockAcquire.call({
       ...{ ...HOLD, lock, fence: `redisson_lock_token:{${lock}}`, fences: 1, fenceTtlMs: 600_000 },
-      ...{ notAfterMs: 0, wantsTime: 1, commonUs: 0 },
+      ...{ notAfterMs: 0, wantsTime: 1, commonUs: 0, line: `holdfast_line:{${lock}}`, ticket: TICKET },
     }),
-    mutexAcquire.call({ mutex: `mutex:${place}`, token: TOKEN, leaseMs: HOLD.leaseMs, notAfterMs: 0 }),
+    mutexAcquire.call({
+      ...{ mutex: `mutex:${place}`, line: `holdfast_line:{mutex:${place}}`, token: TOKEN },
+      ...{ leaseMs: HOLD.leaseMs, notAfterMs: 0, ticket: TICKET },
+    }),
     sessionRecord.call({
       ...{ record: `holdfast_session:${place}`, application: 'billing', host: 'host' },
       ...{ pid: 7, ttlMs: 60_000 },
@@ -41,6 +45,7 @@ function makingOf(place: string): readonly ScriptCall[] {
 function callsOn(place: string): readonly ScriptCall[] {
   const [lock, mutex] = [`lock:${place}`, `mutex:${place}`];
   const fence = `redisson_lock_token:{${lock}}`;
+  const line = `holdfast_line:{${lock}}`;
   const leaseMs = 2 * HOLD.leaseMs;
   // A hold that goes on: its lease grows, and its counter with it.
   const held = { ...HOLD, lock, fence, leaseMs, lastFence: 1_999_999_999_999_999, fenceTtlMs: 600_000 };
@@ -49,9 +54,12 @@ function callsOn(place: string): readonly ScriptCall[] {
     lockRecount.call({ ...held, count: 2, fixed: 0 }),
     lockRenew.call([held]),
     lockRaise.call({ ...HOLD, lock, fence, last: 2_000_000_000_000_000, fenceTtlMs: 600_000, isGiven: 0 }),
-    lockRelease.call({ ...HOLD, lock, channel: 'channel', mode: 'plain' }),
+    lockRelease.call({ ...HOLD, lock, fence, line, channel: 'channel', mode: 'plain', isVote: 0 }),
     mutexRenew.call([{ mutex, token: TOKEN, leaseMs }]),
-    mutexRelease.call({ mutex, token: TOKEN, channel: 'channel', mode: 'plain' }),
+    mutexRelease.call({
+      ...{ mutex, line: `holdfast_line:{${mutex}}`, token: TOKEN, channel: 'channel' },
+      ...{ mode: 'plain', isVote: 0 },
+    }),
     sessionForget.call({ record: `holdfast_session:${place}` }),
   ];
 }

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { LockConfigError } from '../../src/errors.ts';
+import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
 import {
-  type AcquireOptions,
   checkLeaseMs,
   LEASE_MS_MAX,
   type LocksOptions,
-  resolveAcquireOptions,
   resolveLocksOptions,
 } from '../../src/options/options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -21,6 +20,7 @@ const INTEGERS: readonly (readonly [keyof LocksOptions, number, number])[] = [
   ['callTimeoutMs', 1, TIMER_MS_MAX],
   ['handovers', 0, 10_000],
   ['handoverMs', 0, TIMER_MS_MAX],
+  ['lingerMs', 0, 10_000],
   ['fenceTtlMs', 0, 100 * LEASE_MS_MAX],
   ['bundleMax', 1, 128],
   ['outageMs', 0, TIMER_MS_MAX],
@@ -53,6 +53,8 @@ describe('the options of Locks', () => {
       callTimeoutMs: 2_000,
       handovers: 64,
       handoverMs: 50,
+      claimMs: 1_000,
+      lingerMs: 0,
       fenceTtlMs: 3_600_000,
       bundleMax: 128,
       outageMs: 10_000,
@@ -139,6 +141,7 @@ describe('the options of an acquisition', () => {
       waitMs: Number.POSITIVE_INFINITY,
       leaseMs: 30_000,
       renew: true,
+      lingerMs: 0,
       signal: undefined,
       within: undefined,
       isTry: false,

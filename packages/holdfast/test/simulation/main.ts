@@ -4,9 +4,12 @@
  */
 import { parseArgs } from 'node:util';
 import { loadScriptEngine } from '../../../testing/src/lua/script-engine.ts';
+import type { Outcome } from './outcome.ts';
 import { PLANTED_BUGS } from './planted/catalogue.ts';
-import { faultsOf, type Outcome, play } from './scenario.ts';
-import { FAULTS } from './world/fault-selection.ts';
+import { play } from './scenario.ts';
+import { drawTerms } from './terms.ts';
+import { drawFaults, FAULTS, type Fault } from './world/fault-selection.ts';
+import { Prng } from './world/prng.ts';
 
 const LINES_MAX = 400;
 
@@ -26,6 +29,13 @@ function tell({ seed, title, verdicts, lines, hash }: Outcome, isWhole: boolean)
   for (const { rule, atMs, text } of verdicts)
     console.log(`BROKEN ${rule} at ${atMs.toFixed(3)} ms: ${text}`);
   console.log(`history ${hash}`);
+}
+
+/** Which faults a seed turns on. */
+function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
+  const prng = new Prng(seed);
+  drawTerms(prng, nodes);
+  return drawFaults(prng, nodes).faults;
 }
 
 async function main(): Promise<void> {

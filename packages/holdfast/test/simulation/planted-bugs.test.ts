@@ -15,10 +15,9 @@ const SEEDS_MAX = 150;
  * come before. Of no consequence when it is wrong; the matrix looks from the first seed on.
  */
 const FOUND_AT: Readonly<Record<string, number>> = {
-  'repeated acquire with a fence of others': 24,
-  'renewal answered by hope': 30,
-  'deadline not looked at': 19,
-  'no margin for drift': 56,
+  'late acquire granted': 35,
+  'release without a message': 78,
+  'renewal answered by hope': 55,
 };
 const LIMIT_MS = 240_000;
 
@@ -49,7 +48,7 @@ describe('a planted bug is found', () => {
 
 test('the page on testing lists every one', () => {
   const page = readFileSync(new URL('../../../../docs/concepts/testing.md', import.meta.url), 'utf8');
-  const listed = [...page.matchAll(/^\| ([^|]+) \| (?:scripts|client|code|several nodes) \|$/gm)].map(
+  const listed = [...page.matchAll(/^\| ([^|]+) \| (?:scripts|client|code|line|several nodes) \|$/gm)].map(
     ([, name]) => name,
   );
   expect(listed).toEqual(PLANTED_BUGS.map(({ name }) => name));

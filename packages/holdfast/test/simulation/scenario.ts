@@ -1,48 +1,30 @@
 /** One seed from beginning to end: a world is made, goes wrong, calms down, and is looked at. */
 
-import type { ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import type { CallFailure, Reply, ScriptCall } from '../../src/index.ts';
-import { describeAnswer, describeCall, grantOf } from './call-text.ts';
+import { describeAnswer, describeCall, type Grant, grantOf, isGivenOn, lineGrantOf } from './call-text.ts';
+import { Callers } from './callers.ts';
 import { CounterLife } from './checks/counter-life.ts';
 import { checkAfterClosing, checkListeners, checkOrphans, PromptWatch } from './checks/final-checks.ts';
-import { Judge, type Verdict } from './checks/judge.ts';
+import { Judge } from './checks/judge.ts';
+import { LineChecks, type LineWorld } from './checks/line-checks.ts';
+import { ownerOf } from './checks/line-state.ts';
 import { OrphanWatch } from './checks/orphan-watch.ts';
+import { promisesOf } from './checks/promises.ts';
 import { ProtectedResource } from './checks/protected-resource.ts';
+import { WaitWatch } from './checks/wait-watch.ts';
 import { History } from './history.ts';
-import type { PlantedBug } from './planted/bug.ts';
+import type { Outcome, ScenarioOptions } from './outcome.ts';
 import { drawTerms, type Terms } from './terms.ts';
-import { Caller, type WorkContext } from './workload.ts';
+import type { WorkContext } from './workload.ts';
 import { type FaultyWorld, heal, injectFaults } from './world/fault-injection.ts';
-import { drawFaults, type Fault, type FaultSelection, selectionOf } from './world/fault-selection.ts';
+import { drawFaults, type FaultSelection, selectionOf } from './world/fault-selection.ts';
+import { type CrossedWorld, GrantCrossing } from './world/grant-crossing.ts';
+import { type Guest, inviteGuests } from './world/guest.ts';
 import { Prng } from './world/prng.ts';
 import type { SimulatedProcess } from './world/process.ts';
 import type { SimulatedNode } from './world/simulated-node.ts';
 import { Timeline } from './world/timeline.ts';
 import { WorldBuilder } from './world/world-builder.ts';
-
-export interface ScenarioOptions {
-  readonly seed: number;
-  readonly engine: ScriptEngine;
-  /** Whether every step is kept in words. */
-  readonly isTold?: boolean;
-  readonly bug?: PlantedBug;
-  /** How many nodes must agree; drawn by the seed when it is not said. */
-  readonly nodes?: number;
-}
-
-export interface Outcome {
-  readonly seed: number;
-  readonly verdicts: readonly Verdict[];
-  readonly hash: string;
-  readonly lines: readonly string[];
-  /** True time that went by. */
-  readonly virtualMs: number;
-  /** Scripts that nodes ran. */
-  readonly operations: number;
-  readonly grants: number;
-  readonly faults: number;
-  readonly title: string;
-}
 
 /** The world after the faults: long enough for every lease of a dead process to run out. */
 const SETTLE_MS = 14_000;
@@ -51,13 +33,10 @@ const CLEAN_MS = 7_000;
 const LAPS_MS = 3_000;
 const SERVED_MS_MAX = 60_000;
 const ORPHAN_MS = 8_000;
-
-/** Which faults a seed turns on. */
-export function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
-  const prng = new Prng(seed);
-  drawTerms(prng, nodes);
-  return drawFaults(prng, nodes).faults;
-}
+/** A waiter asks after 5 s at the latest; a connection may have hung until shortly before, and an ask with it. */
+const CALM_MS_MAX = 12_000;
+/** A line outlives the last word of anybody by so much. */
+const LINE_MS = 21_000;
 
 export async function play(options: ScenarioOptions): Promise<Outcome> {
   const scenario = new Scenario(options);
@@ -69,7 +48,7 @@ export async function play(options: ScenarioOptions): Promise<Outcome> {
   }
 }
 
-class Scenario implements FaultyWorld, WorkContext {
+class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   readonly timeline = new Timeline();
   readonly prng: Prng;
   readonly nodes: readonly SimulatedNode[];
@@ -80,9 +59,12 @@ class Scenario implements FaultyWorld, WorkContext {
   readonly #options: ScenarioOptions;
   readonly #selection: FaultSelection;
   readonly #history: History;
-  readonly #callers: Caller[] = [];
+  readonly #callers = new Callers(this);
   readonly #orphans: OrphanWatch;
   readonly #counterLife: CounterLife;
+  readonly #line: LineChecks;
+  readonly #crossing: GrantCrossing;
+  readonly #guests: readonly Guest[];
   #isQuiet = false;
   #isOver = false;
   #faults = 0;
@@ -95,31 +77,29 @@ class Scenario implements FaultyWorld, WorkContext {
     this.terms = { ...drawTerms(this.prng, options.nodes), ...bug?.terms };
     const drawn = drawFaults(this.prng, this.terms.nodes);
     this.#selection = bug?.faults === undefined ? drawn : selectionOf(bug.faults, this.terms.nodes);
-    const { faults, isInModel } = this.#selection;
-    const losesCounters =
-      faults.has('evict counter') ||
-      faults.has('flush') ||
-      faults.has('restart with nothing') ||
-      faults.has('restart without the last second');
+    const { faults } = this.#selection;
     const { fenceTtlMs } = { ...this.terms.options, ...bug?.options };
     this.#counterLife = new CounterLife(fenceTtlMs as number, this.terms.nodes);
-    // Of one node's counters the clock makes up for; of several nodes' clocks none is the measure of the others.
-    const isUnsure = losesCounters && (this.terms.nodes === 1 ? faults.has('node jump back') : !isInModel);
-    const areFencesSure = !isUnsure;
-    this.judge = new Judge(() => this.timeline.nowMs, this.note, {
-      isInModel,
-      areFencesSure,
-      // A lease, and the network between: only then has a renewal certainly told the truth.
-      overlapMsMax: Math.max(...this.terms.leasesMs) + 100,
-    });
+    const promises = promisesOf(this.terms, this.#selection);
+    this.judge = new Judge(() => this.timeline.nowMs, this.note, promises);
     this.resource = new ProtectedResource(this.judge);
     const builder = new WorldBuilder(this, this.#selection, options.engine, options.bug, {
-      sent: (who, call) => this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`),
+      sent: (who, call) => {
+        this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`);
+        this.#line.sent(who, call);
+      },
+      arrived: (node, call) => this.#line.arrived(node, call),
+      answered: (who, call, answer) => this.#line.answered(who, call, answer),
+      resynced: (who) => this.#line.resynced(who, this.timeline.nowMs),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
     this.nodes = builder.makeNodes();
     this.processes = builder.makeProcesses(this.nodes);
-    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.processes);
+    this.#line = new LineChecks(this);
+    const processOf = (holder: string): SimulatedProcess | undefined => this.#line.processOf(holder);
+    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, processOf);
+    this.#crossing = new GrantCrossing(this, faults, this.prng.fork());
+    this.#guests = faults.has('guest') ? inviteGuests(this, this.terms, this.prng.fork()) : [];
   }
 
   get names(): readonly string[] {
@@ -136,6 +116,15 @@ class Scenario implements FaultyWorld, WorkContext {
 
   isOver(): boolean {
     return this.#isOver;
+  }
+
+  isWaiting(process: SimulatedProcess, name: string): boolean {
+    return this.#callers.isWaiting(process, name);
+  }
+
+  abortWaits(process: SimulatedProcess, name: string): void {
+    this.note(process.name, `aborts its waits for ${name} behind a grant`);
+    this.#callers.abort(process, name);
   }
 
   after(ms: number, run: () => void): void {
@@ -159,19 +148,29 @@ class Scenario implements FaultyWorld, WorkContext {
   async play(): Promise<Outcome> {
     const { faultMs } = this.terms;
     injectFaults(this, this.#selection, faultMs);
-    for (const process of this.processes) this.#startCallers(process);
+    for (const process of this.processes) this.#callers.start(process, this.terms.callers, this.prng);
     await this.#run(faultMs);
     heal(this);
+    this.#crossing.isOver = true;
     this.note('world', 'is calm');
     await this.#run(faultMs + CLEAN_MS);
-    await this.#run(faultMs + this.#settleMs, () => this.#lookForOrphans());
+    const calmMsMax = this.nodes.length === 1 ? CALM_MS_MAX : Number.POSITIVE_INFINITY;
+    const calm = new PromptWatch(this.judge, this.nodes, this.names, calmMsMax);
+    await this.#run(faultMs + this.#settleMs, () => {
+      calm.look(this.timeline.nowMs, this.#callers.awaited);
+      this.#lookForOrphans();
+    });
     this.#isQuiet = true;
-    const watch = new PromptWatch(this.judge, this.nodes, this.names, () => this.#waiting());
+    this.judge.isQuiet = true;
+    const quiet = new PromptWatch(this.judge, this.nodes, this.names);
+    const waits = new WaitWatch(this.judge, this.terms);
     await this.#run(this.timeline.nowMs + LAPS_MS, () => {
-      watch.look(this.timeline.nowMs);
+      quiet.look(this.timeline.nowMs, this.#callers.awaited);
+      waits.look(this.timeline.nowMs, this.#callers.living, this.#guests, (name) => this.#line.isDead(name));
       this.#lookForOrphans();
     });
     this.#isOver = true;
+    for (const guest of this.#guests) guest.stop();
     this.note('world', 'ends its work');
     await this.#runUntilServed();
     await this.#end();
@@ -188,6 +187,7 @@ class Scenario implements FaultyWorld, WorkContext {
   async #run(untilMs: number, look: () => void = () => {}): Promise<void> {
     await this.timeline.run(untilMs, () => {
       this.judge.look();
+      this.#line.look(this.timeline.nowMs);
       look();
       return this.judge.verdicts.length > 0;
     });
@@ -200,17 +200,19 @@ class Scenario implements FaultyWorld, WorkContext {
   }
 
   #lookForOrphans(): void {
-    if (!this.#mayRevive) this.#orphans.look(this.timeline.nowMs);
+    if (this.#mayRevive) return;
+    this.#orphans.look(this.timeline.nowMs);
+    this.#line.lookForLeft(this.timeline.nowMs);
   }
 
   async #runUntilServed(): Promise<void> {
     const untilMs = this.timeline.nowMs + SERVED_MS_MAX;
-    const isServed = (): boolean => this.#living().every(({ isDone }) => isDone);
+    const isServed = (): boolean => this.#callers.living.every(({ isDone }) => isDone);
     await this.timeline.run(untilMs, () => {
       this.judge.look();
       return isServed() || this.judge.verdicts.length > 0;
     });
-    for (const { process, isDone, waitsFor } of this.#living()) {
+    for (const { process, isDone, waitsFor } of this.#callers.living) {
       if (isDone || this.judge.verdicts.length > 0) continue;
       this.judge.condemn(
         'served',
@@ -239,6 +241,8 @@ class Scenario implements FaultyWorld, WorkContext {
       if (!isClosed) this.judge.condemn('left', 'a session does not close');
       if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
       checkAfterClosing(this.judge, this.nodes, this.processes);
+      await this.timeline.run(this.timeline.nowMs + LINE_MS);
+      if (!this.#mayRevive) this.#line.checkGone();
     }
     // Nothing of a crashed process may stay behind in the real one that plays it.
     for (const { locks, machine } of this.processes) {
@@ -262,28 +266,23 @@ class Scenario implements FaultyWorld, WorkContext {
     };
   }
 
-  #living(): Caller[] {
-    return this.#callers.filter(({ process }) => process.isAlive);
-  }
-
-  #waiting(): ReadonlySet<string> {
-    return new Set(this.#living().flatMap(({ waitsFor }) => waitsFor ?? []));
-  }
-
-  #startCallers(process: SimulatedProcess): void {
-    for (let i = 0; i < this.terms.callers; i += 1) {
-      const caller = new Caller(process, this, this.prng.fork());
-      this.#callers.push(caller);
-      caller.work().catch((error: unknown) => {
-        this.judge.condemn('served', `${process.name} threw ${String(error)}`);
-      });
-    }
-  }
-
   #served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void {
     this.note(node.name, `${who} ${describeCall(call)} -> ${describeAnswer(answer)}`);
+    for (const { message, receivers } of node.published)
+      this.#history.remark(this.timeline.nowMs, node.name, `tells ${receivers}: ${message}`);
+    // Read before the answer: an ask that gives the lock to another is answered with that.
+    const name = call.keys[0] ?? '';
+    const owner = ownerOf(node, name);
+    const inLine = lineGrantOf(call, node.published, owner);
+    if (inLine !== null) this.#granted(node, inLine);
+    const grantee = isGivenOn(node.published) ? this.#line.processOf(owner ?? '') : undefined;
+    if (grantee !== undefined) this.#crossing.granted(grantee, name);
     const granted = grantOf(call, answer);
-    if (granted === null) return;
+    if (granted !== null) this.#granted(node, granted);
+    this.#line.served(node, call, describeAnswer(answer));
+  }
+
+  #granted(node: SimulatedNode, granted: Grant): void {
     this.#counterLife.granted(node, granted);
     if (this.nodes.length > 1) return;
     this.resource.grant(granted);

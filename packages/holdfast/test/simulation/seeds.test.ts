@@ -2,7 +2,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { upTo } from '../support/extent.ts';
-import { type Outcome, play } from './scenario.ts';
+import type { Outcome } from './outcome.ts';
+import { play } from './scenario.ts';
 
 /** How many nodes decide, and how many seeds are played with so many. */
 const WORLDS = [

@@ -41,6 +41,7 @@ export class Caller {
   readonly process: SimulatedProcess;
   readonly #context: WorkContext;
   readonly #random: Prng;
+  #controller = new AbortController();
   /** What it waits for just now. */
   waitsFor: string | null = null;
   isDone = false;
@@ -56,6 +57,11 @@ export class Caller {
     while (!this.#context.isQuiet()) await this.process.sleep(LOOK_EVERY_MS);
     for (let round = 0; round < QUIET_ROUNDS; round += 1) await this.#round();
     this.isDone = true;
+  }
+
+  /** It changes its mind, if it can. */
+  abort(): void {
+    this.#controller.abort();
   }
 
   async #round(): Promise<void> {
@@ -85,21 +91,24 @@ export class Caller {
     const leaseMs = random.pick(this.#context.terms.leasesMs);
     const renew = random.chance(0.6);
     const controller = new AbortController();
-    const options = { leaseMs, renew, signal: controller.signal };
-    if (random.chance(0.15)) {
+    this.#controller = controller;
+    // A caller without a signal asks at once, in its own name, where nobody is before it.
+    const canAbort = random.chance(0.6);
+    const options = { leaseMs, renew, ...(canAbort ? { signal: controller.signal } : {}) };
+    if (random.chance(0.2)) {
       void this.process.sleep(random.between(0, 400)).then(() => controller.abort());
     }
     const way = random.between(0, 9);
     this.waitsFor = name;
     if (way === 0) {
       const lease = await lock.tryAcquire(options);
-      if (lease !== null) await this.#hold(lease, name, null);
+      if (lease !== null) await this.#hold(lease, name, renew);
     } else if (way <= 4) {
       const lease = await lock.acquire({ ...options, waitMs: random.pick(WAITS_MS) });
-      await this.#hold(lease, name, null);
+      await this.#hold(lease, name, renew);
     } else {
       const body = async (lease: Lease): Promise<void> => {
-        const tenure = this.#granted(lease, name, null);
+        const tenure = this.#granted(lease, name, null, renew);
         await this.#work(tenure);
         if (random.chance(0.3) && this.#context.terms.kind === 'lock') await this.#enterAgain(lock, tenure);
         this.#context.judge.released(tenure);
@@ -110,14 +119,14 @@ export class Caller {
 
   async #enterAgain(lock: AnyLock, outer: Tenure): Promise<void> {
     await lock.using(async (lease) => {
-      const tenure = this.#granted(lease, outer.name, outer);
+      const tenure = this.#granted(lease, outer.name, outer, false);
       await this.#work(tenure);
       this.#context.judge.released(tenure);
     });
   }
 
-  async #hold(lease: Lease, name: string, within: Tenure | null): Promise<void> {
-    const tenure = this.#granted(lease, name, within);
+  async #hold(lease: Lease, name: string, renews: boolean): Promise<void> {
+    const tenure = this.#granted(lease, name, null, renews);
     await this.#work(tenure);
     if (this.#random.chance(0.15))
       await lease.extend(this.#random.pick(this.#context.terms.leasesMs)).catch(onlyLockErrors);
@@ -125,9 +134,9 @@ export class Caller {
     await lease.release();
   }
 
-  #granted(lease: Lease, name: string, within: Tenure | null): Tenure {
+  #granted(lease: Lease, name: string, within: Tenure | null, renews: boolean): Tenure {
     this.waitsFor = null;
-    const tenure = this.#context.judge.granted(lease, this.process, name, within);
+    const tenure = this.#context.judge.granted(lease, this.process, name, within, renews);
     const { terms } = this.#context;
     if (terms.slowCallbacks && !this.#context.isQuiet() && this.#random.chance(0.1)) this.#block();
     return tenure;

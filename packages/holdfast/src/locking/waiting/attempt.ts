@@ -1,12 +1,19 @@
 /**
  * Attempts to get a hold, and the holder id that each is made under: a fresh id for each attempt, or one for a whole
  * wait (`holderPer` of the kind). An attempt that may have been granted without our knowing is repeated under its own
- * id, with the same fences, until that id is granted or abandoned: safety rule 5.
+ * id, with the same fences, until that id is granted or abandoned: safety rule 5. So is an attempt that got a place in
+ * the line of waiters: the id stands there, and may be granted at any time.
  */
-import type { ResolvedLocksOptions } from '../../options/options.ts';
+import type { CallFailure } from '../../clients/client.ts';
+import { CLAIM_MS_DEFAULT, type ResolvedLocksOptions } from '../../options/options.ts';
+import { instantNow } from '../../runtime/instant.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
-import type { AcquireResult, Topology } from '../../topologies/topology.ts';
+import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import type { Broken, Refusal } from '../failures.ts';
+import type { Linger } from '../hold.ts';
+import type { Mailboxes, Receiver } from './mailboxes.ts';
+import { type GrantMessage, Ticket } from './ticket.ts';
 
 /** A caller with a very short wait still gives the server this long to answer: it asked not to queue, not to fail. */
 const ATTEMPT_MS_MIN = 250;
@@ -19,17 +26,46 @@ const ATTEMPT_MS_MIN = 250;
  */
 export const SPARE_FENCES = 64;
 
+/** How long a ticket stands in the line after its last ask: a server that cannot be reached lets go of it by then. */
+const TICKET_MS = 15_000;
+
+/** In a ticket that hears nothing, in place of the mode of its mailbox. */
+const DEAF = 'n';
+
+/** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
+const LINGERS = 'l';
+
 /** What an attempt brought. */
 export interface Grant {
   readonly is: 'granted';
   readonly terms: HoldTerms;
   readonly answer: Extract<AcquireResult, { is: 'granted' }>;
+  /** Granted by a message: the server has the hold for this long, until its lease is stated. */
+  readonly claimMs?: number;
+  /** Absent: the hold must not be kept unowned, because somebody is in line, or it would not be heard that it is wanted. */
+  readonly linger?: Linger;
+}
+
+/** A caller, as an attempt sees it. */
+export interface Attempted {
+  readonly leaseMs: number;
+  readonly waitMs: number;
+  /** How many more callers of this process are in the queue. */
+  readonly behind: number;
+  /** Whether the caller waits in the line, if there is one. */
+  readonly joins: boolean;
+  /** How long the hold may be kept unowned. */
+  readonly lingerMs: number;
 }
 
 export interface AttemptServices {
+  readonly timers: TimerQueue;
   readonly topology: Topology;
   readonly options: ResolvedLocksOptions;
   readonly holderIds: HolderIds;
+  readonly mailboxes: Mailboxes;
+  /** The record of the session, for those who look at the line. */
+  readonly record: { begin(): void } | null;
 }
 
 export class Attempts {
@@ -39,16 +75,61 @@ export class Attempts {
   #terms: HoldTerms | null = null;
   /** Whether servers may have granted those terms without our knowing. */
   #isOpen = false;
+  /** Whether an attempt has found somebody else as the owner. */
+  hasMetOwner = false;
+  #ticket: Ticket | null = null;
+  /** How often messages may have been missed before the last ask. */
+  #resyncs = 0;
+  /** The server does not let us hear of grants: we take our place in the line, and get our turn by asking. */
+  #isDeaf = false;
+  /** Whether the holder has a place in the line, as far as we know. */
+  #isInLine = false;
+  /** The block of fences that the last message of a grant told. */
+  #told: GrantMessage | null = null;
 
   constructor(services: AttemptServices, protocol: Protocol) {
     this.#services = services;
     this.#protocol = protocol;
   }
 
-  /** One attempt, for a caller who waits for `waitMs`, with `behind` more callers of this process in the queue. */
-  async make(leaseMs: number, waitMs: number, behind: number): Promise<Grant | Refusal | Broken> {
+  get hasTicket(): boolean {
+    return this.#ticket !== null;
+  }
+
+  /** Whether a grant in the line would be heard. Until then no ticket is stated, unless subscribing has failed. */
+  get hears(): boolean {
+    const mailbox = this.#mailbox;
+    return mailbox !== null && this.#services.mailboxes.isOpen(mailbox);
+  }
+
+  /** Subscribes to where grants are heard. Null when that is confirmed, otherwise why it was not. */
+  async listen(): Promise<CallFailure | null> {
+    const mailbox = this.#mailbox;
+    if (mailbox === null) return null;
+    const failure = await this.#services.mailboxes.open(mailbox);
+    this.#isDeaf = failure !== null;
+    return failure;
+  }
+
+  /** From now on the receiver hears the messages for this wait. */
+  attach(receiver: Receiver): void {
+    const mailbox = this.#mailbox;
+    if (mailbox === null || this.#ticket === null) return;
+    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver, this.#resyncs);
+  }
+
+  get #mailbox(): Mailbox | null {
+    return this.#services.mailboxes.of(this.#protocol);
+  }
+
+  async make({ leaseMs, waitMs, behind, joins, lingerMs }: Attempted): Promise<Grant | Refusal | Broken> {
     const { topology, options } = this.#services;
-    const terms = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };
+    const stated = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };
+    const { hears } = this;
+    const terms = joins && (hears || this.#isDeaf) ? this.#withTicket(stated, lingerMs > 0) : stated;
+    // To keep a hold one must hear that it is wanted. The next hold can be kept.
+    if (lingerMs > 0 && !hears) void this.listen();
+    const sentMs = this.#services.timers.clock.monotonicMs();
     const wasOpen = this.#isOpen;
     this.#terms = terms;
     this.#isOpen = true;
@@ -57,16 +138,47 @@ export class Attempts {
       .acquire(this.#protocol, terms, timeoutMs)
       .catch((error: unknown): Broken => ({ is: 'broken', error }));
     if (answer.is === 'granted') {
+      const told = this.#told;
+      const wait = this.#ticket?.number;
       this.#forget();
-      return { is: 'granted', terms, answer };
+      const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
+      const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
+      if (!canLinger) return grant;
+      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
       if (!answer.mayBeGranted) this.#forget();
-    } else if (answer.is !== 'broken' && !wasOpen && this.#protocol.policy.holderPer === 'attempt') {
-      this.#forget();
+      return answer;
     }
+    if (answer.is === 'held' && !answer.isSplit) this.hasMetOwner = true;
+    if (answer.is === 'held' && (answer.line?.place ?? 0) > 0) this.#isInLine = true;
+    const isLeft = wasOpen || this.#isInLine || this.#protocol.policy.holderPer === 'wait';
+    if (answer.is !== 'broken' && !isLeft) this.#forget();
     return answer;
+  }
+
+  /**
+   * A message says that the holder of this wait is the owner. Null: the message is not of this wait. `isYoung` false: the
+   * server has to be asked before anybody is served.
+   */
+  claim(message: GrantMessage): (Grant & { readonly isYoung: boolean }) | null {
+    const terms = this.#terms;
+    const now = instantNow(this.#services.timers.clock);
+    const claim = this.#ticket?.claimOf(message, now) ?? null;
+    if (terms === null || claim === null) return null;
+    this.#told = message;
+    const { fencing } = this.#protocol;
+    const firstFence = fencing === undefined ? undefined : message.firstFence;
+    const fences = fencing === undefined ? terms.fences : message.fences;
+    const { deadline, claimMs, isYoung } = claim;
+    const answer = { is: 'granted', deadline, firstFence, fences, tickets: 1, heardAt: now } as const;
+    return { is: 'granted', terms, answer, claimMs, isYoung };
+  }
+
+  /** The hold of a claim has begun: the holder belongs to it now. */
+  claimed(): void {
+    this.#forget();
   }
 
   #fresh(leaseMs: number, behind: number): HoldTerms {
@@ -75,16 +187,42 @@ export class Attempts {
     return { holder: this.#protocol.newHolder(holderIds), leaseMs, fences };
   }
 
+  #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
+    const { timers, options, holderIds, mailboxes, record } = this.#services;
+    const { channel, mode } = this.#mailbox as Mailbox;
+    record?.begin();
+    this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
+    // A claim is what the server keeps for us until we state the lease: never longer than that.
+    const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
+    this.#resyncs = mailboxes.resyncs;
+    const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
+    const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
+    return { ...terms, ticket, isInLine: this.#isInLine };
+  }
+
   /** Nobody wants what may have been granted: the servers are made to forget the holder. */
   abandon(): void {
     const terms = this.#isOpen ? this.#terms : null;
     // First: a subscriber that hears of a late release may come for the same lock, and must not get this holder.
     this.#forget();
-    if (terms !== null) this.#services.topology.abandon(this.#protocol, terms);
+    if (terms === null) return;
+    const leaseMs = terms.ticket === undefined ? terms.leaseMs : Math.max(terms.leaseMs, TICKET_MS);
+    this.#services.topology.abandon(this.#protocol, { ...terms, leaseMs });
   }
 
   #forget(): void {
+    if (this.#ticket !== null) this.#services.mailboxes.unregister(this.#ticket.number);
+    this.#ticket = null;
+    this.#told = null;
     this.#terms = null;
     this.#isOpen = false;
+    this.#isInLine = false;
   }
+}
+
+/** A repeated acquire is answered with the last fence of its block. If a message has told the whole block, it is used. */
+function withTold(answer: Grant['answer'], told: GrantMessage | null): Grant['answer'] {
+  if (told === null || answer.firstFence === undefined || answer.fences !== 1) return answer;
+  if (told.firstFence + told.fences - 1 !== answer.firstFence) return answer;
+  return { ...answer, firstFence: told.firstFence, fences: told.fences };
 }

@@ -4,26 +4,32 @@
  *
  * A round begins with an attempt. What follows depends on the answer:
  * - granted: the loop ends with the grant.
- * - held by somebody: subscribe, and attempt again once the subscription is confirmed: whatever was released before is
- *   seen by that attempt, whatever is released after is heard. Then sleep until a message, the end of the lease that
- *   the server told, or the cap.
+ * - held by somebody, with a line of waiters: the attempt has taken a place there. Sleep until a message says that the
+ *   holder of this wait is the owner. Ask again now and then, because any ask serves the line and keeps the place.
+ * - held by somebody, without a line: subscribe, and attempt again once the subscription is confirmed: whatever was
+ *   released before is seen by that attempt, whatever is released after is heard. Then sleep until a message, the end of
+ *   the lease that the server told, or the cap.
  * - held by nobody, because votes were split: sleep for a random while, which settles who comes first.
  * - failed: back off, for as long as an outage may last.
  * - a conflict, a failure that will not pass, a server that never answered, an outage that is too long: give up.
  *
- * A message is a hint. It ends a sleep and decides nothing. A message that comes while an attempt is under way is kept,
- * so that an answer `held` is followed by another attempt at once. The subscription outlives a round and the loop's
- * run, until `stop`: who waits behind a hold of this process keeps listening.
+ * On the public channel a message is a hint. It ends a sleep and decides nothing. A message in the line may be a grant,
+ * whose worth is judged by the ticket. A message that comes while an attempt is under way is kept,
+ * so that an answer `held` is followed by another attempt at once. Without a line the subscription outlives a round and the
+ * loop's run, until `stop`: who waits behind a hold of this process keeps listening.
  */
 import { CallFailure, type StopListening } from '../../clients/client.ts';
 import type { ResolvedLocksOptions } from '../../options/options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
-import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
+import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import { sleep } from '../../runtime/timers.ts';
-import { type Subject, telemetry, type WakeReason } from '../../telemetry/channels.ts';
+import { type Subject, telemetry } from '../../telemetry/channels.ts';
+import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
+import { type GrantMessage, readMessage } from './ticket.ts';
 
 /**
  * The longest sleep, because a message may be lost. Each sleep is shorter by a random share, up to a quarter, so that
@@ -33,6 +39,16 @@ const SLEEP_MS_MAX = 5_000;
 
 /** A key vanishes a little after its time: asking sooner costs an attempt for nothing. */
 const EXPIRY_SLACK_MS = 2;
+
+/**
+ * How soon a waiter in the line asks again, for each ticket in the line and within bounds. Any ask serves the whole line,
+ * so a long line needs fewer from each; and a ticket lives for 15 s from its last ask.
+ */
+const ASK_MS_EACH = 250;
+const ASK_MS_MIN = 1_000;
+
+/** Those at the front see to it that a lock is not left lying when a message was lost or its owner is a guest. */
+const FRONT_PLACES = 2;
 
 /** Those for whom a loop waits. */
 export interface WaitParty {
@@ -52,9 +68,24 @@ export interface WaitLoopServices {
   readonly options: ResolvedLocksOptions;
 }
 
+/** The line of waiters in Redis, as one wait sees it. */
+export interface AwaitedLine<Grant> {
+  /** Whether this wait has stated a ticket. */
+  readonly hasTicket: boolean;
+  /** Whether a grant would be heard. */
+  readonly hears: boolean;
+  /** Subscribes to where grants are heard. Null when that is confirmed, otherwise why it was not. */
+  listen(): Promise<CallFailure | null>;
+  /** From now on the receiver hears the messages for this wait. */
+  attach(receiver: (message: string | null) => void): void;
+  /** What a message of a grant is worth now. Null: ask the server first. */
+  claim(message: GrantMessage): Grant | null;
+}
+
 /** What is waited for. */
 export interface Awaited<Grant> {
   readonly subject: Subject & { readonly channel: string };
+  readonly line: AwaitedLine<Grant>;
   attempt(): Promise<Grant | Refusal | Broken>;
 }
 
@@ -70,14 +101,15 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   #stopListening: StopListening | null = null;
   /** Counts the stops: a subscription that is confirmed after a stop is undone. */
   #stops = 0;
-  /** What was heard since the last attempt was sent. */
-  #heard: WakeReason | null = null;
-  #endSleep: ((reason: WakeReason | null) => void) | null = null;
+  readonly #sleep: InterruptibleSleep;
+  /** The last grant that was heard and not used yet. An attempt under way is waited for: it may bring the same. */
+  #grant: GrantMessage | null = null;
 
   constructor(services: WaitLoopServices, party: WaitParty, awaited: Awaited<Grant>) {
     this.#services = services;
     this.#party = party;
     this.#awaited = awaited;
+    this.#sleep = new InterruptibleSleep(services.timers);
   }
 
   get isAttempting(): boolean {
@@ -96,6 +128,13 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#outageSinceMs = null;
     this.#splitVotes = 0;
     this.#backoff = null;
+    const grant = await this.#firstRound(last, pauseMs);
+    // Who waits behind our own hold needs no public message where there is a line, and would count as a guest there.
+    if (grant !== null && this.#awaited.line.hears) this.#stopPublic();
+    return grant;
+  }
+
+  async #firstRound(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
     if (last !== null || pauseMs > 0) return detached(() => this.#rounds(last, pauseMs));
     // The first attempt runs in the async context of its caller; what is done for everybody runs in nobody's.
     const result = await this.#attempt();
@@ -108,31 +147,49 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     for (let refusal = last; ; ) {
       if (refusal !== null) await this.#waitAfter(refusal);
       if (this.#party.isOver) return null;
+      const claimed = this.#claim();
+      if (claimed !== null) return claimed;
       const result = await this.#attempt();
       if (result.is === 'granted') return result;
       refusal = result;
     }
   }
 
-  /** A message on the channel; null: messages may have been missed. */
+  /** A message on the public channel; null: messages may have been missed. */
   hear(message: string | null): void {
-    const reason = message === null ? 'resync' : 'message';
-    if (this.#endSleep === null) this.#heard = reason;
-    else this.#endSleep(reason);
+    this.#sleep.wake(message === null ? 'resync' : 'message');
+  }
+
+  /** A message for this wait from the line; null: messages may have been missed. */
+  receive(text: string | null): void {
+    const message = text === null ? null : readMessage(text);
+    if (message?.is === 'ask' && message.inMs > 0) {
+      // Told to come back after a window for guests.
+      this.#sleep.wakeIn(message.inMs);
+      return;
+    }
+    if (message?.is === 'grant') this.#grant = message;
+    this.hear(text);
+  }
+
+  /** What was heard in the line, if it can be used without asking the server. */
+  #claim(): Grant | null {
+    const grant = this.#grant;
+    this.#grant = null;
+    return grant === null ? null : this.#awaited.line.claim(grant);
   }
 
   /** Ends the sleep and the subscription. A subscription that is not confirmed yet is undone when it is. */
   stop(): void {
     this.#stops += 1;
-    this.#heard = null;
-    this.#stopListening?.();
-    this.#stopListening = null;
-    this.#endSleep?.(null);
+    this.#grant = null;
+    this.#stopPublic();
+    this.#sleep.stop();
   }
 
   async #attempt(): Promise<Grant | Refusal | Broken> {
     // The attempt that is about to be sent will see for itself what was heard so far.
-    this.#heard = null;
+    this.#sleep.forget();
     this.#isAttempting = true;
     const result = await this.#awaited.attempt();
     this.#isAttempting = false;
@@ -146,7 +203,34 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#outageSinceMs = null;
     this.#party.held(refusal);
     if (this.#party.isOver) return;
-    return refusal.isSplit ? this.#waitAfterSplitVotes(refusal) : this.#waitForRelease(refusal);
+    if (refusal.isSplit) return this.#waitAfterSplitVotes(refusal);
+    const { line } = refusal;
+    return line === undefined ? this.#waitForRelease(refusal) : this.#waitInLine(refusal, line);
+  }
+
+  async #waitInLine({ ttlMs }: Held, { place, tickets, openMs, isGuest }: LinePlace): Promise<void> {
+    const { line } = this.#awaited;
+    this.#backoff = null;
+    // The first wait of a session, or of a name in a cluster. Confirmed: join the line.
+    if (!line.hears && (await line.listen()) === null) return;
+    if (this.#party.isOver) return;
+    line.attach((message) => this.receive(message));
+    const isFront = place > 0 && place <= FRONT_PLACES;
+    // A guest tells of its release on the public channel, and so does a release that finds nobody in line who hears.
+    if (!line.hears || (isGuest && isFront)) {
+      if (!this.isListening && (await this.#listen()) === null) return;
+      if (this.#party.isOver) return;
+    } else {
+      this.#stopPublic();
+    }
+    // The answer is from before a grant would have been heard: join the line.
+    if (!line.hasTicket) return;
+    const { random } = this.#services.options;
+    const askMs = Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
+    let delayMs = askMs * (1 - random.fraction() / 4);
+    if (isFront && openMs > 0) delayMs = Math.min(delayMs, openMs + EXPIRY_SLACK_MS);
+    else if (isFront && ttlMs >= 0) delayMs = Math.min(delayMs, ttlMs + EXPIRY_SLACK_MS);
+    await this.#sleepUntilWoken(delayMs);
   }
 
   async #waitForRelease({ ttlMs }: Held): Promise<void> {
@@ -203,22 +287,14 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     return null;
   }
 
-  async #sleepUntilWoken(delayMs: number): Promise<void> {
-    const reason = this.#heard ?? (await this.#sleep(delayMs));
-    if (reason !== null) telemetry.woken(this.#awaited.subject, reason);
+  /** Ends the subscription to the public channel. */
+  #stopPublic(): void {
+    this.#stopListening?.();
+    this.#stopListening = null;
   }
 
-  /** Sleeps for at most `delayMs`, keeping the process alive. Null when `stop` ended it. */
-  #sleep(delayMs: number): Promise<WakeReason | null> {
-    const { timers } = this.#services;
-    return new Promise((resolve) => {
-      const deadline = new Deadline(() => this.#endSleep?.('time'), true);
-      this.#endSleep = (reason) => {
-        this.#endSleep = null;
-        timers.cancel(deadline);
-        resolve(reason);
-      };
-      timers.setIn(deadline, delayMs);
-    });
+  async #sleepUntilWoken(delayMs: number): Promise<void> {
+    const reason = await this.#sleep.sleep(delayMs);
+    if (reason !== null) telemetry.woken(this.#awaited.subject, reason);
   }
 }

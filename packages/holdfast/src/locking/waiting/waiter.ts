@@ -3,7 +3,7 @@
  * The caller awaits the promise in its own async context; settling the promise from elsewhere does not carry ours over.
  */
 import type { LockError } from '../../errors.ts';
-import type { ResolvedAcquireOptions } from '../../options/options.ts';
+import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import type { LinkedItem, LinkedQueue } from '../../runtime/linked-queue.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';

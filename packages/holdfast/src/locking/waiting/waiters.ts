@@ -3,8 +3,9 @@
  * and the errors for those who do not get it. A caller of `tryAcquire` (a *try*) is in this queue only while an attempt
  * is under way that can answer it.
  */
+import type { CallFailure } from '../../clients/client.ts';
 import { LockConfigError, type LockError } from '../../errors.ts';
-import type { ResolvedAcquireOptions } from '../../options/options.ts';
+import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import { LinkedQueue } from '../../runtime/linked-queue.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import {
@@ -18,36 +19,68 @@ import {
   type Refusal,
 } from '../failures.ts';
 import type { LeaseHandle } from '../lease.ts';
-import type { Grant } from './attempt.ts';
-import { WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
+import type { Attempts, Grant } from './attempt.ts';
+import type { Receiver } from './mailboxes.ts';
+import type { GrantMessage } from './ticket.ts';
+import { type AwaitedLine, WaitLoop, type WaitLoopServices, type WaitParty } from './wait-loop.ts';
 import { WAITERS_MAX, Waiter } from './waiter.ts';
 
 /** A caller that wants a lease. */
 export type LeaseWaiter = Waiter<LeaseHandle | null>;
 
-/** One attempt, for a caller who waits for `waitMs`, with `behind` more callers of this process in the queue. */
-export type Attempt = (leaseMs: number, waitMs: number, behind: number) => Promise<Grant | Refusal | Broken>;
-
-export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty {
+export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, AwaitedLine<Grant> {
   readonly #services: WaitLoopServices;
   readonly #protocol: Protocol;
   readonly #loop: WaitLoop<Grant>;
+  readonly #attempts: () => Attempts;
   /** How many of the waiters are tries. */
   #tries = 0;
   /** What the last attempt said, if it did not bring the lock. */
   #last: Refusal | null = null;
 
-  constructor(services: WaitLoopServices, protocol: Protocol, attempt: Attempt) {
+  /** `attempts` gives the attempts of the wait that is under way. */
+  constructor(services: WaitLoopServices, protocol: Protocol, attempts: () => Attempts) {
     super();
     this.#services = services;
     this.#protocol = protocol;
+    this.#attempts = attempts;
     this.#loop = new WaitLoop<Grant>(services, this, {
       subject: protocol,
+      line: this,
       attempt: () => {
         const { options, remainingMs } = this.head as LeaseWaiter;
-        return attempt(options.leaseMs, remainingMs, this.size - 1);
+        const { leaseMs, lingerMs, isTry } = options;
+        const behind = this.size - 1;
+        return attempts().make({ leaseMs, waitMs: remainingMs, behind, joins: !isTry, lingerMs });
       },
     });
+  }
+
+  get hasTicket(): boolean {
+    return this.#attempts().hasTicket;
+  }
+
+  get hears(): boolean {
+    return this.#attempts().hears;
+  }
+
+  listen(): Promise<CallFailure | null> {
+    return this.#attempts().listen();
+  }
+
+  attach(receiver: Receiver): void {
+    this.#attempts().attach(receiver);
+  }
+
+  /** Null: the server is asked first, because the evidence is old, or more than a claim is needed before serving. */
+  claim(message: GrantMessage): Grant | null {
+    const { claimMs, replicas } = this.#services.options;
+    const attempts = this.#attempts();
+    const grant = attempts.claim(message);
+    if (grant === null || !grant.isYoung) return null;
+    if (claimMs === 0 || replicas !== null || this.head?.options.renew !== true) return null;
+    attempts.claimed();
+    return grant;
   }
 
   get isAttempting(): boolean {

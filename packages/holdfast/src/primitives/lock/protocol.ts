@@ -1,6 +1,6 @@
 /** The transitions of the re-entrant lock: Redisson's hash, with a fence reserved in the same script. */
 import type { Reply, ScriptCall } from '../../clients/client.ts';
-import { fenceKey, lockChannel } from '../../keys/name.ts';
+import { fenceKey, lineKey, lockChannel } from '../../keys/name.ts';
 import { assert } from '../../runtime/assert.ts';
 import { lockAcquire, lockRaise, lockRecount, lockRelease, lockRenew } from '../../scripts/generated.ts';
 import type {
@@ -19,6 +19,7 @@ import type {
   Statement,
   StatementBatch,
 } from '../../topologies/protocol.ts';
+import { heldAnswer, ticketOf } from '../line-arguments.ts';
 
 const POLICY: Policy = {
   holdsMax: 1,
@@ -146,10 +147,11 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
     return `${ids.session}:${ids.nextNumber()}`;
   }
 
-  acquire(terms: HoldTerms, { notAfterMs, wantsTime }: AcquireLimits): ScriptCall {
+  acquire(terms: HoldTerms, { notAfterMs, wantsTime, hasLine }: AcquireLimits): ScriptCall {
     return lockAcquire.call({
       lock: this.key,
       fence: fenceKey(this.key),
+      line: lineKey(this.key),
       holder: terms.holder,
       leaseMs: terms.leaseMs,
       fences: terms.fences,
@@ -157,15 +159,25 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
       notAfterMs,
       wantsTime: wantsTime ? 1 : 0,
       commonUs: terms.commonUs ?? 0,
+      ticket: ticketOf(terms, hasLine),
     });
   }
 
   readAcquire(reply: Reply): AcquireAnswer {
-    return lockAcquire.decode(reply);
+    const answer = lockAcquire.decode(reply);
+    return answer.is === 'HELD' ? heldAnswer(answer) : answer;
   }
 
-  release(holder: string, mode: PubSubMode | 'nobody'): ScriptCall {
-    return lockRelease.call({ lock: this.key, holder, channel: this.channel, mode });
+  release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall {
+    return lockRelease.call({
+      lock: this.key,
+      fence: hasLine ? fenceKey(this.key) : this.key,
+      line: hasLine ? lineKey(this.key) : this.key,
+      holder,
+      channel: this.channel,
+      mode,
+      isVote: hasLine ? 0 : 1,
+    });
   }
 
   readRelease(reply: Reply): ReleaseAnswer {

@@ -1,6 +1,6 @@
 /** The transitions of the mutex: a string key with a random token, the format that most libraries share. */
 import type { Reply, ScriptCall } from '../../clients/client.ts';
-import { mutexChannel } from '../../keys/name.ts';
+import { lineKey, mutexChannel } from '../../keys/name.ts';
 import { mutexAcquire, mutexRelease, mutexRenew } from '../../scripts/generated.ts';
 import type {
   AcquireAnswer,
@@ -15,6 +15,7 @@ import type {
   Statement,
   StatementBatch,
 } from '../../topologies/protocol.ts';
+import { heldAnswer, ticketOf } from '../line-arguments.ts';
 
 const POLICY: Policy = {
   holdsMax: 1,
@@ -64,16 +65,31 @@ export class MutexProtocol implements Protocol {
     return ids.token();
   }
 
-  acquire({ holder, leaseMs }: HoldTerms, { notAfterMs }: AcquireLimits): ScriptCall {
-    return mutexAcquire.call({ mutex: this.key, token: holder, leaseMs, notAfterMs });
+  acquire(terms: HoldTerms, { notAfterMs, hasLine }: AcquireLimits): ScriptCall {
+    return mutexAcquire.call({
+      mutex: this.key,
+      line: lineKey(this.key),
+      token: terms.holder,
+      leaseMs: terms.leaseMs,
+      notAfterMs,
+      ticket: ticketOf(terms, hasLine),
+    });
   }
 
   readAcquire(reply: Reply): AcquireAnswer {
-    return mutexAcquire.decode(reply);
+    const answer = mutexAcquire.decode(reply);
+    return answer.is === 'HELD' ? heldAnswer(answer) : answer;
   }
 
-  release(holder: string, mode: PubSubMode | 'nobody'): ScriptCall {
-    return mutexRelease.call({ mutex: this.key, token: holder, channel: this.channel, mode });
+  release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall {
+    return mutexRelease.call({
+      mutex: this.key,
+      line: hasLine ? lineKey(this.key) : this.key,
+      token: holder,
+      channel: this.channel,
+      mode,
+      isVote: hasLine ? 0 : 1,
+    });
   }
 
   readRelease(reply: Reply): ReleaseAnswer {

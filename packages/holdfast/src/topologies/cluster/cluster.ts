@@ -6,12 +6,14 @@
  */
 import type { CallFailure, StopListening, Wake } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
+import { lineChannel } from '../../keys/name.ts';
 import { slotOf } from '../../keys/slot.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
 import { Holders, type HoldersOptions } from '../server/holders.ts';
 import type {
   AcquireResult,
+  Mailbox,
   QueriedServers,
   QueryAnswer,
   QueryCall,
@@ -28,6 +30,7 @@ import { ClusterRouter } from './router.ts';
 export class ClusterTopology implements Topology, Shards {
   readonly size = 1;
   readonly majority = 1;
+  readonly hasLine = true;
   readonly holders: Holders;
   readonly #nodes: ClusterNodes;
   readonly #router: ClusterRouter;
@@ -72,6 +75,12 @@ export class ClusterTopology implements Topology, Shards {
   outageOf(key: string): readonly ServerFailure[] {
     const node = this.#nodes.ownerOf(slotOf(key));
     return node === null || !node.isLost ? [] : node.server.outage;
+  }
+
+  /** A script may publish on a shard only where its keys are: so each name has a channel of its own. */
+  mailboxOf({ key }: Protocol, session: string): Mailbox {
+    const mode = this.#nodes.pubSubMode === 'plain' ? 'b' : 's';
+    return { channel: lineChannel(key, session), mode };
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

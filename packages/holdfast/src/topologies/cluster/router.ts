@@ -19,7 +19,7 @@ import type { QueryAnswer, QueryCall, ReleaseResult, ReleaseTerms, StateResult }
 import type { ClusterNode } from './node.ts';
 import type { ClusterNodes } from './nodes.ts';
 import { type Refusal, redirectionOf } from './redirection.ts';
-import { isTorn, refusalOfAll, withOwnKeyOnly } from './torn-keys.ts';
+import { isTorn, isTornRefusal, refusalOfAll, withOwnKeyOnly } from './torn-keys.ts';
 
 /** Two nodes that send us to each other are both wrong, and will agree in a moment. */
 const REDIRECTIONS_MAX = 16;
@@ -68,14 +68,21 @@ export class ClusterRouter implements Decider {
     });
   }
 
-  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    return this.#route<ReleaseResult>({
+  async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
+    const startedMs = this.#nowMs();
+    const isOwnKeyOnly = terms.isOwnKeyOnly === true;
+    const result = await this.#route<ReleaseResult>({
       key: protocol.key,
       timeoutMs,
       ask: (server, leftMs) => server.release(protocol, terms, leftMs),
-      refusalIn: (result) => (result.is === 'failed' ? result.servers[0] : undefined),
+      refusalIn: (released) => (released.is === 'failed' ? released.servers[0] : undefined),
       refuse: (failure) => ({ is: 'failed', servers: [this.#failure(failure)] }),
+      waitsForMove: isOwnKeyOnly,
     });
+    const leftMs = timeoutMs - (this.#nowMs() - startedMs);
+    if (isOwnKeyOnly || leftMs <= 0 || result.is !== 'failed' || !isTornRefusal(result.servers[0]))
+      return result;
+    return this.release(protocol, { ...terms, isOwnKeyOnly: true }, leftMs);
   }
 
   /** One call a slot: keys of several slots cannot travel together. */

@@ -9,7 +9,11 @@ import type { StateResult } from '../topology.ts';
 
 /** Whether some of the keys have moved and some have not. */
 export function isTorn(results: readonly StateResult[]): boolean {
-  return refusalOfAll(results)?.text.startsWith('TRYAGAIN') === true;
+  return isTornRefusal(refusalOfAll(results));
+}
+
+export function isTornRefusal(refusal: ServerFailure | undefined): boolean {
+  return refusal?.text.startsWith('TRYAGAIN') === true;
 }
 
 export function withOwnKeyOnly(statement: Statement): Statement {

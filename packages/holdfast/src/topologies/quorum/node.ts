@@ -30,7 +30,7 @@ export class QuorumNode {
 
   constructor(client: Client, timers: TimerQueue, options: QuorumOptions) {
     this.#client = client;
-    const server = new Server(client, timers.clock, { serverClock: this.clock });
+    const server = new Server(client, timers.clock, { serverClock: this.clock, hasLine: false });
     const timeout = new NodeTimeout(options.nodeTimeoutMs);
     this.health = new NodeHealth(client, server, timers, timeout, options);
     this.server = new TimedServer(client, server, timers.clock, this.health, timeout);

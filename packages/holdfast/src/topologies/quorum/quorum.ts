@@ -29,6 +29,8 @@ export class QuorumTopology implements Topology {
   readonly keyPrefix: string;
   readonly size: number;
   readonly majority: number;
+  /** Votes are counted here, and no server alone can say who comes first. */
+  readonly hasLine = false;
   readonly #nodes: readonly QuorumNode[];
   readonly #timers: TimerQueue;
   readonly #options: QuorumOptions;
@@ -72,6 +74,10 @@ export class QuorumTopology implements Topology {
       kind: 'unreachable',
       text: 'the connection was lost',
     }));
+  }
+
+  mailboxOf(): null {
+    return null;
   }
 
   acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {

@@ -2,7 +2,7 @@
 import type { ServerFailure } from '../../errors.ts';
 import type { Instant } from '../../runtime/instant.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
-import type { Conflict, Granted, Held, ReleaseResult, ReleaseTerms } from '../topology.ts';
+import type { AcquireFailed, Conflict, Granted, Held, ReleaseResult, ReleaseTerms } from '../topology.ts';
 
 /** Not granted, and nothing of this call can be granted later. */
 export interface Refused {
@@ -50,4 +50,12 @@ export interface Decider {
     timeoutMs: number,
     isRepeat: boolean,
   ): Promise<ReleaseResult>;
+}
+
+/** What a caller is told of a decision that brought it no grant. */
+export function failed(
+  { servers, canRetry }: Refused | Unanswered | Void,
+  mayBeGranted: boolean,
+): AcquireFailed {
+  return { is: 'failed', servers, canRetry, mayBeGranted };
 }

@@ -10,7 +10,7 @@ export interface Trace {
   readonly untilMs: number;
   /** The longest lease that one of them asked for. */
   readonly leaseMs: number;
-  /** Whether the holder was granted after them. */
+  /** Whether the holder was granted after them, or may be by its ticket. */
   readonly isGranted: boolean;
 }
 

@@ -36,8 +36,8 @@ import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { within } from '../../runtime/timers.ts';
 import { type LateReleaseMessage, telemetry } from '../../telemetry/channels.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
-import type { AcquireFailed, AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
-import type { Decider, Decision, Refused, Unanswered, Void } from './decision.ts';
+import type { AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
+import { type Decider, type Decision, failed } from './decision.ts';
 import {
   type LateRelease,
   lateRelease,
@@ -108,8 +108,8 @@ export class Holders {
       case 'conflict':
         return decision;
       case 'refused':
-        // This acquire was not granted. An earlier one of the holder may have been.
-        return failed(decision, (this.#wanted.get(terms.holder)?.unanswered ?? 0) > 0);
+        // This acquire was not granted. An earlier one of the holder may have been, or its ticket may be.
+        return failed(decision, terms.isInLine === true || this.#hasUnanswered(terms.holder));
       case 'unanswered':
         this.#noteUnanswered(protocol, terms, decision.isBounded);
         return failed(decision, true);
@@ -174,6 +174,10 @@ export class Holders {
     return () => this.#wanted.has(holder);
   }
 
+  #hasUnanswered(holder: string): boolean {
+    return (this.#wanted.get(holder)?.unanswered ?? 0) > 0;
+  }
+
   #forget(holder: string): Trace | undefined {
     if (this.#wanted.size === 0) return undefined;
     const trace = this.#wanted.get(holder);
@@ -186,12 +190,15 @@ export class Holders {
     if (trace !== undefined && trace.unanswered > 0) this.#wanted.set(holder, { ...trace, isGranted: true });
   }
 
-  #noteUnanswered(protocol: Protocol, { holder, leaseMs }: HoldTerms, isBounded: boolean): void {
+  #noteUnanswered(protocol: Protocol, terms: HoldTerms, isBounded: boolean): void {
+    const { holder, leaseMs, ticket } = terms;
     const known = this.#wanted.get(holder);
     const { callTimeoutMs } = this.#options;
     const longestMs = Math.max(known?.leaseMs ?? 0, leaseMs);
     const lastsMs = isBounded ? callTimeoutMs : Math.max(callTimeoutMs, longestMs);
-    const trace = withUnanswered(known ?? NO_TRACE, leaseMs, this.#nowMs(), lastsMs);
+    const counted = withUnanswered(known ?? NO_TRACE, leaseMs, this.#nowMs(), lastsMs);
+    // A ticket may be granted at any time: that grant and each acquire without an answer are released separately.
+    const trace = ticket === undefined ? counted : { ...counted, isGranted: true };
     // Given up while the acquire was under way: the release that was sent then may be ahead of the acquire.
     const isGivenUp = this.#isVote ? known === undefined : this.#open.has(holder);
     if (isGivenUp) this.#releaseLater(protocol, quietIf(this.#isVote, { holder, leaseMs }), trace, 1);
@@ -279,8 +286,4 @@ export class Holders {
 
 function quietIf(isQuiet: boolean, { holder, leaseMs }: ReleaseTerms): ReleaseTerms {
   return { holder, leaseMs, isQuiet };
-}
-
-function failed({ servers, canRetry }: Refused | Unanswered | Void, mayBeGranted: boolean): AcquireFailed {
-  return { is: 'failed', servers, canRetry, mayBeGranted };
 }

@@ -43,6 +43,8 @@ export interface ServerSettings {
   readonly serverClock?: ServerClock;
   /** Which channels a release is told on, at that moment. @default plain ones */
   readonly pubSubMode?: () => PubSubMode;
+  /** Whether the server keeps lines of waiters. @default true */
+  readonly hasLine?: boolean;
 }
 
 export class Server implements Decider {
@@ -50,6 +52,7 @@ export class Server implements Decider {
   readonly #clock: Clock;
   readonly #serverClock: ServerClock;
   readonly #pubSubMode: () => PubSubMode;
+  readonly #hasLine: boolean;
   #hasAnswered = false;
 
   constructor(client: Client, clock: Clock, settings: ServerSettings = {}) {
@@ -57,6 +60,7 @@ export class Server implements Decider {
     this.#clock = clock;
     this.#serverClock = settings.serverClock ?? new ServerClock();
     this.#pubSubMode = settings.pubSubMode ?? PLAIN;
+    this.#hasLine = settings.hasLine ?? true;
   }
 
   get description(): string {
@@ -95,7 +99,7 @@ export class Server implements Decider {
     const giveUpMs = sentAt.monotonicMs + timeoutMs;
     const notAfterMs = this.#serverClock.at(giveUpMs);
     const wantsTime = this.#serverClock.isStale(sentAt.monotonicMs);
-    const stated = protocol.acquire(terms, { notAfterMs, wantsTime });
+    const stated = protocol.acquire(terms, { notAfterMs, wantsTime, hasLine: this.#hasLine });
     const call = isWanted === undefined ? stated : wantedCall(stated, isWanted);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     const answer = reply instanceof CallFailure ? reply : read(reply, () => protocol.readAcquire(reply));
@@ -105,7 +109,9 @@ export class Server implements Decider {
     const heardAtMs = heardAt.monotonicMs;
     if (answer.nowMs !== undefined) this.#serverClock.learn(answer.nowMs, heardAtMs);
     if (answer.is === 'HELD') {
-      return { is: 'held', ttlMs: answer.ttlMs, owner: answer.owner, isSplit: false };
+      const { ttlMs, owner, line } = answer;
+      const place = line !== undefined && this.#hasLine ? { line } : {};
+      return { is: 'held', ttlMs, owner, isSplit: false, ...place };
     }
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
     if (answer.is === 'LATE') {
@@ -122,12 +128,13 @@ export class Server implements Decider {
       const text = `granted too late: the answer took ${inMs(tookMs)} of a lease of ${inMs(terms.leaseMs)}`;
       return { is: 'void', servers: [this.failure('late', text)], canRetry: true };
     }
-    const { firstFence, fences = terms.fences } = answer;
-    return { is: 'granted', deadline, firstFence, fences, heardAt };
+    const { firstFence, fences = terms.fences, tickets = 0 } = answer;
+    return { is: 'granted', deadline, firstFence, fences, tickets, heardAt };
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    const call = protocol.release(terms.holder, terms.isQuiet === true ? 'nobody' : this.#pubSubMode());
+    const mode = terms.isQuiet === true ? 'nobody' : this.#pubSubMode();
+    const call = protocol.release(terms.holder, mode, this.#hasLine && terms.isOwnKeyOnly !== true);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     const answer = reply instanceof CallFailure ? reply : read(reply, () => protocol.readRelease(reply));
     if (answer instanceof CallFailure) {
@@ -135,6 +142,7 @@ export class Server implements Decider {
       if (isConflictWord(answer.word)) return { is: 'gone' };
       return { is: 'failed', servers: [this.failureOf(answer)] };
     }
+    // A ticket that left proves nothing of acquires that had no answer: one of them may still come and make another.
     return answer.is === 'RELEASED' ? { is: 'released', receivers: answer.receivers } : { is: 'gone' };
   }
 

@@ -2,7 +2,7 @@
  * A process that wants a lock, in the way its first argument says:
  *
  * - `waiter`: acquires, says so, and releases when told to.
- * - `dies-woken`: waits, and kills itself when it is woken, before it can ask for the lock.
+ * - `dies-woken`: waits, and from a word on kills itself when it is woken, before it can use or ask for the lock.
  * - `dies-granted`: acquires, and kills itself the moment it has it.
  * - `greedy`: many callers that take the lock in turn without end, until told to stop. Asked for its count, it says it.
  * - `tight`: one caller that acquires and releases without end, likewise.
@@ -11,7 +11,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
-import { CHANNELS, Locks, type WokenMessage } from '../../../src/index.ts';
+import { CHANNELS, Locks } from '../../../src/index.ts';
 
 export interface ChildPlan {
   readonly mode: 'waiter' | 'dies-woken' | 'dies-granted' | 'greedy' | 'tight';
@@ -20,11 +20,12 @@ export interface ChildPlan {
   readonly name: string;
   readonly leaseMs: number;
   readonly handovers: number;
+  readonly claimMs: number;
 }
 
 /** What it says; `rounds` is how often it has had the lock. */
 export interface ChildWord {
-  readonly event: 'ready' | 'counted' | 'acquired' | 'released' | 'stopped';
+  readonly event: 'ready' | 'armed' | 'counted' | 'acquired' | 'released' | 'stopped';
   readonly rounds: number;
   readonly fence?: number;
 }
@@ -33,7 +34,8 @@ const GREEDY_CALLERS = 20;
 
 const plan = JSON.parse(process.argv[2] ?? '') as ChildPlan;
 const client = new Redis({ port: plan.port, host: '127.0.0.1' });
-const locks = new Locks(client, { leaseMs: plan.leaseMs, handovers: plan.handovers });
+const { leaseMs, handovers, claimMs } = plan;
+const locks = new Locks(client, { leaseMs, handovers, claimMs });
 const lock = plan.kind === 'lock' ? locks.lock(plan.name) : locks.mutex(plan.name);
 let rounds = 0;
 let isStopping = false;
@@ -88,9 +90,10 @@ if (plan.mode === 'greedy' || plan.mode === 'tight') {
   await end();
 } else {
   if (plan.mode === 'dies-woken') {
-    subscribe(CHANNELS.woken, (message) => {
-      // Not by its own timers, while the other process takes its time to start.
-      if ((message as WokenMessage).reason === 'message') die();
+    // Not before: it asks now and then while the other process takes its time to start.
+    told.once('line', () => {
+      subscribe(CHANNELS.woken, die);
+      say('armed');
     });
   }
   say('ready');

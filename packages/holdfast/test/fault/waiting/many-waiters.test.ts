@@ -6,8 +6,8 @@ import { type ClientKind, useBench } from '../../support/bench.ts';
 import { gate } from '../../support/gate.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { CriticalSection } from '../../support/locks/critical-section.ts';
-import { untilFree, untilListening } from '../../support/locks/held.ts';
-import { KINDS } from '../../support/locks/kind.ts';
+import { untilFree, untilWaiting } from '../../support/locks/held.ts';
+import { KINDS, LOCK } from '../../support/locks/kind.ts';
 import { commandCounts, untilQuiet } from '../../support/servers/commands.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
 
@@ -31,7 +31,7 @@ function looks(name: string): () => number {
 }
 
 describe.each(MATRIX)('$client, $kind.name: a thousand callers of one process', ({ client, kind }) => {
-  test('listen over one connection, and a release costs one attempt for all of them', async () => {
+  test('have one place in line, and a release costs one attempt for all of them', async () => {
     const [owner, locks] = (await sessions(2, client)) as [Locks, Locks];
     const name = bench.name();
     const lease = await kind.of(owner, name).acquire();
@@ -47,15 +47,16 @@ describe.each(MATRIX)('$client, $kind.name: a thousand callers of one process', 
         }, lease),
       ),
     );
-    await untilListening(redis.port, kind, name, { count: 1 });
+    await untilWaiting(redis.port, name, 1);
     await untilQuiet(redis);
     const looked = looks(name);
     const counts = await commandCounts(redis);
     expect(await lease.release()).toBe(true);
     await entered.opened;
     const cost = await counts.delta();
-    expect(cost['publish']).toBe(1);
-    // The release and one attempt; one more for a message that came while it looked by itself.
+    // The grant. A mutex may be left to those who poll for a moment: then its first is told when to ask, and everybody else.
+    expect(cost['publish']).toBeLessThanOrEqual(kind === LOCK ? 1 : 2);
+    // The release; an ask if the last one was long ago; the statement of the lease.
     expect(cost['evalsha']).toBeLessThanOrEqual(3 + looked());
     await counts.restart();
     leave.open();
@@ -64,12 +65,12 @@ describe.each(MATRIX)('$client, $kind.name: a thousand callers of one process', 
     const { evalsha = 0 } = await counts.delta();
     // Passed on within the process 64 times for each acquisition and release in Redis.
     expect(evalsha).toBeLessThan(200);
-    await untilListening(redis.port, kind, name, { count: 0 });
+    await untilWaiting(redis.port, name, 0);
   });
 });
 
 describe.each(KINDS)('forty sessions that wait, $name', (kind) => {
-  test('make one attempt each for a release, and no more', async () => {
+  test('cost no more at a release than one of them would', async () => {
     const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
     const [ioredis, nodeRedis] = await Promise.all([sessions(20, 'ioredis'), sessions(20, 'node-redis')]);
     const name = bench.name();
@@ -82,7 +83,7 @@ describe.each(KINDS)('forty sessions that wait, $name', (kind) => {
     });
     // Looked at below; those that are aborted are not failures.
     for (const promise of waiting) promise.catch(() => {});
-    await untilListening(redis.port, kind, name, { count: 40 });
+    await untilWaiting(redis.port, name, 40);
     await untilQuiet(redis);
     const looked = looks(name);
     const counts = await commandCounts(redis);
@@ -90,11 +91,12 @@ describe.each(KINDS)('forty sessions that wait, $name', (kind) => {
     const next = await Promise.race(waiting);
     await untilQuiet(redis);
     const { evalsha = 0 } = await counts.delta();
-    expect(evalsha).toBeLessThanOrEqual(1 + 40 + looked());
+    // The release; an ask of the next owner if its last one was long ago; the statement of its lease.
+    expect(evalsha).toBeLessThanOrEqual(3 + looked());
     for (const controller of controllers) controller.abort();
     expect(await next.release()).toBe(true);
     await Promise.allSettled(waiting);
-    await untilListening(redis.port, kind, name, { count: 0 });
+    await untilWaiting(redis.port, name, 0);
     await untilFree(redis.port, kind, name);
   });
 });
@@ -126,13 +128,13 @@ describe.each(KINDS)('every waiter is served, $name', (kind) => {
       ),
     );
     if (ttlMs === LEASE_MS) {
-      await untilListening(redis.port, kind, name, { count: all.length });
+      await untilWaiting(redis.port, name, all.length);
       const other = await bench.session(redis.port);
       await other.forceRelease(name);
     }
     await Promise.all(callers);
     expect(served.size).toBe(30);
     expect(new Set(served.values())).toEqual(new Set([1]));
-    await untilListening(redis.port, kind, name, { count: 0 });
+    await untilWaiting(redis.port, name, 0);
   });
 });

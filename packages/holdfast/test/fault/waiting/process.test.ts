@@ -4,18 +4,17 @@ import { describe, expect, test, vi } from 'vitest';
 import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { expectGrowing, fenceOf } from '../../support/locks/fences.ts';
-import { held, untilListening } from '../../support/locks/held.ts';
+import { held, untilWaiting } from '../../support/locks/held.ts';
 import { KINDS, type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
 import { wokenBy } from '../../support/locks/woken.ts';
 import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
-import { untilQuiet } from '../../support/servers/commands.ts';
-
 import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { ChildPlan, ChildWord } from './child.ts';
 
 const redis = useRedis();
-useLeakCheck(redis, { checksHandles: false });
+// The ticket of a process that was killed stays in the line until its time is over.
+useLeakCheck(redis, { checksHandles: false, ignoreKeys: [/redisson_lock_token:/, /holdfast_line:/] });
 useChildren();
 const bench = useBench();
 
@@ -36,6 +35,7 @@ function start(
     name,
     leaseMs: LEASE_MS,
     handovers: 64,
+    claimMs: 1_000,
     ...plan,
   };
   return startChild<ChildWord>('test/fault/waiting/child.ts', [JSON.stringify(whole)]);
@@ -49,29 +49,30 @@ describe.each(KINDS)('two processes wait, $name', (kind) => {
     const name = bench.name();
     const lease = await kind.of(owner, name).acquire();
     const victim = start(kind, name, { mode: 'dies-woken' });
-    await untilListening(redis.port, kind, name, { count: 1, limitMs: START_LIMIT_MS });
+    await untilWaiting(redis.port, name, 1, START_LIMIT_MS);
     const survivor = start(kind, name, { mode: 'waiter' });
-    await untilListening(redis.port, kind, name, { count: 2, limitMs: START_LIMIT_MS });
+    await untilWaiting(redis.port, name, 2, START_LIMIT_MS);
+    victim.send('die');
+    await victim.next(says('armed'), START_LIMIT_MS);
     expect(await lease.release()).toBe(true);
     const word = await survivor.next(says('acquired'), START_LIMIT_MS);
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(victim.lines.map(({ event }) => event)).toEqual(['ready']);
+    expect(victim.lines.map(({ event }) => event)).toEqual(['ready', 'armed']);
     if (kind === LOCK) expectGrowing([fenceOf(lease), word.fence ?? Number.NaN]);
     survivor.send('release');
     expect((await survivor.exited).code).toBe(0);
   });
 
-  test('when one is killed as it gets the lock, the other gets it when the lease has run out, not before', async () => {
+  test('when one is killed as it gets the lock, the other gets it when that one’s time has run out, not before', async () => {
     const owner = await bench.session(redis.port, { leaseMs: LEASE_MS });
     const name = bench.name();
     const lease = await kind.of(owner, name).acquire();
-    const victim = start(kind, name, { mode: 'dies-granted', leaseMs: 6_000 });
+    // Long enough to be looked at before it is over.
+    const victim = start(kind, name, { mode: 'dies-granted', claimMs: 5_000, leaseMs: 6_000 });
+    await untilWaiting(redis.port, name, 1, START_LIMIT_MS);
     const survivor = start(kind, name, { mode: 'waiter' });
-    await untilListening(redis.port, kind, name, { count: 2, limitMs: START_LIMIT_MS });
-    // So that the victim is first; the other finds the message when it goes on.
+    await untilWaiting(redis.port, name, 2, START_LIMIT_MS);
     survivor.stop();
-    // What it had sent by then must find the lock held.
-    await untilQuiet(redis);
     expect(await lease.release()).toBe(true);
     await victim.exited;
     const sinceMs = performance.now();
@@ -80,6 +81,8 @@ describe.each(KINDS)('two processes wait, $name', (kind) => {
     survivor.cont();
     const word = await survivor.next(says('acquired'), START_LIMIT_MS);
     expect(left).not.toBeNull();
+    // A mutex may be left to those who poll for a moment; who asks then gets its lease.
+    expect(left?.ttlMs).toBeLessThanOrEqual(kind === LOCK ? 5_000 : 6_000);
     expect(performance.now() - sinceMs).toBeGreaterThanOrEqual((left?.ttlMs ?? 0) - 5);
     if (kind === LOCK) expectGrowing([first.fence ?? Number.NaN, word.fence ?? Number.NaN]);
     survivor.send('release');

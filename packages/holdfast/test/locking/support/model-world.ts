@@ -245,7 +245,7 @@ export class ModelWorld {
     const { server, clock } = this.#stage;
     const left = {
       keys: server.keys.length,
-      channels: server.channels.length,
+      channels: server.channels.publicNames.length,
       timers: clock.pendingTimers,
       deadlines: sum(this.#processes, ({ timers }) => timers.size),
       holds: sum(this.#processes, ({ session }) => session.holds),

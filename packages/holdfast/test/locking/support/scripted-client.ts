@@ -143,7 +143,7 @@ export class ScriptedClient implements Client {
     const result = await this.#send('listen', [channel], [], timeoutMs, () => {
       // A subscription goes with its connection: one that was given up is never heard of again.
       if (isOver) return null;
-      const stopServer = this.#server.listen(channel, heard);
+      const stopServer = this.#server.channels.listen(channel, heard);
       stop = () => {
         stopServer();
         this.#stops.delete(stop);
@@ -159,7 +159,7 @@ export class ScriptedClient implements Client {
 
   /** The connection is back after an interruption: messages may have been missed. */
   resync(channel: string): void {
-    this.#server.publish(channel, null);
+    this.#server.channels.publish(channel, null);
   }
 
   async close(): Promise<void> {

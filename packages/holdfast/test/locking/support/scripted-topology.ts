@@ -3,18 +3,32 @@ import type { CallFailure, StopListening, Wake } from '../../../src/clients/clie
 import { type ResolvedLocksOptions, resolveLocksOptions } from '../../../src/options/options.ts';
 import { instantNow, leaseDeadline } from '../../../src/runtime/instant.ts';
 import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
-import type { HoldTerms, Policy, Protocol, Statement } from '../../../src/topologies/protocol.ts';
+import type { HoldTerms, LinePlace, Policy, Protocol, Statement } from '../../../src/topologies/protocol.ts';
 import type {
   AcquireResult,
+  Held,
+  Mailbox,
   ReleaseResult,
   ReleaseTerms,
   StateResult,
   Topology,
 } from '../../../src/topologies/topology.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { ScriptedChannels } from './scripted-channels.ts';
 import { CountedRandom } from './stage.ts';
 
-export const HELD: AcquireResult = { is: 'held', ttlMs: 60_000, owner: 'x:1', isSplit: false };
+/** Where guests tell of a release. */
+const CHANNEL = 'a-channel';
+
+/** Where a session hears of its grants. */
+export const MAILBOX: Mailbox = { channel: 'a-mailbox', mode: 'p' };
+
+export const HELD: Held = { is: 'held', ttlMs: 60_000, owner: 'x:1', isSplit: false };
+
+/** The same with a place in the line. */
+export function heldInLine(line: Partial<LinePlace> = {}): Held {
+  return { ...HELD, line: { place: 1, tickets: 1, openMs: 0, isGuest: false, ...line } };
+}
 
 export function failed(mayBeGranted: boolean): AcquireResult {
   const servers = [{ server: 's', kind: mayBeGranted ? 'unknown' : 'unreachable', text: 'no' }] as const;
@@ -27,7 +41,7 @@ export function protocolWith(policy: Partial<Policy>): Protocol {
     kind: 'test',
     name: 'a',
     key: 'a',
-    channel: 'a-channel',
+    channel: CHANNEL,
     policy: {
       holdsMax: 1,
       ownersMax: 1,
@@ -69,7 +83,18 @@ export class ScriptedTopology implements Topology {
   readonly abandoned: string[] = [];
   /** What the next subscription comes to. */
   listening: CallFailure | Promise<null> | null = null;
-  readonly wakes = new Set<Wake>();
+  readonly channels: ScriptedChannels = new ScriptedChannels();
+
+  /** Where grants in the line are heard. Null: there is no line. */
+  mailbox: Mailbox | null = null;
+
+  get hasLine(): boolean {
+    return this.mailbox !== null;
+  }
+
+  mailboxOf(): Mailbox | null {
+    return this.mailbox;
+  }
 
   outageOf(): [] {
     return [];
@@ -99,15 +124,20 @@ export class ScriptedTopology implements Topology {
     return statements.map(() => ({ is: 'kept' }));
   }
 
-  async listen(_: string, wake: Wake): Promise<StopListening | CallFailure> {
+  async listen(channel: string, wake: Wake): Promise<StopListening | CallFailure> {
     const failure = await this.listening;
     if (failure !== null) return failure;
-    this.wakes.add(wake);
-    return () => this.wakes.delete(wake);
+    return this.channels.listen(channel, wake);
   }
 
+  /** How many listen where guests tell of a release. */
+  get listeners(): number {
+    return this.channels.listeners(CHANNEL);
+  }
+
+  /** Tells those. */
   publish(message: string | null = '0'): void {
-    for (const wake of this.wakes) wake(message);
+    this.channels.publish(CHANNEL, message);
   }
 
   async query(): Promise<[]> {

@@ -23,7 +23,7 @@ export class CountedRandom implements Random {
   }
 
   uuid(): string {
-    return `00000000-0000-4000-8000-${this.#next().padStart(12, '0')}`;
+    return `00000000-0000-8000-8000-${this.#next().padStart(12, '0')}`;
   }
 
   token(): string {

@@ -14,23 +14,23 @@ export class PromptWatch {
   readonly #judge: Judge;
   readonly #nodes: readonly SimulatedNode[];
   readonly #names: readonly string[];
-  readonly #waiting: () => ReadonlySet<string>;
+  readonly #limitMs: number;
   readonly #freeSinceMs = new Map<string, number>();
 
   constructor(
     judge: Judge,
     nodes: readonly SimulatedNode[],
     names: readonly string[],
-    waiting: () => ReadonlySet<string>,
+    limitMs: number = nodes.length === 1 ? PROMPT_MS : PROMPT_BY_SEVERAL_MS,
   ) {
     this.#judge = judge;
     this.#nodes = nodes;
     this.#names = names;
-    this.#waiting = waiting;
+    this.#limitMs = limitMs;
   }
 
-  look(nowMs: number): void {
-    const waiting = this.#waiting();
+  look(nowMs: number, waiting: ReadonlySet<string>): void {
+    const limitMs = this.#limitMs;
     for (const name of this.#names) {
       const isFree = this.#nodes.every((node) => !hasKey(node, name));
       if (!isFree || !waiting.has(name)) {
@@ -39,7 +39,6 @@ export class PromptWatch {
       }
       const sinceMs = this.#freeSinceMs.get(name) ?? nowMs;
       this.#freeSinceMs.set(name, sinceMs);
-      const limitMs = this.#nodes.length === 1 ? PROMPT_MS : PROMPT_BY_SEVERAL_MS;
       if (nowMs - sinceMs > limitMs)
         this.#judge.condemn('served', `${name} is free and wanted for ${limitMs} ms`);
     }
@@ -73,10 +72,12 @@ export function checkOrphans(
   }
 }
 
-/** Nobody waits, so nobody listens. */
+/** Nobody waits, so nobody listens, but sessions for what is sent to them by name. */
 export function checkListeners(judge: Judge, nodes: readonly SimulatedNode[]): void {
   for (const node of nodes) {
-    const channels = node.state.channels.names('channel', '*');
+    const channels = node.state.channels
+      .names('channel', '*')
+      .filter((name) => !name.startsWith('holdfast_session:'));
     if (channels.length > 0) judge.condemn('left', `listeners to ${channels.join(', ')} on ${node.name}`);
   }
 }

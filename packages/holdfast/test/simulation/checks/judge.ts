@@ -1,9 +1,10 @@
 /** Watches every lease and every grant, and remembers what broke a rule. */
 import type { FencedLease, Lease } from '../../../src/index.ts';
 import type { SimulatedProcess } from '../world/process.ts';
+import type { Promises } from './promises.ts';
 
-/** A rule, by the number it has in the documentation. */
-export type Rule = 'exclusion' | 'fences' | 'told' | 'served' | 'left' | 'counter';
+/** A rule, by the name it has in the documentation. */
+export type Rule = 'exclusion' | 'order' | 'fences' | 'told' | 'served' | 'kept' | 'left' | 'counter';
 
 export interface Verdict {
   readonly rule: Rule;
@@ -20,12 +21,15 @@ export class Tenure {
   readonly root: Tenure;
   /** Asked for at once: a signal that nobody has asked for cannot be told. */
   readonly signal: AbortSignal;
+  /** Nothing goes wrong while it lasts, and it is renewed: so it is not lost. */
+  readonly isSafe: boolean;
   /** When it ends for its owner, by the owner's monotonic clock, as far as was last seen. */
   endsMs = 0;
   /** Since when somebody else holds it too. */
   sharedSinceMs: number | null = null;
 
-  constructor(lease: Lease, process: SimulatedProcess, name: string, root: Tenure | null) {
+  constructor(lease: Lease, process: SimulatedProcess, name: string, root: Tenure | null, isSafe: boolean) {
+    this.isSafe = isSafe;
     this.lease = lease;
     this.process = process;
     this.name = name;
@@ -51,22 +55,22 @@ export class Judge {
   readonly #lastFence = new Map<string, number>();
   readonly #fences = new Map<string, Set<number>>();
   readonly #isInModel: boolean;
-  /** How long a lock may have two owners outside the model. */
   readonly #overlapMsMax: number;
-  /** Whether fences are promised: not when the node's clock goes back and its counters are lost. */
+  readonly #areLeasesLong: boolean;
   #areFencesSure: boolean;
+  /** Names that guests hold. */
+  readonly #guests = new Set<string>();
+  /** Whether the faults and their consequences are over. */
+  isQuiet = false;
   readonly verdicts: Verdict[] = [];
   grants = 0;
 
-  constructor(
-    nowMs: () => number,
-    note: (who: string, what: string) => void,
-    promises: { readonly isInModel: boolean; readonly areFencesSure: boolean; readonly overlapMsMax: number },
-  ) {
+  constructor(nowMs: () => number, note: (who: string, what: string) => void, promises: Promises) {
     this.#nowMs = nowMs;
     this.#note = note;
     this.#isInModel = promises.isInModel;
     this.#overlapMsMax = promises.overlapMsMax;
+    this.#areLeasesLong = promises.areLeasesLong;
     this.#areFencesSure = promises.areFencesSure;
   }
 
@@ -89,19 +93,41 @@ export class Judge {
     this.verdicts.push({ rule, atMs: this.#nowMs(), text });
   }
 
-  /** A caller has been given a lease. */
-  granted(lease: Lease, process: SimulatedProcess, name: string, within: Tenure | null): Tenure {
+  /** A guest has taken a lock. */
+  guestEntered(name: string): void {
+    this.#guests.add(name);
+    if (!this.#isInModel) return;
+    for (const { process } of this.claims(name))
+      if (process.isAlive) this.condemn('exclusion', `${process.name} and a guest both hold ${name}`);
+  }
+
+  /** A guest is about to give a lock back. */
+  guestLeft(name: string): void {
+    this.#guests.delete(name);
+  }
+
+  /** A caller has been given a lease, which is renewed or not. */
+  granted(
+    lease: Lease,
+    process: SimulatedProcess,
+    name: string,
+    within: Tenure | null,
+    renews = false,
+  ): Tenure {
     this.grants += 1;
     const { fence } = lease as Partial<FencedLease>;
     // Only a re-entry that shares the hold of the one above is a part of it; it may have come in by the front door.
     const isPart = within !== null && within.fence === fence && within.lease.isHeld;
-    const tenure = new Tenure(lease, process, name, isPart ? within.root : null);
+    const isSafe = this.isQuiet && this.#areLeasesLong && renews && !isPart;
+    const tenure = new Tenure(lease, process, name, isPart ? within.root : null, isSafe);
     this.#note(
       process.name,
       `has ${name}${fence === undefined ? '' : ` with fence ${fence}`} for ${lease.remainingMs.toFixed(1)} ms`,
     );
     if (this.#isInModel && lease.isHeld) this.#checkAlone(tenure);
     if (tenure.root === tenure && fence !== undefined) this.#checkFence(name, fence);
+    if (within === null && !lease.isHeld)
+      this.condemn('kept', `${process.name} was given ${name} when it was over`);
     this.#look(tenure);
     this.#tenures.add(tenure);
     return tenure;
@@ -130,6 +156,8 @@ export class Judge {
   }
 
   #checkAlone(tenure: Tenure): void {
+    if (this.#guests.has(tenure.name))
+      this.condemn('exclusion', `${tenure.process.name} and a guest both hold ${tenure.name}`);
     for (const other of this.#tenures) {
       if (other.name !== tenure.name || other.root === tenure.root || !other.process.isAlive) continue;
       if (!other.lease.isHeld) continue;
@@ -183,6 +211,7 @@ export class Judge {
         `${process.name} was not told that it lost ${name}, ${lateMs.toFixed(1)} ms after its end`,
       );
     }
+    if (tenure.isSafe) this.condemn('kept', `${process.name} lost ${name}, and nothing was wrong`);
     this.#tenures.delete(tenure);
   }
 }

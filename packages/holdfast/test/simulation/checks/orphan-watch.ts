@@ -3,6 +3,7 @@ import type { Grant } from '../call-text.ts';
 import type { SimulatedProcess } from '../world/process.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
+import { ownerOf } from './line-state.ts';
 
 /** A grant on its way to its caller, or a release on its way to the node, takes less. */
 const ORPHAN_MS_MAX = 1_500;
@@ -11,7 +12,7 @@ export class OrphanWatch {
   readonly #judge: Judge;
   readonly #nodes: readonly SimulatedNode[];
   readonly #names: readonly string[];
-  readonly #processes: readonly SimulatedProcess[];
+  readonly #processOf: (holder: string) => SimulatedProcess | undefined;
   /** The fences of each holder. */
   readonly #blocks = new Map<string, { first: number; last: number }>();
   /** Since when each holder has been seen without an owner. */
@@ -21,12 +22,12 @@ export class OrphanWatch {
     judge: Judge,
     nodes: readonly SimulatedNode[],
     names: readonly string[],
-    processes: readonly SimulatedProcess[],
+    processOf: (holder: string) => SimulatedProcess | undefined,
   ) {
     this.#judge = judge;
     this.#nodes = nodes;
     this.#names = names;
-    this.#processes = processes;
+    this.#processOf = processOf;
   }
 
   grant({ holder, first, count }: Grant): void {
@@ -40,19 +41,15 @@ export class OrphanWatch {
     for (const node of this.#nodes) {
       node.state.tick();
       for (const name of this.#names) {
-        const value = node.state.databases[0]?.entry(name)?.value;
-        if (value?.type === 'hash')
-          for (const holder of value.fields.keys()) this.#lookAt(holder, name, nowMs);
+        const owner = ownerOf(node, name);
+        if (owner !== null) this.#lookAt(owner, name, nowMs);
       }
     }
   }
 
   #lookAt(holder: string, name: string, nowMs: number): void {
-    const isLiving = this.#processes.some(
-      ({ locks, hasLeft }) => !hasLeft && holder.startsWith(locks.session),
-    );
-    const block = this.#blocks.get(holder);
-    if (!isLiving || block === undefined || this.#isOwned(name, block)) {
+    const process = this.#processOf(holder);
+    if (process === undefined || process.hasLeft || this.#isOwned(name, holder, process)) {
       this.#sinceMs.delete(holder);
       return;
     }
@@ -62,9 +59,13 @@ export class OrphanWatch {
       this.#judge.condemn('left', `${name} is locked by ${holder}, and nobody owns it`);
   }
 
-  #isOwned(name: string, block: { first: number; last: number }): boolean {
-    for (const { fence = 0 } of this.#judge.claims(name)) {
-      if (fence >= block.first && fence <= block.last) return true;
+  #isOwned(name: string, holder: string, process: SimulatedProcess): boolean {
+    const block = this.#blocks.get(holder);
+    for (const { fence, process: owner } of this.#judge.claims(name)) {
+      // A mutex has no fences: any lease of that process may be the one.
+      const isIts =
+        block === undefined || fence === undefined || (fence >= block.first && fence <= block.last);
+      if (owner === process && isIts) return true;
     }
     return false;
   }

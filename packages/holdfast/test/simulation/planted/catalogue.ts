@@ -2,6 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 import { CLIENT_BUGS } from './client-bugs.ts';
 import { CODE_BUGS } from './code-bugs.ts';
+import { LINE_BUGS } from './line-bugs.ts';
 import { LUA_BUGS } from './lua-bugs.ts';
 import { QUORUM_BUGS } from './quorum-bugs.ts';
 
@@ -9,5 +10,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...LUA_BUGS,
   ...CLIENT_BUGS,
   ...CODE_BUGS,
+  ...LINE_BUGS,
   ...QUORUM_BUGS,
 ];

@@ -81,6 +81,8 @@ export const CODE_BUGS: readonly PlantedBug[] = [
   {
     name: 'message during an attempt forgotten',
     breaks: ['served'],
+    // In a line every message is followed by an ask anyway, within a claim or soon after it.
+    nodes: 3,
     faults: ['slow network'],
     terms: { hasSubscriber: true, leasesMs: [10_000], worksMs: [0, 5, 20], pausesMs: [0, 1, 5] },
     patch: () =>

@@ -108,6 +108,17 @@ const INJECTIONS: Partial<Record<Fault, Injection>> = {
     world.note(target.name, 'closes');
     target.close(random.pick(SHORT_MS));
   },
+  'subscription cut': (world, random) => {
+    const target = process(world, random);
+    world.note(target.name, 'subscription is cut');
+    random.pick(target.clients).subscriber.cut();
+  },
+  'line lost': (world, random) => {
+    const target = node(world, random);
+    const name = random.pick(world.names);
+    world.note(target.name, `loses the line of ${name}`);
+    target.operate('DEL', `holdfast_line:{${name}}`);
+  },
   'evict counter': (world, random) => {
     const target = node(world, random);
     target.operate('DEL', `redisson_lock_token:{${random.pick(world.names)}}`);
@@ -178,6 +189,7 @@ export function injectFaults(world: FaultyWorld, { faults }: FaultSelection, unt
 }
 
 export function heal({ nodes, processes }: FaultyWorld): void {
+  for (const { clients } of processes) for (const { messages } of clients) messages.isOver = true;
   for (const one of nodes) one.thaw();
   for (const { machine } of processes) machine.resume();
 }

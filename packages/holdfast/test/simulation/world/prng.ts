@@ -45,12 +45,14 @@ export class Prng implements Random {
     return new Prng(this.next() + this.next() * 2 ** 20);
   }
 
+  /** Of version 8, as those of `Locks`: scripts tell guests by it. */
   uuid(): string {
     const hex = this.token();
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
   }
 
+  /** With the mark of ours: scripts tell guests by it. */
   token(): string {
-    return Array.from({ length: 4 }, () => this.next().toString(16).padStart(8, '0')).join('');
+    return `${Array.from({ length: 4 }, () => this.next().toString(16).padStart(8, '0')).join('')}:holdfast`;
   }
 }

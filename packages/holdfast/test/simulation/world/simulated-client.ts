@@ -13,6 +13,7 @@ import {
   type Wake,
 } from '../../../src/index.ts';
 import type { Machine } from './machine.ts';
+import type { MessageFaults } from './message-faults.ts';
 import type { Prng } from './prng.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 import { type NetworkConditions, SimulatedSocket } from './socket.ts';
@@ -23,6 +24,7 @@ export interface ClientParts {
   readonly machine: Machine;
   readonly node: SimulatedNode;
   readonly prng: Prng;
+  readonly messages: MessageFaults;
 }
 
 export interface ClientBehaviour {
@@ -32,6 +34,12 @@ export interface ClientBehaviour {
   readonly resends: boolean;
   /** Told of every script that is asked for. */
   readonly onSent: (call: ScriptCall) => void;
+  /** Told of every answer, or its absence. */
+  readonly onAnswered: (call: ScriptCall, answer: Reply | CallFailure) => void;
+  /** Told of every script that a node is about to run. */
+  readonly onArrived: (call: ScriptCall) => void;
+  /** Told when it has subscribed again to where the session hears of its grants. */
+  readonly onResynced: () => void;
   /** Told of every script that a node runs, with what it answered. */
   readonly onServed: (call: ScriptCall, answer: Reply | CallFailure) => void;
 }
@@ -52,6 +60,8 @@ export class SimulatedClient implements Client {
   readonly socket: SimulatedSocket;
   /** The connection that messages come on: another one, or the same. */
   readonly subscriber: SimulatedSocket;
+  /** For fault injection: what becomes of messages. */
+  readonly messages: MessageFaults;
   readonly #machine: Machine;
   readonly #behaviour: ClientBehaviour;
   readonly #pending = new Set<Pending>();
@@ -63,6 +73,7 @@ export class SimulatedClient implements Client {
   constructor(world: ClientParts, network: NetworkConditions, behaviour: ClientBehaviour) {
     this.description = world.node.name;
     this.#machine = world.machine;
+    this.messages = world.messages;
     this.#behaviour = behaviour;
     const connected = (socket: () => SimulatedSocket) => () =>
       world.timeline.after(0, () => this.#connected(socket()));
@@ -94,13 +105,16 @@ export class SimulatedClient implements Client {
     return this.socket.connections;
   }
 
-  run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
+  async run(call: ScriptCall, timeoutMs: number): Promise<Answer> {
     this.#behaviour.onSent(call);
-    return this.#ask(this.socket, timeoutMs, (connection) => {
+    const heard = await this.#ask(this.socket, timeoutMs, (connection) => {
+      this.#behaviour.onArrived(call);
       const answer = this.socket.node.run(connection, call);
       this.#behaviour.onServed(call, answer);
       return answer;
     });
+    this.#behaviour.onAnswered(call, heard);
+    return heard;
   }
 
   async listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
@@ -187,6 +201,7 @@ export class SimulatedClient implements Client {
         socket.write(
           (connection) => this.#subscribe(connection, channel),
           () => {
+            if (channel.startsWith('holdfast_session:')) this.#behaviour.onResynced();
             for (const wake of [...wakes]) wake(null);
           },
         );

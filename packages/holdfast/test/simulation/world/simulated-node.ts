@@ -12,6 +12,13 @@ import { CallFailure } from '../../../src/index.ts';
 import type { Prng } from './prng.ts';
 import type { Timeline } from './timeline.ts';
 
+/** A message that a node has published, and how many connections it was sent to. */
+export interface Published {
+  readonly channel: string;
+  readonly message: string;
+  readonly receivers: number;
+}
+
 /** What survives a restart. */
 export type Survivor = 'nothing' | 'everything' | 'all but the last second';
 
@@ -26,6 +33,7 @@ export class SimulatedNode {
   #waiting: (() => void)[] = [];
   #snapshots: { atMs: number; snapshot: NodeSnapshot }[] = [];
   #runs = 0;
+  #published: Published[] = [];
 
   constructor(
     name: string,
@@ -46,6 +54,13 @@ export class SimulatedNode {
     };
     this.state = new NodeState(clock, prng);
     this.state.engine = engine;
+    const { channels } = this.state;
+    const publish = channels.publish.bind(channels);
+    channels.publish = (channel, message) => {
+      const receivers = publish(channel, message);
+      this.#published.push({ channel, message, receivers });
+      return receivers;
+    };
   }
 
   get isUp(): boolean {
@@ -55,6 +70,11 @@ export class SimulatedNode {
   /** How many scripts it has run. */
   get runs(): number {
     return this.#runs;
+  }
+
+  /** What the last script has published. */
+  get published(): readonly Published[] {
+    return this.#published;
   }
 
   /** Does it now, or when it has thawed. */
@@ -82,6 +102,7 @@ export class SimulatedNode {
 
   run(connection: NodeConnection, { script, keys, args }: ScriptCall): Reply | CallFailure {
     this.#runs += 1;
+    this.#published = [];
     const rest = [String(keys.length), ...keys, ...args];
     let reply = this.command(connection, 'EVALSHA', script.sha, ...rest);
     if (reply instanceof ErrorReply && reply.word === 'NOSCRIPT') {

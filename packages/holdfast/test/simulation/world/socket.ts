@@ -9,6 +9,7 @@
 import type { NodeReply } from '../../../../testing/src/protocol/reply.ts';
 import type { NodeConnection } from '../../../../testing/src/state/connection.ts';
 import type { Machine } from './machine.ts';
+import type { MessageFaults } from './message-faults.ts';
 import type { Prng } from './prng.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 import type { Timeline } from './timeline.ts';
@@ -37,6 +38,7 @@ export class SimulatedSocket {
   readonly #timeline: Timeline;
   readonly #prng: Prng;
   readonly #network: NetworkConditions;
+  readonly #messages: MessageFaults;
   readonly #events: SocketEvents;
   #state: 'up' | 'half-open' | 'down' = 'down';
   #connection: NodeConnection | null = null;
@@ -52,6 +54,7 @@ export class SimulatedSocket {
       readonly machine: Machine;
       readonly node: SimulatedNode;
       readonly prng: Prng;
+      readonly messages: MessageFaults;
     },
     network: NetworkConditions,
     events: SocketEvents,
@@ -61,6 +64,7 @@ export class SimulatedSocket {
     this.#timeline = world.timeline;
     this.#prng = world.prng;
     this.#network = network;
+    this.#messages = world.messages;
     this.#events = events;
     this.#dial();
   }
@@ -143,7 +147,7 @@ export class SimulatedSocket {
     this.#repliesUntilMs = this.#timeline.nowMs;
     this.#connection = this.node.connect({
       address: 'simulated',
-      deliver: (reply) => this.#reply(generation, () => this.#events.message(reply)),
+      deliver: (reply) => this.#deliver(generation, reply),
       close: () => this.cut(),
     });
     // As our own connections do: one that listens may go on asking.
@@ -167,6 +171,15 @@ export class SimulatedSocket {
     const gone = this.node.connect({ address: 'gone', deliver: () => {}, close: () => {} });
     serve(gone);
     this.node.state.disconnect(gone);
+  }
+
+  /** A message comes once and in time, unless a fault has it otherwise. */
+  #deliver(generation: number, message: NodeReply): void {
+    const take = (): void => this.#events.message(message);
+    for (const delayMs of this.#messages.delaysMs()) {
+      if (delayMs === 0) this.#reply(generation, take);
+      else this.#timeline.after(delayMs, () => this.#reply(generation, take));
+    }
   }
 
   #reply(generation: number, take: () => void): void {

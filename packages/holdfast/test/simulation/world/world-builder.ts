@@ -6,6 +6,7 @@ import type { PlantedBug } from '../planted/bug.ts';
 import type { Terms } from '../terms.ts';
 import type { FaultSelection } from './fault-selection.ts';
 import { Machine } from './machine.ts';
+import { MessageFaults } from './message-faults.ts';
 import type { Prng } from './prng.ts';
 import { SimulatedProcess } from './process.ts';
 import { SimulatedClient } from './simulated-client.ts';
@@ -20,6 +21,9 @@ export interface World {
 
 export interface CallObserver {
   sent(who: string, call: ScriptCall): void;
+  arrived(node: SimulatedNode, call: ScriptCall): void;
+  answered(who: string, call: ScriptCall, answer: Reply | CallFailure): void;
+  resynced(who: string): void;
   served(who: string, node: SimulatedNode, call: ScriptCall, answer: Reply | CallFailure): void;
 }
 
@@ -30,6 +34,9 @@ const NODE_APART_MS = 1_000;
 /** Of several: not at all, as far as a request takes, about as far as fences can begin from one time, and further. */
 const NODES_APART_MS: readonly number[] = [0, 2, 100, 1_000];
 const PROCESSES_APART_MS = 3_000;
+
+/** From a process on another continent, one way. */
+const FAR_MS: readonly number[] = [10, 15, 20];
 
 /** Two clocks never differ by more than this share: less than the margin that every lease keeps. */
 const DRIFT_SHARE = 0.008;
@@ -76,12 +83,19 @@ export class WorldBuilder {
     const prng = this.#world.prng.fork();
     const wallMs = EPOCH_MS + prng.between(-PROCESSES_APART_MS, PROCESSES_APART_MS);
     const machine = new Machine(timeline, prng, { rate: this.#rate(), wallMs });
+    const network = terms.network(faults);
+    const isFar = faults.has('far process') && prng.chance(0.4);
+    const conditions = isFar ? { ...network, latenciesMs: FAR_MS } : network;
+    const messages = new MessageFaults(faults, prng.fork());
     const clients = nodes.map(
       (node) =>
-        new SimulatedClient({ timeline, machine, node, prng: prng.fork() }, terms.network(faults), {
+        new SimulatedClient({ timeline, machine, node, prng: prng.fork(), messages }, conditions, {
           hasSubscriber: terms.hasSubscriber,
           resends: faults.has('resend') && prng.chance(0.5),
           onSent: (call) => this.#observer.sent(name, call),
+          onAnswered: (call, answer) => this.#observer.answered(name, call, answer),
+          onArrived: (call) => this.#observer.arrived(node, call),
+          onResynced: () => this.#observer.resynced(name),
           onServed: (call, answer) => this.#observer.served(name, node, call, answer),
         }),
     );

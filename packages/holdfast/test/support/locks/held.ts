@@ -1,7 +1,7 @@
-/** What stands on one server under a name, and who listens for its release. */
+/** What stands on one server under a name, who waits for it in line, and who listens for its release. */
 import { ask, askAll, asStrings } from '../servers/raw-redis.ts';
 import { waitFor } from '../wait-for.ts';
-import { fenceCounter, type Kind } from './kind.ts';
+import { fenceCounter, type Kind, lineOf } from './kind.ts';
 
 export interface Held {
   readonly owner: string;
@@ -28,10 +28,10 @@ export async function untilFree(port: number, kind: Kind, key: string): Promise<
   await waitFor(async () => (await held(port, kind, key)) === null, { what: `the key ${key} to be gone` });
 }
 
-/** How many connections listen for the release of a name. */
+/** How many sessions wait for a name: those in its line, or where there is none those that listen for its release. */
 export async function listeners(port: number, kind: Kind, key: string): Promise<number> {
-  const reply = await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]);
-  return Number(asStrings(reply)[1]);
+  const listening = asStrings(await ask(port, ['PUBSUB', 'NUMSUB', kind.channel(key)]))[1];
+  return Math.max(await waiting(port, key), Number(listening));
 }
 
 /** Resolves when exactly that many connections listen for the release of a name; without a number, when any does. */
@@ -45,5 +45,19 @@ export async function untilListening(
   await waitFor(async () => isReached(await listeners(port, kind, key)), {
     what: `${count ?? 'some'} connections to listen for ${key}`,
     ...(limitMs === undefined ? {} : { limitMs }),
+  });
+}
+
+/** How many sessions wait in line for a name. */
+export async function waiting(port: number, key: string): Promise<number> {
+  const fields = asStrings(await ask(port, ['HKEYS', lineOf(key)]));
+  return fields.filter((field) => /^\d+$/.test(field)).length;
+}
+
+/** Resolves when exactly that many sessions wait in line for a name. */
+export async function untilWaiting(port: number, key: string, count = 1, limitMs = 60_000): Promise<void> {
+  await waitFor(async () => (await waiting(port, key)) === count, {
+    what: `${count} sessions to wait for ${key}`,
+    limitMs,
   });
 }

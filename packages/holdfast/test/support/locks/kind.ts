@@ -59,6 +59,11 @@ export function fenceCounter(key: string): string {
   return tagged('redisson_lock_token', key);
 }
 
+/** The line of waiters. */
+export function lineOf(key: string): string {
+  return tagged('holdfast_line', key);
+}
+
 function handling(lock: AnyLock): AnyLock {
   return {
     name: lock.name,

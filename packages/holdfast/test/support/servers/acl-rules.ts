@@ -4,21 +4,22 @@
  */
 
 /** For locks and mutexes whose keys begin with `locks:`. */
-export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_session:*
-&redisson_lock__channel:{locks:* &holdfast_mutex__channel:{locks:*
+export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:*
+&redisson_lock__channel:{locks:* &holdfast_mutex__channel:{locks:* &holdfast_session:*
 +evalsha +eval +time +get +set +del +pexpire +pttl
-+hset +hdel +hlen +hgetall +hexists
-+publish +subscribe +unsubscribe`;
++hset +hdel +hlen +hgetall +hexists +hmget
++publish +subscribe +unsubscribe +pubsub|numsub`;
 
 /** For `inspect`, `list`, `forceRelease` and `check`. */
-export const LOOKING = '+type +scan +strlen +hkeys +hmget +info +pubsub|numsub';
+export const LOOKING = '+type +scan +strlen +hkeys +info';
 
 /** For names that bring a brace of their own, `locks:{order}:1`: no brace is put around them. */
-export const BRACES = `~redisson_lock_token:locks:*
+export const BRACES = `~redisson_lock_token:locks:* ~holdfast_line:locks:*
 &redisson_lock__channel:locks:* &holdfast_mutex__channel:locks:*`;
 
-/** For a cluster: where the slots are, the way through one that is moving, the channels of the shards. */
-export const CLUSTER = '+cluster|slots +asking +spublish +ssubscribe +sunsubscribe +pubsub|shardnumsub';
+/** For a cluster: where grants are heard, where the slots are, the way through one that is moving, the channels of the shards. */
+export const CLUSTER = `&holdfast_line:{locks:*
++cluster|slots +asking +spublish +ssubscribe +sunsubscribe +pubsub|shardnumsub`;
 
 /** For a primary that sentinels name, and to count replicas. */
 export const REPLICATION = '+role +wait +waitaof';

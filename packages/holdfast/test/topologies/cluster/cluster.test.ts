@@ -27,7 +27,7 @@ function renewalOf(name: string): Statement {
 /** Their clocks are a minute apart. */
 const CLOCKS = { a: 1_000_000, b: 1_060_000 };
 
-const granted = (nowMs: number): unknown => [OUTCOMES.GRANTED, nowMs, 7, 1];
+const granted = (nowMs: number): unknown => [OUTCOMES.GRANTED, nowMs, 7, 1, 0];
 const moved = (to: string): Error => new Error(`MOVED ${SLOT} ${to}`);
 const ask = (to: string): Error => new Error(`ASK ${SLOT} ${to}`);
 const again = (): Error => new Error('TRYAGAIN Multiple keys request during rehashing of slot');

@@ -107,7 +107,7 @@ describe('a look at a lock, or a release by force, that nobody could read the an
   test.each([
     ['inspect', 'admin.inspect', 2],
     // What took effect already would be taken from the next owner.
-    ['forceRelease', 'admin.force-release', 1],
+    ['forceRelease', 'admin.force-release-lock', 1],
   ] as const)('of %s: %s is asked %d times', async (verb, script, times) => {
     const { clock, servers, locks } = setup();
     await (await locks.mutex('m').acquire()).release();
@@ -115,7 +115,8 @@ describe('a look at a lock, or a release by force, that nobody could read the an
     const failed = locks[verb]('m').catch((error: unknown) => error);
     await clock.advance(1_000);
     expect(await failed).toMatchObject({ code: 'ELOCKUNKNOWN' });
-    for (const { asked } of servers) expect(asked.filter((name) => name === script)).toHaveLength(times);
+    for (const { asked } of servers)
+      expect(asked.filter((name) => name.startsWith(script))).toHaveLength(times);
     await locks.destroy();
   });
 });

@@ -99,7 +99,9 @@ describe('a renewal and a re-entry', () => {
     const renewal = { protocol, holder: 's:1', leaseMs: 500, claim, batch: protocol.renewal };
     const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, claim }, 2);
     expect(await stage.until(topology.state([renewal], 500))).toEqual([{ is: 'gone' }]);
-    await stage.until(client.run(protocol.acquire(HOLD, { notAfterMs: 0, wantsTime: false }), 500));
+    await stage.until(
+      client.run(protocol.acquire(HOLD, { notAfterMs: 0, wantsTime: false, hasLine: true }), 500),
+    );
     const failed = { is: 'failed', servers: [{ kind: 'replicas' }] };
     expect(await stage.until(topology.state([renewal], 500))).toMatchObject([failed]);
     expect(await stage.until(topology.state([recount], 500))).toMatchObject([failed]);

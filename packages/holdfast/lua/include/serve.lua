@@ -1,0 +1,22 @@
+-- @include ticket
+-- What becomes of one ticket when the key is free:
+--   'asker'    its holder asks right now and needs no message: the caller makes it the owner
+--   'given'    its holder is the owner now, and has heard of it
+--   'gone'     it was not stated again in time: its process is told to ask
+--   'passed'   its process hears nothing: it keeps its place
+--   'blocked'  nobody can be made the owner: the user of this script may not, or the counter of fences is no number
+local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)
+  if ticket.holder == asker then return 'asker' end
+  -- A deadline that is far off was stated before the clock was set back.
+  local left_ms = tonumber(ticket.deadline_ms) - now_ms
+  if left_ms < 0 or left_ms > 60000 then
+    tell(line, place, ticket, string.format('a %s 0', ticket.echo))
+    return 'gone'
+  end
+  if ticket.mode == 'n' then return 'passed' end
+  local first, count = make_owner(key, ticket, fence, now_ms, now_us)
+  if not first then return 'blocked' end
+  if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end
+  unmake_owner(key, ticket)
+  return 'passed'
+end

@@ -1,0 +1,227 @@
+/** How processes of ours wait for each other in the line: who asks when, and who is served by what. */
+import { describe, expect, test } from 'vitest';
+import { lockChannel } from '../../../src/keys/name.ts';
+import type { FencedLease } from '../../../src/locking/lease.ts';
+import type { LocksOptions } from '../../../src/options/options.ts';
+import { answers, fails } from '../support/scripted-client.ts';
+import { CountedRandom, failure, Stage, type StageProcess } from '../support/stage.ts';
+
+/** A holder of ours that is none of the processes of a test. */
+const OURS = '00000000-0000-8000-8000-ffffffffffff:1';
+
+const PUBLIC = lockChannel('a');
+
+const attemptTimes = ({ client }: StageProcess): number[] =>
+  client.sent('lock.acquire').map(({ sentMs }) => sentMs - 1_000);
+
+const steady = (stage: Stage, options: LocksOptions = {}): StageProcess =>
+  stage.process({ random: new CountedRandom(() => 0), ...options });
+
+/** One process has the lock, others wait for it in the line, in that order. */
+async function lineOf(count: number, stage = new Stage()) {
+  const owner = steady(stage);
+  const lease = await owner.lock('a').acquire();
+  const processes = Array.from({ length: count }, () => steady(stage));
+  const waits: Promise<FencedLease>[] = [];
+  for (const process of processes) {
+    waits.push(process.lock('a').acquire());
+    await stage.clock.settle();
+  }
+  for (const { client } of [owner, ...processes]) client.calls.length = 0;
+  const [first, second] = processes as [StageProcess, StageProcess];
+  return { stage, owner, lease, processes, waits, first, second, next: waits[0] as Promise<FencedLease> };
+}
+
+describe('a line of processes', () => {
+  test('is served in order, by one command of each that leaves', async () => {
+    const { lease, owner, processes, waits, stage } = await lineOf(3);
+    const fences = [lease.fence];
+    await lease.release();
+    expect(owner.client.calls.map(({ script }) => script)).toEqual(['lock.release']);
+    for (const [i, wait] of waits.entries()) {
+      const { client, session } = processes[i] as StageProcess;
+      const next = await wait;
+      expect(stage.server.owner('a')).toContain(session.id);
+      await next.release();
+      fences.push(next.fence);
+      expect(client.calls.map(({ script }) => script)).toEqual(['lock.release']);
+    }
+    expect([fences, stage.server.keys, stage.server.line('a')]).toEqual([fences.toSorted(), [], []]);
+  });
+
+  test.each([
+    [1, 1_000],
+    [4, 1_000],
+    [8, 2_000],
+    [30, 5_000],
+  ])('of %d is asked again by the last every %d ms', async (count, everyMs) => {
+    const stage = new Stage();
+    stage.server.occupy('a', 60_000, OURS);
+    const processes = Array.from({ length: count }, () => steady(stage));
+    for (const process of processes) {
+      void failure(process.lock('a').acquire());
+      await stage.clock.settle();
+    }
+    await stage.clock.advance(2 * everyMs);
+    expect(attemptTimes(processes.at(-1) as StageProcess)).toEqual([0, 0, everyMs, 2 * everyMs]);
+    for (const { session } of processes) await session.destroy();
+  });
+
+  test('has its first two ask again when the lease of the owner ends, and nobody else', async () => {
+    const stage = new Stage();
+    stage.server.occupy('a', 700, OURS);
+    const processes = [steady(stage), steady(stage), steady(stage)];
+    for (const process of processes) {
+      // One of them is the owner in the end, the others are turned away.
+      process
+        .lock('a')
+        .acquire()
+        .catch(() => {});
+      await stage.clock.settle();
+    }
+    await stage.clock.advance(750);
+    expect(processes.map(attemptTimes)).toEqual([
+      [0, 0, 702],
+      [0, 0, 702],
+      [0, 0],
+    ]);
+    for (const { session } of processes) await session.destroy();
+  });
+
+  test('has its first ask when the key is no longer left to guests', async () => {
+    const stage = new Stage();
+    const process = steady(stage);
+    stage.server.leaveToGuests('a', 50);
+    const lease = await stage.until(process.lock('a').acquire());
+    expect([lease.isHeld, attemptTimes(process)]).toEqual([true, [0, 0, 52]]);
+  });
+
+  test('has its first come back after a window that a release opens', async () => {
+    const { stage, processes, lease, waits } = await lineOf(3);
+    // Somebody who knows no line listens, and has its turn after as many owners of ours as there are processes.
+    const stop = stage.server.channels.listen(PUBLIC, () => {});
+    await lease.release();
+    await (await waits[0])?.release();
+    const before = await waits[1];
+    const releasedMs = stage.clock.monotonicMs();
+    await before?.release();
+    expect(stage.server.keys).toEqual([]);
+    await stage.until(waits[2] as Promise<FencedLease>);
+    stop();
+    expect(stage.clock.monotonicMs() - releasedMs).toBe(5);
+    expect(processes[2]?.client.sent('lock.acquire')).toHaveLength(1);
+  });
+
+  test('forgets a process whose callers have all left', async () => {
+    const { stage, lease } = await lineOf(0);
+    const [leaving, staying] = [steady(stage), steady(stage)];
+    const controller = new AbortController();
+    const left = failure(leaving.lock('a').acquire({ signal: controller.signal }));
+    await stage.clock.settle();
+    const next = staying.lock('a').acquire();
+    await stage.clock.settle();
+    expect(stage.server.line('a')).toHaveLength(2);
+    controller.abort();
+    await left;
+    await stage.clock.settle();
+    expect(stage.server.line('a')).toHaveLength(1);
+    await lease.release();
+    expect((await next).isHeld).toBe(true);
+    expect(leaving.openReleases).toBe(0);
+  });
+
+  test('is not held up by a process whose connection is gone: it costs nothing', async () => {
+    const { stage, lease, first, second, waits } = await lineOf(2);
+    waits[0]?.catch(() => {});
+    await first.client.close();
+    await lease.release();
+    expect((await waits[1])?.isHeld).toBe(true);
+    expect(stage.server.owner('a')).toContain(second.session.id);
+    await first.session.destroy();
+  });
+
+  test('is held up for one claim by a process that hears nothing and says nothing', async () => {
+    const { stage, lease, first, waits } = await lineOf(2);
+    waits[0]?.catch(() => {});
+    first.client.isDeaf = true;
+    first.client.from('any', { effectMs: null, answerMs: null });
+    await lease.release();
+    const releasedMs = stage.clock.monotonicMs();
+    const next = await stage.until(waits[1] as Promise<FencedLease>);
+    expect(next.isHeld).toBe(true);
+    expect(stage.clock.monotonicMs() - releasedMs).toBeLessThanOrEqual(1_000 + 2);
+    await first.session.destroy();
+  });
+});
+
+describe('a process that may not subscribe', () => {
+  test('is passed over, and gets its turn by asking', async () => {
+    const stage = new Stage();
+    const [owner, deaf, other] = [steady(stage), steady(stage), steady(stage)];
+    deaf.client.from('listen', fails('NOPERM this user has no permissions to access one of the channels'));
+    const lease = await owner.lock('a').acquire();
+    const waits = [deaf.lock('a').acquire(), other.lock('a').acquire()] as const;
+    await stage.clock.advance(100);
+    expect(stage.server.line('a')).toHaveLength(2);
+    await lease.release();
+    await (await waits[1]).release();
+    const releasedMs = stage.clock.monotonicMs();
+    expect((await stage.until(waits[0])).isHeld).toBe(true);
+    expect(stage.clock.monotonicMs() - releasedMs).toBeLessThanOrEqual(1_000);
+  });
+
+  test('to its own channel listens to the public one, and asks when a release finds nobody else', async () => {
+    const stage = new Stage();
+    const [owner, deaf] = [steady(stage), steady(stage)];
+    deaf.client.decide = ({ script, keys }) =>
+      script === 'listen' && keys[0] !== PUBLIC ? fails('NOPERM not this channel') : answers();
+    const lease = await owner.lock('a').acquire();
+    const wait = deaf.lock('a').acquire();
+    await stage.clock.advance(100);
+    expect(stage.server.channels.names).toEqual([PUBLIC]);
+    await lease.release();
+    const releasedMs = stage.clock.monotonicMs();
+    expect((await wait).isHeld).toBe(true);
+    expect(stage.clock.monotonicMs()).toBe(releasedMs);
+  });
+});
+
+describe('behind a guest', () => {
+  test('only the first two listen to the public channel, until one of ours owns the lock again', async () => {
+    const stage = new Stage();
+    stage.server.occupy('a', 60_000);
+    const processes = [steady(stage), steady(stage), steady(stage)];
+    const waits: Promise<FencedLease>[] = [];
+    for (const process of processes) {
+      waits.push(process.lock('a').acquire());
+      await stage.clock.settle();
+    }
+    expect(stage.server.channels.listeners(PUBLIC)).toBe(2);
+    stage.server.delete('a');
+    stage.server.channels.publish(PUBLIC);
+    const lease = (await waits[0]) as FencedLease;
+    await stage.clock.settle();
+    expect([lease.isHeld, stage.server.channels.listeners(PUBLIC)]).toEqual([true, 0]);
+    for (const { session } of processes) await session.destroy();
+    await Promise.allSettled(waits);
+  });
+
+  test('the third listens once it is the second', async () => {
+    const stage = new Stage();
+    stage.server.occupy('a', 60_000);
+    const controller = new AbortController();
+    const processes = [steady(stage), steady(stage), steady(stage)] as const;
+    const left = failure(processes[0].lock('a').acquire({ signal: controller.signal }));
+    await stage.clock.settle();
+    for (const process of processes.slice(1)) {
+      void failure(process.lock('a').acquire());
+      await stage.clock.settle();
+    }
+    controller.abort();
+    await left;
+    await stage.clock.advance(1_000);
+    expect(stage.server.channels.listeners(PUBLIC)).toBe(2);
+    expect(processes[2].client.sent('listen').map(({ keys }) => keys[0])).toContain(PUBLIC);
+    for (const { session } of processes) await session.destroy();
+  });
+});
