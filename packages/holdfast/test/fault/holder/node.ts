@@ -40,11 +40,17 @@ export interface SeenCall {
   /** `lock.renew` and so on. */
   readonly script: string;
   readonly verb: string;
-  /** Of locks and mutexes: the counters of fences that go beside locks are left out. */
+  /** Of locks and mutexes: the counters of fences and the lines of waiters that go beside them are left out. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
   readonly atMs: number;
 }
+
+/** How the keys begin that go beside the one of a lock or a mutex. */
+const BESIDE = ['redisson_lock_token:', 'holdfast_line:'];
+
+/** Nobody gets a place in a line here: place, tickets, how long the key is left to guests, whether its owner is one. */
+const NO_PLACE = [0, 0, 0, 0];
 
 export class ScriptedNode implements Client {
   readonly [CLIENT] = true as const;
@@ -85,7 +91,7 @@ export class ScriptedNode implements Client {
 
   run({ script, keys, args }: ScriptCall, timeoutMs: number): Promise<Reply | CallFailure> {
     const verb = script.name.split('.')[1] ?? '';
-    const names = keys.filter((key) => !key.startsWith('redisson_lock_token:'));
+    const names = keys.filter((key) => !BESIDE.some((prefix) => key.startsWith(prefix)));
     const call: SeenCall = {
       script: script.name,
       verb,
@@ -161,12 +167,11 @@ export class ScriptedNode implements Client {
     const nowMs = Math.floor(this.#clock.wallMs());
     const owner = this.holder(key);
     if (owner !== null && owner !== holder) {
-      const held = [OUTCOMES.HELD, nowMs, Math.ceil(this.ttlMs(key))];
-      return isFenced ? [...held, owner] : held;
+      return [OUTCOMES.HELD, nowMs, Math.ceil(this.ttlMs(key)), owner, ...NO_PLACE];
     }
     this.#keys.set(key, { holder, untilMs: this.#clock.wallMs() + leaseMs });
     this.#fence += 1_000;
-    return isFenced ? [OUTCOMES.GRANTED, nowMs, this.#fence, fences] : [OUTCOMES.GRANTED, nowMs];
+    return isFenced ? [OUTCOMES.GRANTED, nowMs, this.#fence, fences, 0] : [OUTCOMES.GRANTED, nowMs, 0];
   }
 
   #renew(key: string, holder: string, leaseMs: number): number {
