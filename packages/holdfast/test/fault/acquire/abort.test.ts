@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { LockAbortedError } from '../../../src/index.ts';
 import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { held, listeners, untilFree, untilListening } from '../../support/locks/held.ts';
-
+import { held, untilFree, untilListening, waiting as waitingIn } from '../../support/locks/held.ts';
 import { warmUp } from '../../support/locks/warm-up.ts';
 import { command } from '../../support/proxies/fault-proxy.ts';
 import { atOnce, rejection } from '../../support/rejection.ts';
+import { ask, asStrings } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
-
 import { MATRIX } from '../matrix.ts';
 
 const redis = useRedis();
@@ -20,6 +19,11 @@ const LEASE_MS = 60_000;
 /** Enough to come later than what is done as soon as the server has answered. */
 const SLOW_MS = 100;
 const REASON = new Error('changed my mind');
+
+/** How many sessions listen where they would hear that they are owners. */
+async function mailboxes(): Promise<number> {
+  return asStrings(await ask(redis.port, ['PUBSUB', 'CHANNELS', 'holdfast_session:*'])).length;
+}
 
 function expectAborted(error: unknown, name: string): void {
   expect(error).toBeInstanceOf(LockAbortedError);
@@ -126,7 +130,7 @@ describe.each(MATRIX)('$client, $kind.name: an abort', ({ client, kind }) => {
     await untilListening(redis.port, kind, name, { count: 0 });
   });
 
-  test('while the subscription is under way leaves no subscription', async () => {
+  test('while the subscription is under way leaves no place in line, and the next wait uses the subscription', async () => {
     const owner = await bench.session(redis.port, { client, leaseMs: LEASE_MS });
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client, leaseMs: LEASE_MS });
@@ -137,12 +141,18 @@ describe.each(MATRIX)('$client, $kind.name: an abort', ({ client, kind }) => {
     const waiting = rejection(kind.of(locks, name).acquire({ signal: controller.signal }));
     await slow;
     proxy.freeze();
-    expect(await listeners(redis.port, kind, name)).toBe(1);
+    expect(await mailboxes()).toBe(1);
     controller.abort(REASON);
     expectAborted(await atOnce(waiting), name);
     proxy.thaw();
-    await untilListening(redis.port, kind, name, { count: 0 });
+    // The channel of the session stays for the next wait. Nobody has subscribed to that of the name.
+    const next = kind.of(locks, name).acquire();
+    await untilListening(redis.port, kind, name, { count: 1 });
+    expect(await waitingIn(redis.port, name)).toBe(1);
+    expect(await mailboxes()).toBe(1);
+    expect(proxy.history.filter(command('SUBSCRIBE'))).toHaveLength(1);
     expect(await lease.release()).toBe(true);
+    expect(await (await next).release()).toBe(true);
   });
 
   test('while the body runs does not end the lease, and the lock is released when the body ends', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type LockError, LockTimeoutError } from '../../../src/index.ts';
 import { CLIENTS, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { untilWaiting } from '../../support/locks/held.ts';
 import { type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
 import { warmUp } from '../../support/locks/warm-up.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -84,6 +85,8 @@ describe('an error', () => {
       expect(error.message).toContain('x\\u{d}\\u{a}all is well\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{0} holds it');
       expect(error.message).not.toMatch(/\d\.\d/);
       for (const line of String(error.stack).split('\n')) expect(line).not.toMatch(UNPRINTABLE);
+      // The wait that is over leaves the line.
+      await untilWaiting(redis.port, name, 0);
     }
   });
 });
