@@ -1,4 +1,9 @@
 -- @include fence
+-- Whether a ticket is of a wait for a lock: a mutex of the same name has the same key, and its waits stand in the same line.
+local function is_own_kind(ticket)
+  return not string.match(ticket.holder, ':holdfast$')
+end
+
 -- Makes the holder of a ticket the owner of a lock, for as long as its claim. Returns the first of its fences and how many
 -- there are; nil where the counter is no number that can grow, or the user of this script may not write: never a lock
 -- without an expiry, and no error, because a release must not fail for what comes after it.

@@ -3,7 +3,7 @@
 --   'asker'    its holder asks right now and needs no message: the caller makes it the owner
 --   'given'    its holder is the owner now, and has heard of it
 --   'gone'     it was not stated again in time: its process is told to ask
---   'passed'   its process hears nothing: it keeps its place
+--   'passed'   its process hears nothing, or waits for another kind and is told to ask: it keeps its place
 --   'blocked'  nobody can be made the owner: the user of this script may not, or the counter of fences is no number
 local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)
   if ticket.holder == asker then return 'asker' end
@@ -12,6 +12,10 @@ local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)
   if left_ms < 0 or left_ms > 60000 then
     tell(line, place, ticket, string.format('a %s 0', ticket.echo))
     return 'gone'
+  end
+  if not is_own_kind(ticket) then
+    tell(line, place, ticket, string.format('a %s 0', ticket.echo))
+    return 'passed'
   end
   if ticket.mode == 'n' then return 'passed' end
   local first, count = make_owner(key, ticket, fence, now_ms, now_us)

@@ -22,10 +22,14 @@ local channel = ARGV[2]
 local mode = ARGV[3]
 local is_vote = tonumber(ARGV[4])
 
-local was_owner = redis.call('HDEL', lock, holder) == 1
+-- Where something else stands under the key, a wait leaves the line all the same.
+local removed = redis.pcall('HDEL', lock, holder)
+local is_lock_key = type(removed) == 'number'
+local was_owner = removed == 1
 local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0
 local receivers = 0
 if not has_line then
+  if not is_lock_key then error(removed) end
   if not was_owner then return { GONE } end
   receivers = notify(mode, channel, '0')
   if receivers == 0 or is_vote == 1 then return receivers end
@@ -44,6 +48,7 @@ if was_owner then
   receivers = is_done and heard or notify(mode, channel, '0')
   return receivers
 end
-if not is_done then error({ err = heard }) end
+if not is_done then error(type(heard) == 'table' and heard or { err = heard }) end
 if was_waiting then return { LEFT } end
+if not is_lock_key then error(removed) end
 return { GONE }

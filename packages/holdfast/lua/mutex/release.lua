@@ -20,10 +20,13 @@ local channel = ARGV[2]
 local mode = ARGV[3]
 local is_vote = tonumber(ARGV[4])
 
-local was_owner = redis.call('GET', mutex) == token
+-- Where something else stands under the key, a wait leaves the line all the same.
+local owner = redis.pcall('GET', mutex)
+local was_owner = owner == token
 if was_owner then redis.call('DEL', mutex) end
 local receivers = 0
 if is_vote == 1 or redis.pcall('HLEN', line) == 0 then
+  if type(owner) == 'table' then error(owner) end
   if not was_owner then return { GONE } end
   receivers = notify(mode, channel, '0')
   return receivers
@@ -36,6 +39,7 @@ if was_owner then
   receivers = is_done and heard or notify(mode, channel, '0')
   return receivers
 end
-if not is_done then error({ err = heard }) end
+if not is_done then error(type(heard) == 'table' and heard or { err = heard }) end
 if was_waiting then return { LEFT } end
+if type(owner) == 'table' then error(owner) end
 return { GONE }

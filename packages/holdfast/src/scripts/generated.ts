@@ -57,6 +57,9 @@ const adminForceReleaseLockSource =
   "if reply['err'] then error(reply) end\n" +
   'return first, last - first + 1\n' +
   'end\n' +
+  'local function is_own_kind(ticket)\n' +
+  "return not string.match(ticket.holder, ':holdfast$')\n" +
+  'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
   'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
@@ -156,6 +159,10 @@ const adminForceReleaseLockSource =
   'if left_ms < 0 or left_ms > 60000 then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
+  'end\n' +
+  'if not is_own_kind(ticket) then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'passed'\n" +
   'end\n' +
   "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
@@ -329,7 +336,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '680019108bf4bff4dc493e24cbfbd6919235204f',
+  sha: '231b75822b739491833ade248307f8ea56e22260',
   source: adminForceReleaseLockSource,
 };
 
@@ -408,6 +415,9 @@ const adminForceReleaseMutexSource =
   'local function mutex_owner(mutex)\n' +
   "if redis.call('STRLEN', mutex) > 1024 then return nil end\n" +
   "return redis.sha1hex(redis.call('GET', mutex))\n" +
+  'end\n' +
+  'local function is_own_kind(ticket)\n' +
+  "return string.match(ticket.holder, ':holdfast$')\n" +
   'end\n' +
   'local function make_owner(mutex, ticket)\n' +
   "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
@@ -502,6 +512,10 @@ const adminForceReleaseMutexSource =
   'if left_ms < 0 or left_ms > 60000 then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
+  'end\n' +
+  'if not is_own_kind(ticket) then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'passed'\n" +
   'end\n' +
   "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
@@ -673,7 +687,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '14c0a188a18b9085e6d191377bd15e1bfef3ade1',
+  sha: 'd09d5b8da6405e01606e2dcbae13af637b6ba4c8',
   source: adminForceReleaseMutexSource,
 };
 
@@ -1280,6 +1294,9 @@ const lockAcquireSource =
   "if found['err'] then return 'a value of another type' end\n" +
   "return 'a ' .. found['ok']\n" +
   'end\n' +
+  'local function is_own_kind(ticket)\n' +
+  "return not string.match(ticket.holder, ':holdfast$')\n" +
+  'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
   'local first, last, text = next_fences(fence, tonumber(ticket.fences), now_us, 0)\n' +
@@ -1392,6 +1409,10 @@ const lockAcquireSource =
   'if left_ms < 0 or left_ms > 60000 then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
+  'end\n' +
+  'if not is_own_kind(ticket) then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'passed'\n" +
   'end\n' +
   "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
@@ -1552,11 +1573,11 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '5dc12ced6521c36a8c0b03fe68bd98143b9c7d43',
+  sha: '97dd4f22feef91414fac53e78215271b0136fdcc',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '8799c9a1288f855601ad014bac3e4f4e6bbf6afd',
+    sha: '1e8df2fed3b6a813c5340d5a2a57795a2d3c2610',
     source: bundleSource(lockAcquireSource, { headLength: 2433, keys: 3, args: 8, isTimed: true }),
   },
 };
@@ -1888,10 +1909,13 @@ const lockReleaseSource =
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
   'local is_vote = tonumber(ARGV[4])\n' +
-  "local was_owner = redis.call('HDEL', lock, holder) == 1\n" +
+  "local removed = redis.pcall('HDEL', lock, holder)\n" +
+  "local is_lock_key = type(removed) == 'number'\n" +
+  'local was_owner = removed == 1\n' +
   "local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0\n" +
   'local receivers = 0\n' +
   'if not has_line then\n' +
+  'if not is_lock_key then error(removed) end\n' +
   'if not was_owner then return { GONE } end\n' +
   "receivers = notify(mode, channel, '0')\n" +
   'if receivers == 0 or is_vote == 1 then return receivers end\n' +
@@ -1926,6 +1950,9 @@ const lockReleaseSource =
   'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
   "if reply['err'] then error(reply) end\n" +
   'return first, last - first + 1\n' +
+  'end\n' +
+  'local function is_own_kind(ticket)\n' +
+  "return not string.match(ticket.holder, ':holdfast$')\n" +
   'end\n' +
   'local function make_owner(lock, ticket, fence, now_ms, now_us)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', lock, ticket.claim_ms) then return nil end\n" +
@@ -2026,6 +2053,10 @@ const lockReleaseSource =
   'if left_ms < 0 or left_ms > 60000 then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
+  'end\n' +
+  'if not is_own_kind(ticket) then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'passed'\n" +
   'end\n' +
   "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
@@ -2164,17 +2195,18 @@ const lockReleaseSource =
   "receivers = is_done and heard or notify(mode, channel, '0')\n" +
   'return receivers\n' +
   'end\n' +
-  'if not is_done then error({ err = heard }) end\n' +
+  "if not is_done then error(type(heard) == 'table' and heard or { err = heard }) end\n" +
   'if was_waiting then return { LEFT } end\n' +
+  'if not is_lock_key then error(removed) end\n' +
   'return { GONE }\n';
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '5cedf8cb5aa62e52cc90ee011490564f73c38f23',
+  sha: '5e096920d61a2a35f18faaa357887bbc83406190',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '10753382f603fd42459a934232d5a6df28c99603',
+    sha: 'a5f7e7a0777dbe905e6395c3a9ce4a7608375296',
     source: bundleSource(lockReleaseSource, { headLength: 494, keys: 3, args: 4, isTimed: false }),
   },
 };
@@ -2372,6 +2404,9 @@ const mutexAcquireSource =
   "if found['err'] then return 'a value of another type' end\n" +
   "return 'a ' .. found['ok']\n" +
   'end\n' +
+  'local function is_own_kind(ticket)\n' +
+  "return string.match(ticket.holder, ':holdfast$')\n" +
+  'end\n' +
   'local function make_owner(mutex, ticket)\n' +
   "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
   'return 0, 0\n' +
@@ -2483,6 +2518,10 @@ const mutexAcquireSource =
   'if left_ms < 0 or left_ms > 60000 then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
+  'end\n' +
+  'if not is_own_kind(ticket) then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'passed'\n" +
   'end\n' +
   "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
@@ -2641,11 +2680,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '32c3554e716fc98d8e60b213cff1a3fdcd58db35',
+  sha: 'f66e4154e94549a0debb836d92816ef69016a211',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'b8ceb64eb8471ab3ad79f87d68ad7413f1a247cd',
+    sha: '64a5fcca8213bfd314d55fc4555380e632b0aed2',
     source: bundleSource(mutexAcquireSource, { headLength: 276, keys: 2, args: 4, isTimed: true }),
   },
 };
@@ -2752,13 +2791,18 @@ const mutexReleaseSource =
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
   'local is_vote = tonumber(ARGV[4])\n' +
-  "local was_owner = redis.call('GET', mutex) == token\n" +
+  "local owner = redis.pcall('GET', mutex)\n" +
+  'local was_owner = owner == token\n' +
   "if was_owner then redis.call('DEL', mutex) end\n" +
   'local receivers = 0\n' +
   "if is_vote == 1 or redis.pcall('HLEN', line) == 0 then\n" +
+  "if type(owner) == 'table' then error(owner) end\n" +
   'if not was_owner then return { GONE } end\n' +
   "receivers = notify(mode, channel, '0')\n" +
   'return receivers\n' +
+  'end\n' +
+  'local function is_own_kind(ticket)\n' +
+  "return string.match(ticket.holder, ':holdfast$')\n" +
   'end\n' +
   'local function make_owner(mutex, ticket)\n' +
   "if redis.pcall('SET', mutex, ticket.holder, 'PX', ticket.claim_ms)['err'] then return nil end\n" +
@@ -2853,6 +2897,10 @@ const mutexReleaseSource =
   'if left_ms < 0 or left_ms > 60000 then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
+  'end\n' +
+  'if not is_own_kind(ticket) then\n' +
+  "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
+  "return 'passed'\n" +
   'end\n' +
   "if ticket.mode == 'n' then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
@@ -2987,17 +3035,18 @@ const mutexReleaseSource =
   "receivers = is_done and heard or notify(mode, channel, '0')\n" +
   'return receivers\n' +
   'end\n' +
-  'if not is_done then error({ err = heard }) end\n' +
+  "if not is_done then error(type(heard) == 'table' and heard or { err = heard }) end\n" +
   'if was_waiting then return { LEFT } end\n' +
+  "if type(owner) == 'table' then error(owner) end\n" +
   'return { GONE }\n';
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '26d47b1ab06caaa588236d79eaa70c6f32f39d32',
+  sha: 'e88a62a1c547bf36179024d44683f8bf55f77cf0',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '68e37be1cbdefd50d66eba1831851ef4e9d18c61',
+    sha: 'dc819d35baee2ee6ff0aee9214f3ee7a2dd59336',
     source: bundleSource(mutexReleaseSource, { headLength: 494, keys: 2, args: 4, isTimed: false }),
   },
 };
