@@ -10,8 +10,7 @@ function names(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 }
 
-// Again where the machine stalled a server for 40 ms in the middle: guests that poll for a mutex then get a window.
-describe.each(['lock', 'mutex'] as const)('a release of a %s', { retry: 2 }, (kind) => {
+describe.each(['lock', 'mutex'] as const)('a release of a %s', (kind) => {
   const line = new Line(kind, database);
 
   /** An owner, and these behind it. */
