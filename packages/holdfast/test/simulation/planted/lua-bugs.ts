@@ -89,13 +89,13 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     [
       {
         scripts: ['lock.release'],
-        from: "redis.call('HDEL', lock, holder) == 1",
-        to: "redis.call('DEL', lock) == 1",
+        from: "redis.pcall('HDEL', lock, holder)",
+        to: "redis.pcall('DEL', lock)",
       },
       {
         scripts: ['mutex.release'],
-        from: "redis.call('GET', mutex) == token",
-        to: "redis.call('EXISTS', mutex) == 1",
+        from: 'local was_owner = owner == token',
+        to: 'local was_owner = owner ~= false',
       },
     ],
   ),
