@@ -12,7 +12,7 @@ const GRANTED = { is: 'granted' } as const;
 
 /** Servers without a line of waiters. */
 const NO_LINE: AwaitedLine<typeof GRANTED> = {
-  hasTicket: false,
+  hasStated: false,
   hears: false,
   listen: async () => null,
   attach() {},

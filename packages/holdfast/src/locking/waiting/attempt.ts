@@ -29,6 +29,9 @@ export const SPARE_FENCES = 64;
 /** How long a ticket stands in the line after its last ask: a server that cannot be reached lets go of it by then. */
 const TICKET_MS = 15_000;
 
+/** A claim that was lost is doubled for the next ask, up to this: the process is far away, or slow. */
+const CLAIM_MS_LOST_MAX = 5_000;
+
 /** In a ticket that hears nothing, in place of the mode of its mailbox. */
 const DEAF = 'n';
 
@@ -84,16 +87,20 @@ export class Attempts {
   #isDeaf = false;
   /** Whether the holder has a place in the line, as far as we know. */
   #isInLine = false;
+  /** Whether the last attempt stated a ticket. It got no place if the line was full. */
+  #hasStated = false;
   /** The block of fences that the last message of a grant told. */
   #told: GrantMessage | null = null;
+  /** How often this wait was granted the lock by a message, and had lost it when it asked. */
+  #lostClaims = 0;
 
   constructor(services: AttemptServices, protocol: Protocol) {
     this.#services = services;
     this.#protocol = protocol;
   }
 
-  get hasTicket(): boolean {
-    return this.#ticket !== null;
+  get hasStated(): boolean {
+    return this.#hasStated;
   }
 
   /** Whether a grant in the line would be heard. Until then no ticket is stated, unless subscribing has failed. */
@@ -124,9 +131,12 @@ export class Attempts {
 
   async make({ leaseMs, waitMs, behind, joins, lingerMs }: Attempted): Promise<Grant | Refusal | Broken> {
     const { topology, options } = this.#services;
-    const stated = this.#terms === null ? this.#fresh(leaseMs, behind) : { ...this.#terms, leaseMs };
+    const known = this.#terms;
+    const stated =
+      known === null ? this.#fresh(leaseMs, behind) : { ...known, leaseMs, isInLine: this.#isInLine };
     const { hears } = this;
-    const terms = joins && (hears || this.#isDeaf) ? this.#withTicket(stated, lingerMs > 0) : stated;
+    this.#hasStated = joins && (hears || this.#isDeaf);
+    const terms = this.#hasStated ? this.#withTicket(stated, lingerMs > 0) : stated;
     // To keep a hold one must hear that it is wanted. The next hold can be kept.
     if (lingerMs > 0 && !hears) void this.listen();
     const sentMs = this.#services.timers.clock.monotonicMs();
@@ -152,6 +162,10 @@ export class Attempts {
       return answer;
     }
     if (answer.is === 'held' && !answer.isSplit) this.hasMetOwner = true;
+    if (answer.is === 'held' && this.#told !== null) {
+      this.#told = null;
+      this.#lostClaims += 1;
+    }
     if (answer.is === 'held' && (answer.line?.place ?? 0) > 0) this.#isInLine = true;
     const isLeft = wasOpen || this.#isInLine || this.#protocol.policy.holderPer === 'wait';
     if (answer.is !== 'broken' && !isLeft) this.#forget();
@@ -192,8 +206,10 @@ export class Attempts {
     const { channel, mode } = this.#mailbox as Mailbox;
     record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
+    const leastMs = options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs;
+    const wantedMs = Math.min(leastMs * 2 ** this.#lostClaims, Math.max(leastMs, CLAIM_MS_LOST_MAX));
     // A claim is what the server keeps for us until we state the lease: never longer than that.
-    const claimMs = Math.min(options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs, terms.leaseMs);
+    const claimMs = Math.min(wantedMs, terms.leaseMs);
     this.#resyncs = mailboxes.resyncs;
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
     const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;

@@ -70,8 +70,8 @@ export interface WaitLoopServices {
 
 /** The line of waiters in Redis, as one wait sees it. */
 export interface AwaitedLine<Grant> {
-  /** Whether this wait has stated a ticket. */
-  readonly hasTicket: boolean;
+  /** Whether the last attempt stated a ticket. */
+  readonly hasStated: boolean;
   /** Whether a grant would be heard. */
   readonly hears: boolean;
   /** Subscribes to where grants are heard. Null when that is confirmed, otherwise why it was not. */
@@ -224,7 +224,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
       this.#stopPublic();
     }
     // The answer is from before a grant would have been heard: join the line.
-    if (!line.hasTicket) return;
+    if (!line.hasStated) return;
     const { random } = this.#services.options;
     const askMs = Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
     let delayMs = askMs * (1 - random.fraction() / 4);

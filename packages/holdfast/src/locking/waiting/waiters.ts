@@ -56,8 +56,8 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
     });
   }
 
-  get hasTicket(): boolean {
-    return this.#attempts().hasTicket;
+  get hasStated(): boolean {
+    return this.#attempts().hasStated;
   }
 
   get hears(): boolean {

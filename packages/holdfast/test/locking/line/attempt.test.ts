@@ -37,7 +37,7 @@ describe('an attempt in the line', () => {
   test('states no ticket before its grant would be heard', async () => {
     const { attempts, make, tickets } = setup([heldInLine({ place: 0, tickets: 0 })]);
     await make();
-    expect([attempts.hears, attempts.hasTicket]).toEqual([false, false]);
+    expect([attempts.hears, attempts.hasStated]).toEqual([false, false]);
     expect(await attempts.listen()).toBe(null);
     await make();
     expect(tickets()).toEqual([undefined, `3.1.${SECRET} 1000 p a-mailbox`]);
@@ -85,6 +85,21 @@ describe('an attempt in the line', () => {
     expect(tickets().map((ticket) => ticket?.split(' ')[1])).toEqual(['300', '1000']);
   });
 
+  test('claims for twice as long after each claim that it lost, up to 5 s', async () => {
+    const answers = Array.from({ length: 6 }, () => heldInLine());
+    const { attempts, make, tickets, topology } = setup(answers);
+    await attempts.listen();
+    for (let i = 0; i < 5; i += 1) {
+      await make();
+      // Told when the claim is over, and the next answer is that somebody else has it.
+      await topology.clock.advance(6_000);
+      expect(attempts.claim(grantOf(topology))?.isYoung).toBe(false);
+    }
+    await make();
+    const claims = tickets().map((ticket) => ticket?.split(' ')[1]);
+    expect(claims).toEqual(['1000', '1000', '2000', '4000', '5000', '5000']);
+  });
+
   test('is abandoned, once, when nobody wants its place any more', async () => {
     const { attempts, make, topology } = setup([heldInLine(), heldInLine()]);
     await attempts.listen();
@@ -102,6 +117,22 @@ describe('an attempt in the line', () => {
     await make();
     attempts.abandon();
     expect([[...holders()], topology.abandoned]).toEqual([['s:1'], ['s:1']]);
+  });
+
+  test('by a caller who only tries, refused while an earlier one has a place, leaves that to be abandoned', async () => {
+    const { attempts, make, topology } = setup([heldInLine(), heldInLine()]);
+    await attempts.listen();
+    await make();
+    await make(30_000, false);
+    expect(topology.asked.map(({ isInLine }) => isInLine)).toEqual([false, true]);
+  });
+
+  test('that got no place because the line is full has stated a ticket, and leaves nothing', async () => {
+    const { attempts, make, topology } = setup([heldInLine({ place: 0, tickets: 10_000 })]);
+    await attempts.listen();
+    await make();
+    attempts.abandon();
+    expect([attempts.hasStated, topology.abandoned]).toEqual([true, []]);
   });
 
   test('hears nothing any more once it is abandoned', async () => {

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { lockChannel } from '../../../src/keys/name.ts';
 import type { FencedLease } from '../../../src/locking/lease.ts';
 import type { LocksOptions } from '../../../src/options/options.ts';
-import { answers, fails } from '../support/scripted-client.ts';
+import { OUTCOMES } from '../../../src/scripts/outcome.ts';
+import { answers, fails, says } from '../support/scripted-client.ts';
 import { CountedRandom, failure, Stage, type StageProcess } from '../support/stage.ts';
 
 /** A holder of ours that is none of the processes of a test. */
@@ -86,6 +87,41 @@ describe('a line of processes', () => {
       [0, 0],
     ]);
     for (const { session } of processes) await session.destroy();
+  });
+
+  test('that is full is asked again at the slowest pace', async () => {
+    const stage = new Stage();
+    const process = steady(stage);
+    const full = [OUTCOMES.HELD, 0, 60_000, OURS, 0, 10_000, 0, 0];
+    // Served in the end: who asks without a pause would do so for ever.
+    process.client.decide = ({ script }) => {
+      const isFull = script === 'lock.acquire' && process.client.sent('lock.acquire').length < 50;
+      return isFull ? says(full) : answers();
+    };
+    void failure(process.lock('a').acquire());
+    await stage.clock.advance(10_000);
+    expect(attemptTimes(process)).toEqual([0, 0, 5_000, 10_000]);
+    await process.session.destroy();
+  });
+
+  test('gives a process that is too far away for its claim a longer one, and its turn', async () => {
+    const stage = new Stage();
+    const [near, far] = [steady(stage), steady(stage)];
+    far.client.decide = ({ script }) =>
+      script === 'listen' ? answers() : { effectMs: 1_100, answerMs: 1_900 };
+    let isServed = false;
+    const busy = (async () => {
+      while (!isServed) {
+        const held = await near.lock('a').acquire();
+        await near.pause(50);
+        await held.release();
+      }
+    })();
+    const lease = await stage.until(far.lock('a').acquire());
+    isServed = true;
+    expect(lease.isHeld).toBe(true);
+    await stage.until(lease.release());
+    await stage.until(busy);
   });
 
   test('has its first ask when the key is no longer left to guests', async () => {
