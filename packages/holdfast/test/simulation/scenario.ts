@@ -166,7 +166,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     const waits = new WaitWatch(this.judge, this.terms);
     await this.#run(this.timeline.nowMs + LAPS_MS, () => {
       quiet.look(this.timeline.nowMs, this.#callers.awaited);
-      waits.look(this.timeline.nowMs, this.#callers.living, this.#guests, (name) => this.#line.isDead(name));
+      waits.look(this.timeline.nowMs, this.#callers.living, this.#guests, (name) => this.#isDead(name));
       this.#lookForOrphans();
     });
     this.#isOver = true;
@@ -175,6 +175,11 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     await this.#runUntilServed();
     await this.#end();
     return this.#outcome();
+  }
+
+  /** Whether somebody who is gone has that name, until its lease ends: a process, or a guest that a restart has revived. */
+  #isDead(name: string): boolean {
+    return this.#line.isDead(name) || this.#guests.some((guest) => guest.lock === name && guest.isRevived);
   }
 
   /** Of several nodes those that have restarted vote again only when the longest lease has run out. */

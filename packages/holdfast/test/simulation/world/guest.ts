@@ -75,6 +75,8 @@ export class Guest {
   /** Since when it waits, and null while it does not. */
   waitsSinceMs: number | null = null;
   #waits = 0;
+  /** From the moment that it takes the key until it has given it back. */
+  #hasKey = false;
   #isOver = false;
 
   constructor(world: GuestWorld, node: SimulatedNode, prng: Prng, kind: 'lock' | 'mutex', lock: string) {
@@ -92,6 +94,11 @@ export class Guest {
 
   get isListener(): boolean {
     return this.#kind === 'lock';
+  }
+
+  /** Whether the node has it as the owner although it gave the key back: a restart has forgotten that. */
+  get isRevived(): boolean {
+    return !this.#hasKey && this.#isOwner();
   }
 
   /** Takes nothing any more, and hangs up when it holds nothing. */
@@ -116,6 +123,7 @@ export class Guest {
     this.#request(() => {
       if (wait !== this.#waits || this.waitsSinceMs === null) return;
       if (this.#take()) {
+        this.#hasKey = true;
         this.#hangUp();
         this.#hold();
       } else this.#wait();
@@ -176,8 +184,8 @@ export class Guest {
   #release(): void {
     this.#request(() => {
       const node = this.#node;
-      const owner =
-        this.#kind === 'lock' ? node.operate('HEXISTS', this.lock, this.#id) === 1 : this.#hasMutex();
+      const owner = this.#isOwner();
+      this.#hasKey = false;
       this.#world.note('guest', `releases ${this.lock}${owner ? '' : ', which is gone'}`);
       if (owner) node.operate('DEL', this.lock);
       if (owner && this.#kind === 'lock') node.operate('PUBLISH', this.#channel, '0');
@@ -185,9 +193,9 @@ export class Guest {
     });
   }
 
-  #hasMutex(): boolean {
-    const value = this.#node.operate('GET', this.lock);
-    return String(value) === this.#id;
+  #isOwner(): boolean {
+    if (this.#kind === 'lock') return this.#node.operate('HEXISTS', this.lock, this.#id) === 1;
+    return String(this.#node.operate('GET', this.lock)) === this.#id;
   }
 
   #hangUp(): void {
