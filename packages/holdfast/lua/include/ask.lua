@@ -12,6 +12,13 @@ local function must_wait(key, fence, line, state, holder, ticket, lease_ms, fenc
     return false, ''
   end
   if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end
+  -- Who cannot be told of its turn listens with the guests, is woken with them, and may take what is left to them.
+  if state.is_deaf and state.place and open_ms(state, now_ms) > 0 then
+    remove(line, state, state.place, holder)
+    state.place, state.open = nil, 0
+    redis.call('HSET', line, 'open', 0, 'window', 0)
+    return false, ''
+  end
   local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)
   if outcome == 'nobody' and not state.place then
     redis.call('HSET', line, 'run', state.run + 1)

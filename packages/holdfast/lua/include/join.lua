@@ -19,6 +19,7 @@ local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms,
     state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1
     redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)
   end
+  state.is_deaf = ticket.mode == 'n'
   redis.call('PEXPIRE', line, 20000)
   return state
 end

@@ -1396,6 +1396,7 @@ const lockAcquireSource =
   'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
   "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
+  "state.is_deaf = ticket.mode == 'n'\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return state\n' +
   'end\n' +
@@ -1473,6 +1474,12 @@ const lockAcquireSource =
   "return false, ''\n" +
   'end\n' +
   "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'if state.is_deaf and state.place and open_ms(state, now_ms) > 0 then\n' +
+  'remove(line, state, state.place, holder)\n' +
+  'state.place, state.open = nil, 0\n' +
+  "redis.call('HSET', line, 'open', 0, 'window', 0)\n" +
+  "return false, ''\n" +
+  'end\n' +
   'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
   "if outcome == 'nobody' and not state.place then\n" +
   "redis.call('HSET', line, 'run', state.run + 1)\n" +
@@ -1573,11 +1580,11 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '97dd4f22feef91414fac53e78215271b0136fdcc',
+  sha: '585c8f3c8d420c1891037a7e0efb2c37194adcea',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '1e8df2fed3b6a813c5340d5a2a57795a2d3c2610',
+    sha: 'fefa9012855a49a67efaec98481c82adaa40276e',
     source: bundleSource(lockAcquireSource, { headLength: 2433, keys: 3, args: 8, isTimed: true }),
   },
 };
@@ -2505,6 +2512,7 @@ const mutexAcquireSource =
   'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
   "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
+  "state.is_deaf = ticket.mode == 'n'\n" +
   "redis.call('PEXPIRE', line, 20000)\n" +
   'return state\n' +
   'end\n' +
@@ -2582,6 +2590,12 @@ const mutexAcquireSource =
   "return false, ''\n" +
   'end\n' +
   "if ticket ~= '' then join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms) end\n" +
+  'if state.is_deaf and state.place and open_ms(state, now_ms) > 0 then\n' +
+  'remove(line, state, state.place, holder)\n' +
+  'state.place, state.open = nil, 0\n' +
+  "redis.call('HSET', line, 'open', 0, 'window', 0)\n" +
+  "return false, ''\n" +
+  'end\n' +
   'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)\n' +
   "if outcome == 'nobody' and not state.place then\n" +
   "redis.call('HSET', line, 'run', state.run + 1)\n" +
@@ -2680,11 +2694,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'f66e4154e94549a0debb836d92816ef69016a211',
+  sha: '0777d5e075e543d6ac2d7c035d80bea5bf6b78aa',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '64a5fcca8213bfd314d55fc4555380e632b0aed2',
+    sha: '7c4e691f6d607ff06a2248e9d8fc9b48ad2e1d15',
     source: bundleSource(mutexAcquireSource, { headLength: 276, keys: 2, args: 4, isTimed: true }),
   },
 };

@@ -89,6 +89,25 @@ describe.each(['lock', 'mutex'] as const)('the line of a %s', (kind) => {
     expect(await line.owner()).toBeNull();
   });
 
+  test('left to guests goes to one of ours who cannot be told of its turn, and listens with them', async () => {
+    await queue(['b']);
+    await line.held('deaf', { mode: 'n' });
+    await line.held('e', { mode: 'n' });
+    await database.redis.del(KEY);
+    const ours = [line.askCall('b', { number: 2 }), line.askCall('deaf', { mode: 'n', number: 2 })];
+    for (const { script } of ours) await database.load(script);
+    const open = `local time = redis.call('TIME')
+      local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+      return redis.call('HSET', KEYS[1], 'open', now_ms + 80, 'window', 80)`;
+    await Promise.all([database.redis.eval(open, 1, LINE), ...ours.map((call) => database.send(call))]);
+    expect(await line.owner()).toBe('deaf');
+    expect(await line.order()).toEqual(['b', 'e']);
+    // Somebody has taken the window: it is over, and the next is a short one.
+    expect([await line.field('open'), await line.field('window')]).toEqual([0, 0]);
+    await line.release('deaf');
+    expect(await line.owner()).toBe('b');
+  });
+
   test('goes to the first in line after the window', async () => {
     await queue(['b'], { open: (await database.nowMs()) - 1 });
     await database.redis.del(KEY);

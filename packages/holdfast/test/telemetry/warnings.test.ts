@@ -1,4 +1,4 @@
-/** The warning of the process about leases that were thrown away. */
+/** The warnings of the process. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
@@ -54,5 +54,24 @@ describe('the warning about an abandoned lease', () => {
     const { warnAbandoned } = await fresh();
     user.run('ann', () => warnAbandoned('lock "a"'));
     expect(warnings).toMatchObject([{ context: undefined }]);
+  });
+});
+
+describe('the warning about a channel that may not be subscribed', () => {
+  test('names the lock, the channel and what the server said, and says what to do', async () => {
+    const { warnDeaf } = await fresh();
+    warnDeaf('lock "a"', 'holdfast_session:s', 'NOPERM no\u001b[2J channel');
+    expect(warnings).toMatchObject([{ options: { type: 'HoldfastWarning', code: 'HOLDFAST_DEAF' } }]);
+    const message = String(warnings[0]?.message);
+    expect(message).toMatch(
+      /^lock "a": .* subscribe to "holdfast_session:s" \(NOPERM no\\u\{1b\}\[2J channel\)\./,
+    );
+    expect(message).toMatch(/docs\/operate\/acl\.md$/);
+  });
+
+  test('comes once', async () => {
+    const { warnDeaf } = await fresh();
+    for (const what of ['lock "a"', 'lock "b"']) warnDeaf(what, 'c', 'NOPERM');
+    expect(warnings).toHaveLength(1);
   });
 });

@@ -8,9 +8,10 @@ import type { CallFailure } from '../../clients/client.ts';
 import { CLAIM_MS_DEFAULT, type ResolvedLocksOptions } from '../../options/options.ts';
 import { instantNow } from '../../runtime/instant.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import { warnDeaf } from '../../telemetry/warnings.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
-import type { Broken, Refusal } from '../failures.ts';
+import { type Broken, quoted, type Refusal } from '../failures.ts';
 import type { Linger } from '../hold.ts';
 import type { Mailboxes, Receiver } from './mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
@@ -115,6 +116,7 @@ export class Attempts {
     if (mailbox === null) return null;
     const failure = await this.#services.mailboxes.open(mailbox);
     this.#isDeaf = failure !== null;
+    if (failure?.word === 'NOPERM') warnDeaf(quoted(this.#protocol), mailbox.channel, failure.text);
     return failure;
   }
 

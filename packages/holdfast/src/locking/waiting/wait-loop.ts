@@ -47,7 +47,7 @@ const EXPIRY_SLACK_MS = 2;
 const ASK_MS_EACH = 250;
 const ASK_MS_MIN = 1_000;
 
-/** Those at the front see to it that a lock is not left lying when a message was lost or its owner is a guest. */
+/** Those at the front see to it that a lock is not left lying: a message was lost, its owner is a guest, the first died. */
 const FRONT_PLACES = 2;
 
 /** Those for whom a loop waits. */
@@ -226,7 +226,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     // The answer is from before a grant would have been heard: join the line.
     if (!line.hasStated) return;
     const { random } = this.#services.options;
-    const askMs = Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
+    const askMs = isFront ? ASK_MS_MIN : Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
     let delayMs = askMs * (1 - random.fraction() / 4);
     if (isFront && openMs > 0) delayMs = Math.min(delayMs, openMs + EXPIRY_SLACK_MS);
     else if (isFront && ttlMs >= 0) delayMs = Math.min(delayMs, ttlMs + EXPIRY_SLACK_MS);

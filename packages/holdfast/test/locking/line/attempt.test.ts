@@ -1,5 +1,5 @@
 /** Under which holder a process waits in the line, what it states there, and what it leaves behind. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { CallFailure } from '../../../src/clients/client.ts';
 import { Attempts } from '../../../src/locking/waiting/attempt.ts';
 import { Mailboxes } from '../../../src/locking/waiting/mailboxes.ts';
@@ -45,10 +45,13 @@ describe('an attempt in the line', () => {
 
   test('states that it is deaf when it may not subscribe', async () => {
     const { attempts, make, tickets, topology } = setup([heldInLine()]);
-    topology.listening = new CallFailure('reply', 'NOPERM');
+    topology.listening = new CallFailure('reply', 'NOPERM', 'NOPERM');
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     expect(await attempts.listen()).toBe(topology.listening);
     await make();
     expect(tickets()).toEqual([`2.1.${SECRET} 1000 n a-mailbox`]);
+    for (const [message] of warn.mock.calls) expect(message).toMatch(/^test "a": .*"a-mailbox" \(NOPERM\)/);
+    warn.mockRestore();
   });
 
   test('states nothing for a caller who only tries', async () => {

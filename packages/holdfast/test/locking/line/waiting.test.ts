@@ -68,6 +68,20 @@ describe('a line of processes', () => {
     for (const { session } of processes) await session.destroy();
   });
 
+  test('is asked again every second by its first two, however many stand behind them', async () => {
+    const stage = new Stage();
+    stage.server.occupy('a', 60_000, OURS);
+    const processes = Array.from({ length: 30 }, () => steady(stage));
+    for (const process of processes) {
+      void failure(process.lock('a').acquire());
+      await stage.clock.settle();
+    }
+    await stage.clock.advance(3_000);
+    const counts = processes.map((process) => attemptTimes(process).length);
+    expect(counts.slice(0, 4)).toEqual([5, 5, 3, 3]);
+    for (const { session } of processes) await session.destroy();
+  });
+
   test('has its first two ask again when the lease of the owner ends, and nobody else', async () => {
     const stage = new Stage();
     stage.server.occupy('a', 700, OURS);
