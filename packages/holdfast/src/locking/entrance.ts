@@ -244,8 +244,8 @@ export class Entrance implements HoldKeeper {
     }
     const { leaseMs, renew } = next.options;
     const hold = this.#hold(grant, renew);
-    if (!renew && leaseMs !== grant.terms.leaseMs) {
-      // The lease was asked for by whoever was first then.
+    if (!renew && (leaseMs !== grant.terms.leaseMs || grant.claimMs !== undefined)) {
+      // The lease was asked for by whoever was first then, or is a claim that nobody would restate.
       void this.#restate(hold, next);
     } else {
       this.session.renewal.adopt(hold, leaseMs, renew);

@@ -203,3 +203,31 @@ describe('a grant that comes while an ask is under way', () => {
     expect(process.openReleases).toBe(0);
   });
 });
+
+describe('a claim whose caller leaves while it is being served', () => {
+  test.each(Array.from({ length: 25 }, (_, turns) => turns))(
+    'is no fixed lease for the next caller before that is stated, %d turns later',
+    async (turns) => {
+      const stage = new Stage();
+      const owner = await stage.process().lock('a').acquire({ leaseMs: 60_000 });
+      const process = stage.process();
+      const controller = new AbortController();
+      const first = process.lock('a').acquire({ signal: controller.signal });
+      const left = first.then(
+        (lease) => lease.release(),
+        () => {},
+      );
+      const second = process.lock('a').acquire({ renew: false, leaseMs: 30_000 });
+      await stage.clock.settle();
+      // Not waited for: the message is heard inside of this call.
+      void owner.release();
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      controller.abort();
+      await left;
+      const lease = await stage.until(second);
+      expect(lease.remainingMs).toBeGreaterThan(29_000);
+      await stage.clock.advance(25_000);
+      expect(lease.isHeld).toBe(true);
+    },
+  );
+});
