@@ -64,7 +64,6 @@ export class Figures {
     for (const series of this.#leases.values()) series.add(LEASES, -1);
     this.#pending.clear();
     this.#leases.clear();
-    this.#backend.close();
   }
 
   #begin(trace: LockTrace): void {

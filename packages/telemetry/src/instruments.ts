@@ -152,6 +152,4 @@ export type Add = (value: number) => void;
 export interface Backend {
   /** The series of an instrument with these labels. Asked once for each series. */
   series(instrument: Instrument, labels: Labels): Add;
-  /** Nothing is added any more. */
-  close(): void;
 }

@@ -64,10 +64,6 @@ class OpenTelemetryBackend implements Backend {
     const attributes = attributesOf(labels);
     return (value) => record?.(value, attributes);
   }
-
-  close(): void {
-    // Instruments belong to their meter, which the caller shuts down.
-  }
 }
 
 function recorderOf(
@@ -88,7 +84,7 @@ function recorderOf(
 }
 
 function checkApi(api: unknown): void {
-  checkObject(api, 'the first argument (import * as api from "@opentelemetry/api")');
+  checkObject(api, "the first argument (import * as api from '@opentelemetry/api')");
   const { context, trace, metrics, SpanStatusCode } = api as Partial<OpenTelemetryApi>;
   checkMethods(context, ['active', 'with'], 'context of @opentelemetry/api');
   checkMethods(trace, ['getTracerProvider', 'setSpan'], 'trace of @opentelemetry/api');
@@ -132,11 +128,13 @@ export function startOpenTelemetry(api: OpenTelemetryApi, options: OpenTelemetry
   const figures = hasMetrics
     ? new Figures(new OpenTelemetryBackend(meters.getMeter(SCOPE)), chosen, subscriptions)
     : null;
-  return telemetryOf(() => {
-    subscriptions.stop();
-    spans?.stop();
-    figures?.stop();
-    if (hasSpans) fed.delete(tracers);
-    if (hasMetrics) fed.delete(meters);
-  });
+  return telemetryOf(report, [
+    () => subscriptions.stop(),
+    () => {
+      if (hasSpans) fed.delete(tracers);
+      if (hasMetrics) fed.delete(meters);
+    },
+    () => spans?.stop(),
+    () => figures?.stop(),
+  ]);
 }

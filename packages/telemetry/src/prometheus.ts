@@ -64,6 +64,7 @@ class PrometheusBackend implements Backend {
     return this.#series.get(instrument)?.(labels) ?? (() => {});
   }
 
+  /** Removes the metrics from the registry. */
   close(): void {
     for (const instrument of this.#series.keys()) this.#registry.removeSingleMetric(nameOf(instrument));
   }
@@ -98,7 +99,7 @@ function metricOf(
 }
 
 function checkClient(client: unknown): asserts client is PromClient {
-  checkObject(client, 'the first argument (import * as client from "prom-client")');
+  checkObject(client, "the first argument (import * as client from 'prom-client')");
   for (const name of ['Counter', 'Gauge', 'Histogram'] as const) {
     const got = typeof (client as Partial<PromClient>)[name];
     if (got !== 'function') throw new LockConfigError(`expected ${name} of prom-client, got ${got}`);
@@ -127,8 +128,5 @@ export function startPrometheus(client: PromClient, options: PrometheusOptions =
     groups === undefined ? null : new Groups(groups, report),
     subscriptions,
   );
-  return telemetryOf(() => {
-    subscriptions.stop();
-    figures.stop();
-  });
+  return telemetryOf(report, [() => subscriptions.stop(), () => figures.stop(), () => backend.close()]);
 }
