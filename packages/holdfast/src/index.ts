@@ -61,11 +61,17 @@ export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,
+  AcquiredVia,
+  EndedMessage,
+  HandedOverMessage,
   Kind,
   LateReleaseMessage,
+  LeaseEnd,
   LockTrace,
   LostMessage,
+  NodeHealthMessage,
   RenewTrace,
+  UsingTrace,
   WakeReason,
   WokenMessage,
 } from './telemetry/channels.ts';

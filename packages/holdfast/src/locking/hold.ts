@@ -19,14 +19,13 @@ import type { Clock } from '../runtime/clock.ts';
 import { detached } from '../runtime/detached.ts';
 import type { HeapItem } from '../runtime/heap.ts';
 import { type Instant, instantNow, leaseDeadline, remainingAt } from '../runtime/instant.ts';
-import { telemetry } from '../telemetry/channels.ts';
+import { type ToldLease, telemetry } from '../telemetry/publish.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseTerms, StateResult } from '../topologies/topology.ts';
 import { lossError } from './failures.ts';
 
 /** A local owner, as its hold sees it. */
-export interface HoldOwner {
-  readonly fence: number | undefined;
+export interface HoldOwner extends ToldLease {
   /** Whether the owner's lease was garbage-collected unreleased. */
   isAbandoned(): boolean;
   /** Settles the owner's state. No callback runs. */
@@ -92,6 +91,8 @@ export class Hold implements HeapItem {
   lingerUntilMs: number;
   /** How it is heard that somebody wants a hold that may be kept unowned. */
   readonly linger: Linger | undefined;
+  /** Whether the hold has been kept unowned since its last owner left. */
+  wasKept = false;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
@@ -164,7 +165,13 @@ export class Hold implements HeapItem {
     return this.lastFence === undefined ? undefined : this.lastFence - this.handoversLeft;
   }
 
+  /** How the next owner gets the hold. */
+  get handoverVia(): 'local' | 'linger' {
+    return this.wasKept ? 'linger' : 'local';
+  }
+
   addOwner(owner: HoldOwner): void {
+    this.wasKept = false;
     this.owners = this.owners.concat(owner);
   }
 
@@ -216,7 +223,10 @@ export class Hold implements HeapItem {
     detached(() => {
       for (const owner of this.owners) owner.tellLoss();
       const [first] = this.owners;
-      if (first !== undefined) telemetry.lost(this.protocol, first.fence, reason);
+      if (first !== undefined) telemetry.lost(this.protocol, first, reason);
+      if (!telemetry.tellsEnds) return;
+      const nowMs = this.keeper.session.timers.clock.monotonicMs();
+      for (const owner of this.owners) telemetry.ended(this.protocol, owner, nowMs, reason);
     });
   }
 

@@ -11,7 +11,11 @@ import { ROOT } from './pages.ts';
 const COMPILE_LIMIT_MS = 110_000;
 const RUN_LIMIT_MS = 60_000;
 const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
-const LIBRARIES = { holdfast: 'packages/holdfast', 'holdfast-testing': 'packages/testing' };
+const LIBRARIES = {
+  holdfast: 'packages/holdfast',
+  'holdfast-testing': 'packages/testing',
+  'holdfast-telemetry': 'packages/telemetry',
+};
 
 export interface Ran {
   readonly code: number | null;
@@ -37,10 +41,9 @@ export class Workshop {
       rootDir: '/',
       outDir: join(this.#folder, 'out'),
       // For the compiler too our libraries are what is being worked on, not what was built last.
-      paths: {
-        holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')],
-        'holdfast-testing': [join(ROOT, 'packages/testing/src/index.ts')],
-      },
+      paths: Object.fromEntries(
+        Object.entries(LIBRARIES).map(([name, home]) => [name, [join(ROOT, home, 'src/index.ts')]]),
+      ),
       // As strict as a reader's own project is likely to be.
       noPropertyAccessFromIndexSignature: false,
       noUnusedLocals: false,

@@ -10,7 +10,10 @@ const LEASE_MS = 1_000;
 const VALID_MS = 988;
 
 class FakeOwner implements HoldOwner {
+  readonly id = 's#1';
   readonly fence = undefined;
+  readonly via = 'free';
+  readonly sinceMs = null;
   readonly seen: string[];
   isGone = false;
   looks = 0;

@@ -7,6 +7,7 @@ import type { CallFailure } from '../../clients/client.ts';
 import { LockConfigError, type LockError } from '../../errors.ts';
 import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import { LinkedQueue } from '../../runtime/linked-queue.ts';
+import type { AcquiredVia } from '../../telemetry/channels.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import {
   acquireError,
@@ -96,6 +97,14 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
     const grant = await this.#loop.run(last, this.head?.options.isTry ? 0 : pauseMs);
     this.#last = null;
     return grant;
+  }
+
+  /** How the last grant of `seek` came. */
+  viaOf({ isFromLine }: Grant): AcquiredVia {
+    const { wokenBy } = this.#loop;
+    if (isFromLine === true) return 'line';
+    if (wokenBy === null) return 'free';
+    return wokenBy === 'message' ? 'message' : 'timer';
   }
 
   get isOver(): boolean {
