@@ -61,6 +61,16 @@ export function lineKey(key: string): string {
   return tagged('holdfast_line', key);
 }
 
+/** The lock of a run of a once key. Every key that is made from it is in the slot of the once key. Ours alone. */
+export function onceLockKey(key: string): string {
+  return tagged('holdfast_once_lock', key);
+}
+
+/** The record of a once key: its state, its attempts, its result. Ours alone. */
+export function onceRecordKey(key: string): string {
+  return tagged('holdfast_once', key);
+}
+
 /** Where a session hears of its grants, on one server: one channel for all names. */
 export function sessionChannel(session: string): string {
   return `holdfast_session:${session}`;

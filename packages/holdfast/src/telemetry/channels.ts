@@ -6,7 +6,7 @@ import { type Channel, channel, type TracingChannel, tracingChannel } from 'node
 import type { LossReason } from '../errors.ts';
 
 /** The kinds of lock that messages tell of. */
-export type Kind = 'lock' | 'mutex';
+export type Kind = 'lock' | 'mutex' | 'once';
 
 /** - `message`: somebody released. - `resync`: messages may have been missed. - `time`: nothing came. */
 export type WakeReason = 'message' | 'resync' | 'time';
@@ -17,12 +17,13 @@ export interface Subject {
   readonly name: string;
 }
 
-/** The names of the channels. The first four are tracing channels: `tracing:<name>:start` and so on. */
+/** The names of the channels. The first five are tracing channels: `tracing:<name>:start` and so on. */
 export const CHANNELS = {
   acquire: 'holdfast:acquire',
   release: 'holdfast:release',
   renew: 'holdfast:renew',
   using: 'holdfast:using',
+  once: 'holdfast:once',
   lost: 'holdfast:lease:lost',
   abandoned: 'holdfast:lease:abandoned',
   lateRelease: 'holdfast:lease:late-release',
@@ -38,6 +39,21 @@ export interface LockTrace {
   fence?: number | undefined;
   /** The result, once there is one: `null` for a `tryAcquire` of a held lock. */
   result?: unknown;
+  error?: unknown;
+}
+
+/** The context object of `holdfast:once`: one call of `once`; the same object throughout. */
+export interface OnceTrace {
+  /** The key, as the caller gave it. */
+  readonly lock: string;
+  readonly kind: 'once';
+  readonly session: string;
+  /** Whether the body ran for this call, or its stored outcome was returned. Set once it is known. */
+  ran?: boolean;
+  /** Which attempt the outcome is of. */
+  attempt?: number;
+  /** Set when the body ran. */
+  fence?: number | undefined;
   error?: unknown;
 }
 
@@ -78,6 +94,7 @@ const acquires: TracingChannel<object> = tracingChannel(CHANNELS.acquire);
 const releases: TracingChannel<object> = tracingChannel(CHANNELS.release);
 const renewals: TracingChannel<object> = tracingChannel(CHANNELS.renew);
 const usings: TracingChannel<object> = tracingChannel(CHANNELS.using);
+const onces: TracingChannel<object> = tracingChannel(CHANNELS.once);
 const losses: Channel = channel(CHANNELS.lost);
 const abandonments: Channel = channel(CHANNELS.abandoned);
 const lateReleases: Channel = channel(CHANNELS.lateRelease);
@@ -130,6 +147,22 @@ export const telemetry = {
       results.push(await work());
     };
     await trace(usings, keep, subject, session);
+    return results[0] as Result;
+  },
+
+  /** What the body of `once` returns belongs to the caller, and is not put into the trace. */
+  async once<Result>(
+    { name }: Subject,
+    session: string,
+    work: (trace: OnceTrace | null) => Promise<Result>,
+  ): Promise<Result> {
+    if (!onces.hasSubscribers) return work(null);
+    const context: OnceTrace = { lock: name, kind: 'once', session };
+    const results: Result[] = [];
+    const keep = async (): Promise<void> => {
+      results.push(await work(context));
+    };
+    await onces.tracePromise(keep, context);
     return results[0] as Result;
   },
 

@@ -56,6 +56,7 @@ function setup() {
       },
       lost: (_, reason) => void seen.push(`lost ${reason}`),
       leave: () => Promise.resolve(true),
+      ended: () => {},
     },
   });
   return { clock, hold, seen, now };
