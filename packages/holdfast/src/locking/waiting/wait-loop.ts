@@ -198,8 +198,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
 
   /** What follows a refusal: a wait of its own kind, or the end. */
   #waitAfter(refusal: Refusal | Broken): Promise<void> | void {
-    const isFinal = refusal.is === 'conflict' || refusal.is === 'settled' || refusal.is === 'broken';
-    if (isFinal) return this.#party.giveUp(refusal);
+    if (refusal.is !== 'held' && refusal.is !== 'failed') return this.#party.giveUp(refusal);
     if (refusal.is === 'failed') return this.#waitAfterFailure(refusal);
     this.#outageSinceMs = null;
     this.#party.held(refusal);
