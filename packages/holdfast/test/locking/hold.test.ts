@@ -151,7 +151,7 @@ describe('a hold', () => {
     hold.stated(now, 5_000);
     hold.endStatement();
     expect(hold.remainingMs(clock)).toBe(4_948);
-    expect(hold.releaseTerms).toEqual({ holder: 's:1', leaseMs: 5_000 });
+    expect(hold.releaseTerms).toEqual({ holder: 's:1', leaseMs: 5_000, wasServed: true });
   });
 
   test('has its deadline left alone by a statement that cannot shorten the lease', () => {
