@@ -13,7 +13,10 @@ export type LockErrorCode =
   | 'ELOCKUNAVAILABLE'
   | 'ELOCKCONFLICT'
   | 'ELOCKCONFIG'
-  | 'ELOCKCLOSED';
+  | 'ELOCKCLOSED'
+  | 'EONCEFAILED'
+  | 'EONCEMISMATCH'
+  | 'EONCERESULT';
 
 /** Written out instead of read from `new.target.name`, because bundlers rename classes. */
 const NAMES: Readonly<Record<LockErrorCode, string>> = {
@@ -26,11 +29,14 @@ const NAMES: Readonly<Record<LockErrorCode, string>> = {
   ELOCKCONFLICT: 'LockConflictError',
   ELOCKCONFIG: 'LockConfigError',
   ELOCKCLOSED: 'LockClosedError',
+  EONCEFAILED: 'OnceFailedError',
+  EONCEMISMATCH: 'OnceMismatchError',
+  EONCERESULT: 'OnceResultError',
 };
 
 const CODE: symbol = Symbol.for('holdfast.error.code');
 
-function hasCode(value: unknown, code: LockErrorCode | null): boolean {
+export function hasCode(value: unknown, code: LockErrorCode | null): boolean {
   if (typeof value !== 'object' || value === null || !(CODE in value)) return false;
   return code === null || Reflect.get(value, CODE) === code;
 }
@@ -125,7 +131,7 @@ export class LockLostError extends LockError {
   readonly reason: LossReason;
   /** The fence of the lost lease, so that a resource can refuse it. */
   declare readonly fence: number | undefined;
-  /** The result of the body of `using`, although the lease was lost while the body ran. Only when `using` throws. */
+  /** What the body did, although the lease was lost while it ran. Only when `using` or `once` throws. */
   declare readonly outcome: PromiseSettledResult<unknown> | undefined;
 
   constructor(
@@ -169,8 +175,15 @@ export class LockNotHeldError extends LockError {
  * lock as not held.
  */
 export class LockUnknownError extends LockError {
-  constructor(message: string, details: LockErrorDetails = {}) {
+  /** What the body of `once` did, when nobody answered whether it is stored. Only when `once` throws. */
+  declare readonly outcome: PromiseSettledResult<unknown> | undefined;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { outcome?: PromiseSettledResult<unknown> | undefined } = {},
+  ) {
     super('ELOCKUNKNOWN', message, details);
+    if (details.outcome !== undefined) this.outcome = details.outcome;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

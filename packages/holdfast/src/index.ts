@@ -29,6 +29,8 @@ export type {
 } from './clients/client.ts';
 export { CallFailure, CLIENT } from './clients/client.ts';
 export type { RedisClient } from './clients/redis-client.ts';
+export type { OnceFailure, OriginalError } from './errors/once-errors.ts';
+export { OnceFailedError, OnceMismatchError, OnceResultError } from './errors/once-errors.ts';
 export type {
   Holder,
   LockErrorCode,
@@ -52,10 +54,13 @@ export type { FencedLease, Lease } from './locking/lease.ts';
 export type { CloseOptions } from './locks.ts';
 export { Locks } from './locks.ts';
 export type { AcquireOptions, TryAcquireOptions } from './options/acquire-options.ts';
+export type { OnceCodec, OnceOptions } from './options/once-options.ts';
 export type { LocksOptions } from './options/options.ts';
 export type { ReplicaOptions } from './options/replicas.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';
+export type { Once, OnceState } from './primitives/once/once.ts';
+export type { OnceRun } from './primitives/once/run.ts';
 export type { Clock, Timer } from './runtime/clock.ts';
 export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
@@ -70,6 +75,7 @@ export type {
   LockTrace,
   LostMessage,
   NodeHealthMessage,
+  OnceTrace,
   RenewTrace,
   UsingTrace,
   WakeReason,

@@ -11,9 +11,9 @@ import {
   inspect,
   type ListOptions,
   list,
+  SessionRecordWriter,
+  shownOwner,
 } from './admin/index.ts';
-import { SessionRecordWriter } from './admin/session-record.ts';
-import { shownOwner } from './admin/shown-owner.ts';
 import type { RedisClient } from './clients/redis-client.ts';
 import { checkName, checkSlots } from './keys/name.ts';
 import { Session } from './locking/session.ts';
@@ -23,6 +23,7 @@ import { Lock } from './primitives/lock/lock.ts';
 import { LockProtocol } from './primitives/lock/protocol.ts';
 import { Mutex } from './primitives/mutex/mutex.ts';
 import { MutexProtocol } from './primitives/mutex/protocol.ts';
+import { type Once, onceOf } from './primitives/once/once.ts';
 import { type Facts, inspectable } from './runtime/inspectable.ts';
 import { TimerQueue } from './runtime/timer-queue.ts';
 import { topologyOf } from './topologies/choose.ts';
@@ -52,6 +53,11 @@ export class Locks {
   readonly #servers: AdminServers;
   readonly #keyPrefix: string;
   readonly #hasShards: boolean;
+  /**
+   * Runs a body once for all callers of a key, in all processes, and returns its stored result to all of them. Not on a
+   * quorum. What it promises, and what not: https://github.com/holdfast/holdfast/blob/main/docs/guide/once.md
+   */
+  readonly once: Once;
 
   /** One client: its server decides who has a lock. Several clients, of independent servers: a majority decides. */
   constructor(clients: RedisClient | readonly RedisClient[], options: LocksOptions = {}) {
@@ -68,6 +74,7 @@ export class Locks {
     this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#servers = new AdminServers(topology, resolved.callTimeoutMs, this.#keyPrefix);
+    this.once = onceOf(this.#session, (name) => this.#keyOf(name));
   }
 
   /** The UUID of this session: the first part of the owner of every `lock` that it holds. */

@@ -5,7 +5,13 @@ import type { LockNotHeldError } from 'holdfast';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
-import { describeHeld, describeOwner, type HeldInspection, type LockView } from '../locks/lock-view.ts';
+import {
+  describeHeld,
+  describeOwner,
+  type HeldInspection,
+  isHeld,
+  type LockView,
+} from '../locks/lock-view.ts';
 import { printJson, printLines } from '../output.ts';
 import { printable } from '../printable.ts';
 import { checkName } from '../servers/locks.ts';
@@ -27,7 +33,7 @@ export async function release(name: string, flags: ReleaseFlags): Promise<number
     const shown = requireLock(found);
     const view = await reader.view(shown);
     if (flags.yes !== true && !(await confirm(view))) throw new Failure('nothing', 'nothing was released');
-    if (!(await takeFrom(reader, shown))) return tellFree(name, reason, flags);
+    if (!(await takeFrom(reader, name, shown))) return tellFree(name, reason, flags);
     tellReleased(view, reason, flags);
     return EXIT.ok;
   } finally {
@@ -36,14 +42,15 @@ export async function release(name: string, flags: ReleaseFlags): Promise<number
 }
 
 /** From the owner that was shown and from nobody else. False when nobody holds it any more. */
-async function takeFrom(reader: LockReader, shown: HeldInspection): Promise<boolean> {
-  const { name, owner } = shown;
+async function takeFrom(reader: LockReader, name: string, shown: HeldInspection): Promise<boolean> {
+  // By the name as it was given: what is shown of the lock of a once key is that key.
+  const { owner } = shown;
   try {
     return (await reader.locks.forceRelease(name, { owner })) !== null;
   } catch (error) {
     const next = otherOwner(error);
     if (next === null) throw error;
-    const who = await describeNext(reader, shown, next);
+    const who = await describeNext(reader, name, shown, next);
     throw new Failure(
       'busy',
       `${printable(name)}: ${printable(who)} holds it by now; nothing was released`,
@@ -55,13 +62,16 @@ async function takeFrom(reader: LockReader, shown: HeldInspection): Promise<bool
 /** Who holds it now, in words. */
 async function describeNext(
   reader: LockReader,
-  { name, kind }: HeldInspection,
+  name: string,
+  { kind }: HeldInspection,
   owner: string,
 ): Promise<string> {
   // The owner of a mutex is a digest, which says nothing to a person.
   if (kind === 'mutex') return 'somebody else';
   const found = await reader.inspect(name).catch(() => null);
-  return found?.kind === 'lock' && found.owner === owner ? describeOwner(await reader.view(found)) : owner;
+  return found !== null && isHeld(found) && found.owner === owner
+    ? describeOwner(await reader.view(found))
+    : owner;
 }
 
 /** Who has it, when the library would not take it from another owner than the one that was shown. */
@@ -129,7 +139,7 @@ function tellReleased(lost: LockView, reason: string, { json }: ReleaseFlags): v
     printJson({ name: lost.name, isReleased: true, lost, reason, by: userInfo().username });
     return;
   }
-  const hears = lost.kind === 'lock' ? ', and hears of it by its next renewal' : '';
+  const hears = lost.kind !== 'mutex' ? ', and hears of it by its next renewal' : '';
   printLines([
     `${printable(lost.name)}: released; ${describeOwner(lost)} has lost it${hears} (${printable(reason)})`,
   ]);

@@ -47,7 +47,7 @@ export async function forceRelease(
  * lock, and those that have a string instead are asked to release a mutex.
  */
 async function outcomesOf(servers: AdminServers, name: string, owner: string): Promise<Outcome[]> {
-  const key = servers.keyPrefix + name;
+  const key = servers.keyOf(name);
   const mailbox = servers.mailboxOf(key);
   const keys = { fence: fenceKey(key), line: lineKey(key), mailbox };
   // While a slot of a cluster moves, the keys of one lock may be on different nodes. The lock's own key is then released

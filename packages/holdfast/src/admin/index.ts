@@ -9,4 +9,5 @@ export { inspect } from './inspect.ts';
 export type { InspectedLine, InspectedWaiter, Inspection, InspectOptions } from './inspection.ts';
 export { type ListOptions, list } from './list.ts';
 export { AdminServers } from './servers.ts';
-export type { SessionRecord } from './session-record.ts';
+export { type SessionRecord, SessionRecordWriter } from './session-record.ts';
+export { shownOwner } from './shown-owner.ts';

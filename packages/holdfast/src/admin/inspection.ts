@@ -34,7 +34,8 @@ export interface InspectedLine {
 export type Inspection =
   | (InspectedLine & {
       readonly name: string;
-      readonly kind: 'lock';
+      /** `once`: the run of a once key. `name` is that key. */
+      readonly kind: 'lock' | 'once';
       /** `<session>:<hold number>`, or a Redisson holder. */
       readonly owner: string;
       /** Who the owner is. Only when `record` was asked for, and the owner's session has a record. */

@@ -1,5 +1,5 @@
 /** All locks and mutexes that are held, found with SCAN. */
-import { NAME_BYTES_MAX, sharesSlot } from '../keys/name.ts';
+import { NAME_BYTES_MAX, ONCE_LOCK_BYTES, onceKeyOf, sharesSlot } from '../keys/name.ts';
 import { adminScan } from '../scripts/generated.ts';
 import type { QueryCall } from '../topologies/topology.ts';
 import { inspectName } from './inspect.ts';
@@ -58,9 +58,10 @@ async function* namesIn(
 ): AsyncGenerator<readonly string[], void, undefined> {
   const { keyPrefix, hasShards } = servers;
   const terms = {
-    pattern: `${escapeGlob(keyPrefix + prefix)}*`,
+    // Also in the middle: the lock of a once key has the key behind a word of ours.
+    pattern: `*${escapeGlob(keyPrefix + prefix)}*`.replace('**', '*'),
     count: SCAN_COUNT,
-    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX,
+    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX + ONCE_LOCK_BYTES,
     wantsAll: isAll ? 1 : 0,
   };
   // SCAN may return a key twice while the table is resized, and in a quorum every server returns it.
@@ -86,16 +87,24 @@ async function* namesIn(
     const names = [...keys]
       // In a cluster no lock has a name whose keys would be in different slots: such a key is somebody's data.
       .filter((key) => !hasShards || sharesSlot(key))
-      .map((key) => key.slice(keyPrefix.length))
+      .flatMap((key) => nameOf(key, keyPrefix, prefix))
       .filter((name) => name !== '' && !seen.has(name));
     for (const name of names) seen.add(name);
     yield names;
   }
 }
 
+/** What `inspectName` takes: the key of a once lock as it is, any other without the prefix of all keys. */
+function nameOf(key: string, keyPrefix: string, prefix: string): string[] {
+  const wanted = keyPrefix + prefix;
+  if (onceKeyOf(key)?.startsWith(wanted)) return [key];
+  return key.startsWith(wanted) ? [key.slice(keyPrefix.length)] : [];
+}
+
 /** SCAN took it for a lock by its form; the inspection after it may have found something else. */
 function isHeld(inspection: Inspection): boolean {
-  return inspection.kind === 'lock' ? OWNER.test(inspection.owner) : inspection.kind === 'mutex';
+  if (inspection.kind === 'lock' || inspection.kind === 'once') return OWNER.test(inspection.owner);
+  return inspection.kind === 'mutex';
 }
 
 function escapeGlob(text: string): string {

@@ -28,7 +28,8 @@ function sessionsIn(inspection: Inspection): string[] {
 
 /** Null for a mutex: its token names no session. */
 function ownerSession(inspection: Inspection): string | null {
-  return inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null;
+  if (inspection.kind !== 'lock' && inspection.kind !== 'once') return null;
+  return inspection.owner.split(':')[0] ?? null;
 }
 
 function withKnown(inspection: Inspection, known: Records): Inspection {
@@ -39,6 +40,7 @@ function withKnown(inspection: Inspection, known: Records): Inspection {
   });
   const owner = ownerSession(inspection);
   const record = owner === null ? null : (known.get(owner) ?? null);
-  if (record === null || inspection.kind !== 'lock') return { ...inspection, line };
+  if (record === null || inspection.kind === 'mutex' || inspection.kind === 'free')
+    return { ...inspection, line };
   return { ...inspection, line, record };
 }

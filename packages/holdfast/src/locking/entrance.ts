@@ -9,9 +9,7 @@
  * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
  * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old. Then
  * the line of waiters decides who is next. Without a line (a quorum), this process pauses if others were listening.
- *
- * While `#turning` is above zero no waiter moves, because a step under way decides what comes next: a lease is being
- * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
+ * While `#turning` is above zero no waiter moves: a step under way decides what comes next (a restated lease, a release).
  */
 import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
@@ -21,7 +19,7 @@ import type { ReleaseResult } from '../topologies/topology.ts';
 import type { EntranceSession } from './entrance-session.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
-import { beginHold, loseHold, releaseHold } from './hold-life.ts';
+import { beginHold, endHold, loseHold, releaseHold } from './hold-life.ts';
 import { Holds } from './holds.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
@@ -88,9 +86,8 @@ export class Entrance implements HoldKeeper {
       return false;
     }
     owner.markReleased();
-    if (hold.owners.length > 0 && this.protocol.reentry !== undefined) {
+    if (hold.owners.length > 0 && this.protocol.reentry !== undefined)
       return this.session.reentry.leave(owner);
-    }
     const next = this.#head;
     if (hold.owners.length > 0 || (next !== null && this.#roomFor(next.options) === hold)) {
       this.#pump();
@@ -100,6 +97,12 @@ export class Entrance implements HoldKeeper {
     const result = await this.#release(hold);
     if (result.is === 'failed') throw releaseError(this.protocol, result.servers);
     return result.is === 'released';
+  }
+
+  /** The servers have ended the owner's hold by a call that did more than release it: see `endHold`. */
+  ended(owner: Owner): void {
+    owner.markReleased();
+    void this.#release(owner.hold, endHold(this.session, owner.hold));
   }
 
   /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
@@ -237,8 +240,7 @@ export class Entrance implements HoldKeeper {
     if (grant === null || next === null) {
       // The grant crossed the departure of the last caller.
       if (grant !== null) this.session.topology.abandon(this.protocol, grant.terms);
-      this.#endSeeking(null);
-      return;
+      return this.#endSeeking(null);
     }
     const { leaseMs, renew } = next.options;
     const via = this.#queue().viaOf(grant);
@@ -276,8 +278,7 @@ export class Entrance implements HoldKeeper {
   }
 
   /** Releases in Redis. If servers without a line tell of other listeners, callers who wait here ask again later. */
-  async #release(hold: Hold): Promise<ReleaseResult> {
-    const releasing = releaseHold(this.session, hold);
+  async #release(hold: Hold, releasing = releaseHold(this.session, hold)): Promise<ReleaseResult> {
     this.holds.drop(hold);
     const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
     // If nobody waits, the next caller may ask at once: its acquire is written after this release.

@@ -16,7 +16,7 @@ import {
 import { inMs, printable, quote } from '../runtime/printable.ts';
 import type { Subject } from '../telemetry/channels.ts';
 import type { Policy } from '../topologies/protocol.ts';
-import type { AcquireResult } from '../topologies/topology.ts';
+import type { AcquireResult, Settled } from '../topologies/topology.ts';
 
 /** Why an attempt did not bring the lock. */
 export type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
@@ -60,7 +60,11 @@ function describeHolder({ owner, ttlMs }: Holder): string {
 }
 
 /** The error for a caller whose attempt, or whose whole wait, ended so. Null: no attempt was made for the caller. */
-export function acquireError(subject: SubjectOfKind, refusal: Refusal | null, elapsedMs: number): LockError {
+export function acquireError(
+  subject: SubjectOfKind,
+  refusal: Exclude<Refusal, Settled> | null,
+  elapsedMs: number,
+): LockError {
   const lock = quoted(subject);
   const took = inMs(elapsedMs);
   const details = { lock: subject.name, elapsedMs };

@@ -42,6 +42,7 @@ export function beginHold(
     firstFence: answer.firstFence,
     handovers: Math.min(handovers, protocol.policy.handoversMax),
     grantedMs: answer.heardAt.monotonicMs,
+    attempt: answer.attempt,
     keeper,
   });
   // Others of this process would need a hand-over, which a claim alone may be too short for.
@@ -87,6 +88,15 @@ export function releaseHold(
   hold.markReleased();
   renewal.forget(hold);
   return releasing;
+}
+
+/** The servers have ended the hold by a call that did more than release it. Only what may still arrive is cleaned up. */
+export async function endHold({ topology, renewal }: HoldingServices, hold: Hold): Promise<ReleaseResult> {
+  hold.markReleased();
+  renewal.forget(hold);
+  const { holder, leaseMs } = hold.releaseTerms;
+  topology.abandon(hold.protocol, { holder, leaseMs }, true);
+  return { is: 'released', receivers: 0 };
 }
 
 /** The hold has ended by itself or was taken away. */

@@ -45,6 +45,8 @@ export interface HoldKeeper {
   lost(hold: Hold, reason: LossReason): void;
   /** Takes one ownership back. True: the lock was ours to the end. False: it was not any more. */
   leave(owner: HoldOwner): Promise<boolean>;
+  /** The servers have ended the hold of that owner by a call that did more than release it. */
+  ended(owner: HoldOwner): void;
 }
 
 /** How a hold may be kept unowned. */
@@ -71,6 +73,8 @@ export interface HoldGrant {
   readonly keeper: HoldKeeper;
   /** Absent: the hold must not be kept unowned. */
   readonly linger: Linger | undefined;
+  /** Which attempt at its work the hold is for, where the kind counts attempts. */
+  readonly attempt?: number | undefined;
 }
 
 export class Hold implements HeapItem {
@@ -78,6 +82,7 @@ export class Hold implements HeapItem {
   readonly holder: string;
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
+  readonly attempt: number | undefined;
   /** The end of the block of fences. */
   readonly lastFence: number | undefined;
   /** Those who own the hold now, re-entries included: their number is the hold count in Redis. */
@@ -111,6 +116,7 @@ export class Hold implements HeapItem {
     this.holder = grant.holder;
     this.grantedMs = grant.grantedMs;
     this.keeper = grant.keeper;
+    this.attempt = grant.attempt;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
     this.lingerUntilMs = grant.linger?.untilMs ?? 0;
@@ -144,7 +150,7 @@ export class Hold implements HeapItem {
 
   /** What a release must know of the hold. */
   get releaseTerms(): ReleaseTerms {
-    return { holder: this.holder, leaseMs: this.#longestMs };
+    return { holder: this.holder, leaseMs: this.#longestMs, wasServed: true };
   }
 
   /** How long until the deadline, by whichever clock says sooner; zero or less when it has passed. */

@@ -55,7 +55,7 @@ export class Session implements EntranceSession {
   readonly holderIds: HolderIds;
   readonly mailboxes: Mailboxes;
   state: 'open' | 'closing' | 'closed' = 'open';
-  /** By kind, then by key. */
+  /** By kind, then by `queueKey` or key. */
   readonly #entrances = new Map<string, Map<string, Entrance>>();
   /** How many attempts, and holds that attempts brought, have not ended. `close` waits until there are none. */
   #work = 0;
@@ -95,16 +95,16 @@ export class Session implements EntranceSession {
   /** The entrance to that lock. Throws once the session closes. */
   entrance(protocol: Protocol): Entrance {
     if (this.state !== 'open') this.assertOpen(protocol.name);
-    const { kind, key } = protocol;
+    const { kind, key, queueKey = key } = protocol;
     let ofKind = this.#entrances.get(kind);
     if (ofKind === undefined) {
       ofKind = new Map();
       this.#entrances.set(kind, ofKind);
     }
-    let entrance = ofKind.get(key);
+    let entrance = ofKind.get(queueKey);
     if (entrance === undefined) {
       entrance = new Entrance(this, protocol);
-      ofKind.set(key, entrance);
+      ofKind.set(queueKey, entrance);
     }
     return entrance;
   }
@@ -126,9 +126,9 @@ export class Session implements EntranceSession {
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */
   forget(entrance: Pick<Entrance, 'protocol'>): void {
-    const { kind, key } = entrance.protocol;
+    const { kind, key, queueKey = key } = entrance.protocol;
     const ofKind = this.#entrances.get(kind);
-    if (ofKind?.get(key) === entrance) ofKind.delete(key);
+    if (ofKind?.get(queueKey) === entrance) ofKind.delete(queueKey);
   }
 
   /** Something is under way that may leave a lock behind if the connection is closed now. */

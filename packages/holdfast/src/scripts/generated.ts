@@ -3191,6 +3191,654 @@ export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
   },
 };
 
+const onceBeginSource =
+  '#!lua\n' +
+  'local STARTED = 20\n' +
+  'local DONE = 21\n' +
+  'local FAILED = 8\n' +
+  'local MISMATCH = 22\n' +
+  'local HELD = 2\n' +
+  'local LATE = 3\n' +
+  'local CONFLICT = 4\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function read_record(record)\n' +
+  "local found = redis.pcall('HMGET', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  "if found['err'] then return nil, found_instead(found, record) end\n" +
+  "local state, attempt, fence = found[1], tonumber(found[3] or ''), tonumber(found[4] or '')\n" +
+  "if not state and redis.call('HLEN', record) == 0 then return { attempt = 0 } end\n" +
+  "local is_known = state == 'running' or state == 'idle' or state == 'done' or state == 'failed'\n" +
+  "if not is_known or not attempt or not fence then return nil, 'a hash that is not a record' end\n" +
+  "local kept = { state = state, owner = found[2] or '', attempt = attempt, fence = fence }\n" +
+  "kept.print, kept.reason, kept.payload = found[5] or '', found[6] or '', found[7] or ''\n" +
+  'return kept\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local record = KEYS[3]\n' +
+  'local holder = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local fence_ttl_ms = tonumber(ARGV[3])\n' +
+  'local not_after_ms = tonumber(ARGV[4])\n' +
+  'local print = ARGV[5]\n' +
+  'local attempts = tonumber(ARGV[6])\n' +
+  'local record_ttl_ms = ARGV[7]\n' +
+  'local keep_failure_ms = ARGV[8]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  'local kept, strange = read_record(record)\n' +
+  'if strange then return { CONFLICT, now_ms, strange } end\n' +
+  "if kept.state and print ~= '' and kept.print ~= print then return { MISMATCH, now_ms, kept.attempt } end\n" +
+  "if kept.state == 'done' then return { DONE, now_ms, kept.attempt, kept.payload } end\n" +
+  "if kept.state == 'failed' then return { FAILED, now_ms, kept.attempt, kept.reason, kept.payload } end\n" +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  'local first, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  "redis.call('HSET', lock, holder, '1')\n" +
+  "redis.call('PEXPIRE', lock, lease_ms)\n" +
+  'return first, given\n' +
+  'end\n' +
+  'local function is_lock(field, ttl_ms)\n' +
+  "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
+  "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local function lock_of(lock)\n' +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  'if ttl_ms == -2 then return ttl_ms end\n' +
+  "local field = redis.pcall('HGETALL', lock)\n" +
+  "if field['err'] then return ttl_ms, nil, found_instead(field, lock) end\n" +
+  "if #field ~= 2 or not is_lock(field, ttl_ms) then return ttl_ms, nil, 'a hash that is not a lock' end\n" +
+  'return ttl_ms, field[1]\n' +
+  'end\n' +
+  'local function restate(lock, holder, lease_ms, ttl_ms)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
+  "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  'end\n' +
+  'local function use_up(record, kept, keep_ms)\n' +
+  "local reason = kept.state == 'idle' and 'failed' or 'abandoned'\n" +
+  'require_expiry(record, keep_ms)\n' +
+  "redis.call('HSET', record, 'state', 'failed', 'owner', '', 'reason', reason)\n" +
+  "redis.call('PEXPIRE', record, keep_ms)\n" +
+  'return reason, kept.payload\n' +
+  'end\n' +
+  'local function start(record, holder, attempt, fence, print, ttl_ms)\n' +
+  "redis.call('HSET', record, 'state', 'running', 'owner', holder, 'attempt', attempt, 'fence', fence, 'print', print,\n" +
+  "'reason', '', 'payload', '')\n" +
+  "redis.call('PEXPIRE', record, ttl_ms)\n" +
+  'end\n' +
+  'local ttl_ms, owner, obstacle = lock_of(lock)\n' +
+  'if obstacle then return { CONFLICT, now_ms, obstacle } end\n' +
+  'if owner and owner ~= holder then return { HELD, now_ms, ttl_ms, owner } end\n' +
+  "if kept.state == 'running' and kept.owner == holder then\n" +
+  'restate(lock, holder, lease_ms, ttl_ms)\n' +
+  'return { STARTED, now_ms, kept.fence, kept.attempt }\n' +
+  'end\n' +
+  'if kept.attempt >= attempts then\n' +
+  'local reason, payload = use_up(record, kept, keep_failure_ms)\n' +
+  'return { FAILED, now_ms, kept.attempt, reason, payload }\n' +
+  'end\n' +
+  'require_expiry(record, record_ttl_ms)\n' +
+  'local first_fence = hold_lock(lock, fence, holder, lease_ms, 1, fence_ttl_ms, now_ms, now_us, 0)\n' +
+  'start(record, holder, kept.attempt + 1, first_fence, print, record_ttl_ms)\n' +
+  'return { STARTED, now_ms, first_fence, kept.attempt + 1 }\n';
+
+const onceBeginText: ScriptText = {
+  name: 'once.begin',
+  sha: '84119b551a9eab78c2119a44dccbbd1305023ac8',
+  source: onceBeginSource,
+};
+
+export interface OnceBeginInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** ms */
+  readonly leaseMs: number;
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
+  readonly fenceTtlMs: number;
+  /** ms of server time: refuse when later, 0 never */
+  readonly notAfterMs: number;
+  /** the fingerprint of the request; empty: any */
+  readonly print: string;
+  /** how many runs may start */
+  readonly attempts: number;
+  /** ms: how long the record of a run lives */
+  readonly recordTtlMs: number;
+  /** ms: how long the record lives when its attempts are used up */
+  readonly keepFailureMs: number;
+}
+
+export type OnceBeginOutcome =
+  | { readonly is: 'STARTED'; readonly nowMs: number; readonly firstFence: number; readonly attempt: number }
+  | { readonly is: 'DONE'; readonly nowMs: number; readonly attempt: number; readonly payload: string }
+  | {
+      readonly is: 'FAILED';
+      readonly nowMs: number;
+      readonly attempt: number;
+      readonly reason: string;
+      readonly payload: string;
+    }
+  | { readonly is: 'MISMATCH'; readonly nowMs: number; readonly attempt: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | { readonly is: 'LATE'; readonly nowMs: number }
+  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
+
+/** Starts a run of a once key, or says why not: its result, its failure, another request, or who runs it now. */
+export const onceBegin: Script<OnceBeginInput, OnceBeginOutcome> = {
+  text: onceBeginText,
+  call(input: OnceBeginInput): ScriptCall {
+    return {
+      script: onceBeginText,
+      keys: [input.lock, input.fence, input.record],
+      args: [
+        input.holder,
+        String(input.leaseMs),
+        String(input.fenceTtlMs),
+        String(input.notAfterMs),
+        input.print,
+        String(input.attempts),
+        String(input.recordTtlMs),
+        String(input.keepFailureMs),
+      ],
+    };
+  },
+  decode(reply: Reply): OnceBeginOutcome {
+    const items = openReply(onceBeginText, reply);
+    switch (items[0]) {
+      case OUTCOMES.STARTED:
+        requireItems(onceBeginText, items, 4);
+        return {
+          is: 'STARTED',
+          nowMs: integerAt(onceBeginText, items, 1),
+          firstFence: integerAt(onceBeginText, items, 2),
+          attempt: integerAt(onceBeginText, items, 3),
+        };
+      case OUTCOMES.DONE:
+        requireItems(onceBeginText, items, 4);
+        return {
+          is: 'DONE',
+          nowMs: integerAt(onceBeginText, items, 1),
+          attempt: integerAt(onceBeginText, items, 2),
+          payload: stringAt(onceBeginText, items, 3),
+        };
+      case OUTCOMES.FAILED:
+        requireItems(onceBeginText, items, 5);
+        return {
+          is: 'FAILED',
+          nowMs: integerAt(onceBeginText, items, 1),
+          attempt: integerAt(onceBeginText, items, 2),
+          reason: stringAt(onceBeginText, items, 3),
+          payload: stringAt(onceBeginText, items, 4),
+        };
+      case OUTCOMES.MISMATCH:
+        requireItems(onceBeginText, items, 3);
+        return {
+          is: 'MISMATCH',
+          nowMs: integerAt(onceBeginText, items, 1),
+          attempt: integerAt(onceBeginText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(onceBeginText, items, 4);
+        return {
+          is: 'HELD',
+          nowMs: integerAt(onceBeginText, items, 1),
+          ttlMs: integerAt(onceBeginText, items, 2),
+          owner: stringAt(onceBeginText, items, 3),
+        };
+      case OUTCOMES.LATE:
+        requireItems(onceBeginText, items, 2);
+        return { is: 'LATE', nowMs: integerAt(onceBeginText, items, 1) };
+      case OUTCOMES.CONFLICT:
+        requireItems(onceBeginText, items, 3);
+        return {
+          is: 'CONFLICT',
+          nowMs: integerAt(onceBeginText, items, 1),
+          found: stringAt(onceBeginText, items, 2),
+        };
+      default:
+        return refuseReply(onceBeginText, reply);
+    }
+  },
+};
+
+const onceFinishSource =
+  '#!lua flags=allow-oom\n' +
+  'local STORED = 23\n' +
+  'local GONE = 6\n' +
+  'local CONFLICT = 4\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local attempt = tonumber(ARGV[2])\n' +
+  'local fence = tonumber(ARGV[3])\n' +
+  'local print = ARGV[4]\n' +
+  'local state = ARGV[5]\n' +
+  'local reason = ARGV[6]\n' +
+  'local payload = ARGV[7]\n' +
+  'local keep_ms = ARGV[8]\n' +
+  'local channel = ARGV[9]\n' +
+  'local mode = ARGV[10]\n' +
+  "local kept = redis.pcall('HMGET', record, 'state', 'owner', 'attempt')\n" +
+  "if kept['err'] then return { CONFLICT, found_instead(kept, record) } end\n" +
+  'local is_ours = kept[2] == holder and tonumber(kept[3]) == attempt\n' +
+  "if is_ours and kept[1] ~= 'running' then return { STORED, 0 } end\n" +
+  "local is_locked = redis.pcall('HEXISTS', lock, holder) == 1\n" +
+  'if not is_ours and not is_locked then return { GONE } end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'require_expiry(record, keep_ms)\n' +
+  "redis.call('HSET', record, 'state', state, 'owner', holder, 'attempt', attempt, 'fence', fence, 'print', print,\n" +
+  "'reason', reason, 'payload', payload)\n" +
+  "redis.call('PEXPIRE', record, keep_ms)\n" +
+  "if is_locked then redis.call('HDEL', lock, holder) end\n" +
+  "local receivers = notify(mode, channel, '0')\n" +
+  'return { STORED, receivers }\n';
+
+const onceFinishText: ScriptText = {
+  name: 'once.finish',
+  sha: '1879dafe816aed199f51c1ea43032ea3e2bca2b5',
+  source: onceFinishSource,
+};
+
+export interface OnceFinishInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** which run this was */
+  readonly attempt: number;
+  /** its fence */
+  readonly fence: number;
+  /** the fingerprint of the request, empty for none */
+  readonly print: string;
+  /** done, failed or idle */
+  readonly state: string;
+  /** why it failed; empty for a result */
+  readonly reason: string;
+  /** the result or the failure */
+  readonly payload: string;
+  /** ms: how long the record lives from now */
+  readonly keepMs: number;
+  /** where those listen who wait for the end */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
+  readonly mode: string;
+}
+
+export type OnceFinishOutcome =
+  | { readonly is: 'STORED'; readonly receivers: number }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Ends a run: stores its result or its failure, or leaves the key to the next attempt, and frees the lock. */
+export const onceFinish: Script<OnceFinishInput, OnceFinishOutcome> = {
+  text: onceFinishText,
+  call(input: OnceFinishInput): ScriptCall {
+    return {
+      script: onceFinishText,
+      keys: [input.lock, input.record],
+      args: [
+        input.holder,
+        String(input.attempt),
+        String(input.fence),
+        input.print,
+        input.state,
+        input.reason,
+        input.payload,
+        String(input.keepMs),
+        input.channel,
+        input.mode,
+      ],
+    };
+  },
+  decode(reply: Reply): OnceFinishOutcome {
+    const items = openReply(onceFinishText, reply);
+    switch (items[0]) {
+      case OUTCOMES.STORED:
+        requireItems(onceFinishText, items, 2);
+        return { is: 'STORED', receivers: integerAt(onceFinishText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(onceFinishText, items, 1);
+        return { is: 'GONE' };
+      case OUTCOMES.CONFLICT:
+        requireItems(onceFinishText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(onceFinishText, items, 1) };
+      default:
+        return refuseReply(onceFinishText, reply);
+    }
+  },
+};
+
+const onceForgetSource =
+  '#!lua flags=allow-oom\n' +
+  'local FORGOTTEN = 24\n' +
+  'local RUNNING = 25\n' +
+  'local ABSENT = 10\n' +
+  'local CONFLICT = 4\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function read_record(record)\n' +
+  "local found = redis.pcall('HMGET', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  "if found['err'] then return nil, found_instead(found, record) end\n" +
+  "local state, attempt, fence = found[1], tonumber(found[3] or ''), tonumber(found[4] or '')\n" +
+  "if not state and redis.call('HLEN', record) == 0 then return { attempt = 0 } end\n" +
+  "local is_known = state == 'running' or state == 'idle' or state == 'done' or state == 'failed'\n" +
+  "if not is_known or not attempt or not fence then return nil, 'a hash that is not a record' end\n" +
+  "local kept = { state = state, owner = found[2] or '', attempt = attempt, fence = fence }\n" +
+  "kept.print, kept.reason, kept.payload = found[5] or '', found[6] or '', found[7] or ''\n" +
+  'return kept\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local kept, strange = read_record(record)\n' +
+  'if strange then return { CONFLICT, strange } end\n' +
+  "if redis.call('PTTL', lock) ~= -2 then return { RUNNING } end\n" +
+  'if not kept.state then return { ABSENT } end\n' +
+  "redis.call('HDEL', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  'return { FORGOTTEN }\n';
+
+const onceForgetText: ScriptText = {
+  name: 'once.forget',
+  sha: 'd1f8cd601eeb3ccbf7ae89fa29f6248db4aad146',
+  source: onceForgetSource,
+};
+
+export interface OnceForgetInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+}
+
+export type OnceForgetOutcome =
+  | { readonly is: 'FORGOTTEN' }
+  | { readonly is: 'RUNNING' }
+  | { readonly is: 'ABSENT' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Removes what is kept of a once key, unless somebody runs it now. */
+export const onceForget: Script<OnceForgetInput, OnceForgetOutcome> = {
+  text: onceForgetText,
+  call(input: OnceForgetInput): ScriptCall {
+    return { script: onceForgetText, keys: [input.lock, input.record], args: [] };
+  },
+  decode(reply: Reply): OnceForgetOutcome {
+    const items = openReply(onceForgetText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FORGOTTEN:
+        requireItems(onceForgetText, items, 1);
+        return { is: 'FORGOTTEN' };
+      case OUTCOMES.RUNNING:
+        requireItems(onceForgetText, items, 1);
+        return { is: 'RUNNING' };
+      case OUTCOMES.ABSENT:
+        requireItems(onceForgetText, items, 1);
+        return { is: 'ABSENT' };
+      case OUTCOMES.CONFLICT:
+        requireItems(onceForgetText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(onceForgetText, items, 1) };
+      default:
+        return refuseReply(onceForgetText, reply);
+    }
+  },
+};
+
+const oncePeekSource =
+  '#!lua flags=no-writes\n' +
+  'local FOUND = 14\n' +
+  'local ABSENT = 10\n' +
+  'local CONFLICT = 4\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function read_record(record)\n' +
+  "local found = redis.pcall('HMGET', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  "if found['err'] then return nil, found_instead(found, record) end\n" +
+  "local state, attempt, fence = found[1], tonumber(found[3] or ''), tonumber(found[4] or '')\n" +
+  "if not state and redis.call('HLEN', record) == 0 then return { attempt = 0 } end\n" +
+  "local is_known = state == 'running' or state == 'idle' or state == 'done' or state == 'failed'\n" +
+  "if not is_known or not attempt or not fence then return nil, 'a hash that is not a record' end\n" +
+  "local kept = { state = state, owner = found[2] or '', attempt = attempt, fence = fence }\n" +
+  "kept.print, kept.reason, kept.payload = found[5] or '', found[6] or '', found[7] or ''\n" +
+  'return kept\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local kept, strange = read_record(record)\n' +
+  'if strange then return { CONFLICT, strange } end\n' +
+  'if not kept.state then return { ABSENT } end\n' +
+  "local state, payload = kept.state, ''\n" +
+  "if state == 'running' and redis.pcall('HEXISTS', lock, kept.owner) ~= 1 then state = 'idle' end\n" +
+  "if state == 'failed' or state == 'idle' then payload = kept.payload end\n" +
+  "local ttl_ms = redis.call('PTTL', record)\n" +
+  'return { FOUND, state, kept.owner, kept.attempt, kept.fence, kept.reason, payload, ttl_ms }\n';
+
+const oncePeekText: ScriptText = {
+  name: 'once.peek',
+  sha: '4f7d0a3f1951cd6663bcf11a8a6426a6dad44a53',
+  source: oncePeekSource,
+};
+
+export interface OncePeekInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+}
+
+export type OncePeekOutcome =
+  | {
+      readonly is: 'FOUND';
+      readonly state: string;
+      readonly owner: string;
+      readonly attempt: number;
+      readonly fence: number;
+      readonly reason: string;
+      readonly payload: string;
+      readonly ttlMs: number;
+    }
+  | { readonly is: 'ABSENT' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Tells how far a once key is, without its result. */
+export const oncePeek: Script<OncePeekInput, OncePeekOutcome> = {
+  text: oncePeekText,
+  call(input: OncePeekInput): ScriptCall {
+    return { script: oncePeekText, keys: [input.lock, input.record], args: [] };
+  },
+  decode(reply: Reply): OncePeekOutcome {
+    const items = openReply(oncePeekText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FOUND:
+        requireItems(oncePeekText, items, 8);
+        return {
+          is: 'FOUND',
+          state: stringAt(oncePeekText, items, 1),
+          owner: stringAt(oncePeekText, items, 2),
+          attempt: integerAt(oncePeekText, items, 3),
+          fence: integerAt(oncePeekText, items, 4),
+          reason: stringAt(oncePeekText, items, 5),
+          payload: stringAt(oncePeekText, items, 6),
+          ttlMs: integerAt(oncePeekText, items, 7),
+        };
+      case OUTCOMES.ABSENT:
+        requireItems(oncePeekText, items, 1);
+        return { is: 'ABSENT' };
+      case OUTCOMES.CONFLICT:
+        requireItems(oncePeekText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(oncePeekText, items, 1) };
+      default:
+        return refuseReply(oncePeekText, reply);
+    }
+  },
+};
+
+const onceReleaseSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local GONE = 6\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local has_run = tonumber(ARGV[2])\n' +
+  'local channel = ARGV[3]\n' +
+  'local mode = ARGV[4]\n' +
+  "if redis.call('HDEL', lock, holder) == 0 then return { GONE } end\n" +
+  "local kept = redis.pcall('HMGET', record, 'state', 'owner', 'attempt')\n" +
+  "if has_run == 0 and kept[1] == 'running' and kept[2] == holder then\n" +
+  'local before = tonumber(kept[3]) - 1\n' +
+  'if before > 0 then\n' +
+  "redis.call('HSET', record, 'state', 'idle', 'owner', '', 'attempt', before)\n" +
+  'else\n' +
+  "redis.call('HDEL', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  'end\n' +
+  'end\n' +
+  "local receivers = notify(mode, channel, '0')\n" +
+  'return { RELEASED, receivers }\n';
+
+const onceReleaseText: ScriptText = {
+  name: 'once.release',
+  sha: '6ce5cae213a8da561923ff2b777197399c8bc8e1',
+  source: onceReleaseSource,
+};
+
+export interface OnceReleaseInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload; or the lock's key again: the record is left alone */
+  readonly record: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** 1 if the body may have begun; 0: nobody was told of the start */
+  readonly hasRun: number;
+  /** where those listen who wait for the end */
+  readonly channel: string;
+  /** how to tell them: nobody, plain, sharded or both */
+  readonly mode: string;
+}
+
+export type OnceReleaseOutcome =
+  | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'GONE' };
+
+/** Frees the lock of a run that does not say how it ended. A run that never began is not counted. */
+export const onceRelease: Script<OnceReleaseInput, OnceReleaseOutcome> = {
+  text: onceReleaseText,
+  call(input: OnceReleaseInput): ScriptCall {
+    return {
+      script: onceReleaseText,
+      keys: [input.lock, input.record],
+      args: [input.holder, String(input.hasRun), input.channel, input.mode],
+    };
+  },
+  decode(reply: Reply): OnceReleaseOutcome {
+    const items = openReply(onceReleaseText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(onceReleaseText, items, 2);
+        return { is: 'RELEASED', receivers: integerAt(onceReleaseText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(onceReleaseText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(onceReleaseText, reply);
+    }
+  },
+};
+
 const sessionForgetSource =
   '#!lua flags=allow-oom\n' +
   'local GONE = 6\n' +

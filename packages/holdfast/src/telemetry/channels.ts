@@ -5,7 +5,7 @@
 import type { LossReason } from '../errors.ts';
 
 /** The kind of lock that a message tells of. Open, because more kinds come. */
-export type Kind = 'lock' | 'mutex' | (string & Record<never, never>);
+export type Kind = 'lock' | 'mutex' | 'once' | (string & Record<never, never>);
 
 /** - `message`: somebody released. - `resync`: messages may have been missed. - `time`: nothing came. */
 export type WakeReason = 'message' | 'resync' | 'time';
@@ -32,12 +32,13 @@ export interface Subject {
   readonly name: string;
 }
 
-/** The names of the channels. The first four are tracing channels: `tracing:<name>:start` and so on. */
+/** The names of the channels. The first five are tracing channels: `tracing:<name>:start` and so on. */
 export const CHANNELS = {
   acquire: 'holdfast:acquire',
   release: 'holdfast:release',
   renew: 'holdfast:renew',
   using: 'holdfast:using',
+  once: 'holdfast:once',
   lost: 'holdfast:lease:lost',
   ended: 'holdfast:lease:ended',
   abandoned: 'holdfast:lease:abandoned',
@@ -62,6 +63,21 @@ export interface LockTrace {
   waitedMs?: number;
   /** The result, once there is one: `null` for a `tryAcquire` of a held lock. */
   result?: unknown;
+  error?: unknown;
+}
+
+/** The context object of `holdfast:once`: one call of `once`; the same object throughout. */
+export interface OnceTrace {
+  /** The key, as the caller gave it. */
+  readonly lock: string;
+  readonly kind: 'once';
+  readonly session: string;
+  /** Whether the body ran for this call, or its stored outcome was returned. Set once it is known. */
+  ran?: boolean;
+  /** Which attempt the outcome is of. */
+  attempt?: number;
+  /** Set when the body ran. */
+  fence?: number | undefined;
   error?: unknown;
 }
 

@@ -16,6 +16,7 @@ import {
   type LockTrace,
   type LostMessage,
   type NodeHealthMessage,
+  type OnceTrace,
   type RenewTrace,
   type Subject,
   type UsingTrace,
@@ -27,6 +28,7 @@ const acquires: TracingChannel<object> = tracingChannel(CHANNELS.acquire);
 const releases: TracingChannel<object> = tracingChannel(CHANNELS.release);
 const renewals: TracingChannel<object> = tracingChannel(CHANNELS.renew);
 const usings: TracingChannel<object> = tracingChannel(CHANNELS.using);
+const onces: TracingChannel<object> = tracingChannel(CHANNELS.once);
 const losses: Channel = channel(CHANNELS.lost);
 const ends: Channel = channel(CHANNELS.ended);
 const abandonments: Channel = channel(CHANNELS.abandoned);
@@ -129,6 +131,22 @@ export const telemetry = {
       results.push(await work(context));
     };
     await usings.tracePromise(keep, context);
+    return results[0] as Result;
+  },
+
+  /** What the body of `once` returns belongs to the caller, and is not put into the trace. */
+  async once<Result>(
+    { name }: Subject,
+    session: string,
+    work: (trace: OnceTrace | null) => Promise<Result>,
+  ): Promise<Result> {
+    if (!onces.hasSubscribers) return work(null);
+    const context: OnceTrace = { lock: name, kind: 'once', session };
+    const results: Result[] = [];
+    const keep = async (): Promise<void> => {
+      results.push(await work(context));
+    };
+    await onces.tracePromise(keep, context);
     return results[0] as Result;
   },
 

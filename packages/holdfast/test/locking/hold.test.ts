@@ -59,6 +59,7 @@ function setup() {
       },
       lost: (_, reason) => void seen.push(`lost ${reason}`),
       leave: () => Promise.resolve(true),
+      ended: () => {},
     },
   });
   return { clock, hold, seen, now };
@@ -153,7 +154,7 @@ describe('a hold', () => {
     hold.stated(now, 5_000);
     hold.endStatement();
     expect(hold.remainingMs(clock)).toBe(4_948);
-    expect(hold.releaseTerms).toEqual({ holder: 's:1', leaseMs: 5_000 });
+    expect(hold.releaseTerms).toEqual({ holder: 's:1', leaseMs: 5_000, wasServed: true });
   });
 
   test('has its deadline left alone by a statement that cannot shorten the lease', () => {

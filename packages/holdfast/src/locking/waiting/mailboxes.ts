@@ -48,7 +48,7 @@ export class Mailboxes {
 
   /** Null where there is no line of waiters. */
   of(protocol: Protocol): Mailbox | null {
-    return this.#topology.mailboxOf(protocol, this.#session);
+    return protocol.policy.isWithoutLine === true ? null : this.#topology.mailboxOf(protocol, this.#session);
   }
 
   isOpen({ channel }: Mailbox): boolean {

@@ -197,7 +197,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
 
   /** What follows a refusal: a wait of its own kind, or the end. */
   #waitAfter(refusal: Refusal | Broken): Promise<void> | void {
-    if (refusal.is === 'conflict' || refusal.is === 'broken') return this.#party.giveUp(refusal);
+    if (refusal.is !== 'held' && refusal.is !== 'failed') return this.#party.giveUp(refusal);
     if (refusal.is === 'failed') return this.#waitAfterFailure(refusal);
     this.#outageSinceMs = null;
     this.#party.held(refusal);

@@ -37,7 +37,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   /** How many of the waiters are tries. */
   #tries = 0;
   /** What the last attempt said, if it did not bring the lock. */
-  #last: Refusal | null = null;
+  #last: Held | Failed | null = null;
 
   /** `attempts` gives the attempts of the wait that is under way. */
   constructor(services: WaitLoopServices, protocol: Protocol, attempts: () => Attempts) {
@@ -205,7 +205,9 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   }
 
   #reject(waiter: LeaseWaiter, refusal: Refusal | Broken): void {
-    if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
+    // Not an error: what the kind makes of it is for the kind.
+    if (refusal.is === 'settled') waiter.fail(refusal);
+    else if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
     else if (!(refusal.error instanceof LockConfigError)) waiter.fail(refusal.error);
     else waiter.reject(configErrorAgain(this.#protocol, refusal.error));
   }
@@ -213,7 +215,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   /** The error of a wait that ran out: from the last refusal, or from an outage that has begun since. */
   #endOfWait(waiter: LeaseWaiter): LockError {
     const servers = this.#last?.is === 'held' ? this.#services.topology.outageOf(this.#protocol.key) : [];
-    const refusal: Refusal | null =
+    const refusal: Held | Failed | null =
       servers.length > 0 ? { is: 'failed', servers, canRetry: true, mayBeGranted: false } : this.#last;
     return acquireError(this.#protocol, refusal, waiter.elapsedMs);
   }

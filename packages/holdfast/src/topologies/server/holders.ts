@@ -107,6 +107,7 @@ export class Holders {
         return decision;
       case 'held':
       case 'conflict':
+      case 'settled':
         return decision;
       case 'refused':
         // This acquire was not granted. An earlier one of the holder may have been, or its ticket may be.
