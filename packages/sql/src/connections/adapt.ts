@@ -11,11 +11,10 @@ export interface PgClient {
   readonly totalCount?: never;
 }
 
-/** The `sql` that `sql.begin` of `postgres` passes to its function. */
-export interface PostgresTransaction {
+/** The `sql` that `sql.begin` of `postgres` passes to its function, or a connection from `sql.reserve()`. */
+export type PostgresTransaction = {
   unsafe(query: string, parameters?: never[]): PromiseLike<readonly unknown[]>;
-  readonly begin?: never;
-}
+} & ({ readonly savepoint: unknown } | { release(): void });
 
 /** A connection of `mysql2` or `mysql2/promise`. */
 export interface Mysql2Connection {

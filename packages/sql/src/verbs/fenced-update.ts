@@ -66,7 +66,7 @@ function* fencesOf(
   return rows.map((row) => valuesOf(row)[0]);
 }
 
-function described1(where: FencedUpdate['where']): string {
+function conditionText(where: FencedUpdate['where']): string {
   return Object.entries(where)
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(',');
@@ -94,7 +94,7 @@ export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<v
   if (dialect === 'mysql') yield* requireTransactionAfter(context, result);
   const count = dialect === 'mysql' ? (result.count ?? 0) : result.rows.length;
   if (count === 1) return;
-  const row = `a row of ${given.table} with ${described1(given.where)}`;
+  const row = `a row of ${given.table} with ${conditionText(given.where)}`;
   if (count > 1) {
     yield* abortTransaction(context, 'fencedUpdate changed several rows');
     throw new RangeError(`expected one row, got ${count}: where must name ${row} alone; roll back`);
@@ -108,7 +108,7 @@ export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<v
   if (Number(seen) <= fence) return;
   yield* abortTransaction(context, 'this transaction has a stale fence');
   throw new StaleFenceError({
-    resource: `${given.table}:${described1(given.where)}`,
+    resource: `${given.table}:${conditionText(given.where)}`,
     fence,
     seen: Number(seen),
   });
