@@ -44,7 +44,8 @@ export class Databases {
     const session = await ADMIN[brand].open(this.portOf(brand), DATABASE);
     for (const table of isNew ? [] : await tablesIn(session)) {
       const isOurs = ['holdfast_fence', 'holdfast_key'].includes(table);
-      await session.run(isOurs && !isEmpty ? `DELETE FROM ${table}` : `DROP TABLE ${table}`);
+      const name = brand === 'mariadb' ? `\`${table}\`` : `"${table}"`;
+      await session.run(isOurs && !isEmpty ? `DELETE FROM ${name}` : `DROP TABLE ${name}`);
     }
     if (!isEmpty) await migrate(session.tx);
     await session.end();
