@@ -32,7 +32,7 @@ export async function printed(command: string, args: readonly string[], cwd: str
 async function pack(home: string, folder: string): Promise<Packed> {
   const draft = join(folder, 'draft');
   await mkdir(draft);
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua']) {
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua', 'sql']) {
     const file = join(ROOT, home, name);
     if (existsSync(file)) await cp(file, join(draft, name), { recursive: true });
   }
@@ -64,5 +64,14 @@ export async function installTesting(folder: string): Promise<Packed> {
   await mkdir(home);
   await printed('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1'], folder);
   await symlink(join(MODULES, 'wasmoon-lua5.1'), join(folder, 'node_modules/wasmoon-lua5.1'));
+  return packed;
+}
+
+/** Installs holdfast-sql into the folder, alone: its peer is optional. */
+export async function installSql(folder: string): Promise<Packed> {
+  const packed = await pack('packages/sql', folder);
+  const home = join(folder, 'node_modules/holdfast-sql');
+  await mkdir(home, { recursive: true });
+  await printed('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1'], folder);
   return packed;
 }

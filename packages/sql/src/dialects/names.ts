@@ -11,7 +11,9 @@ export interface TableNames {
 export interface Tables {
   readonly fences: string;
   readonly keys: string;
-  /** The index over the ages of keys. */
+  /** The table of keys without its schema. */
+  readonly keysAlone: string;
+  /** The index over the ages of keys. SQLite alone puts the schema before the index, not before the table. */
   readonly keysByAge: string;
 }
 
@@ -34,10 +36,13 @@ export function tablesOf(
   dialect: Dialect,
   { fences = 'holdfast_fence', keys = 'holdfast_key' }: TableNames = {},
 ): Tables {
+  const schema = keys.split('.').slice(0, -1);
   const [last = ''] = keys.split('.').slice(-1);
+  const index = dialect === 'sqlite' ? [...schema, `${last}_created`].join('.') : `${last}_created`;
   return {
     fences: quoted(dialect, 'the table of fences', fences),
     keys: quoted(dialect, 'the table of keys', keys),
-    keysByAge: quoted(dialect, 'the index of the table of keys', `${last}_created`),
+    keysAlone: quoted(dialect, 'the table of keys', last),
+    keysByAge: quoted(dialect, 'the index of the table of keys', index),
   };
 }

@@ -38,7 +38,7 @@ const mysql: Schema = ({ fences, keys, keysByAge }) => [
 ];
 
 /** STRICT (SQLite 3.37): without it a number could be stored, and compared, as a text. */
-const sqlite: Schema = ({ fences, keys, keysByAge }) => [
+const sqlite: Schema = ({ fences, keys, keysAlone, keysByAge }) => [
   `CREATE TABLE IF NOT EXISTS ${fences} (
   resource TEXT NOT NULL PRIMARY KEY,
   fence INTEGER NOT NULL
@@ -50,7 +50,7 @@ const sqlite: Schema = ({ fences, keys, keysByAge }) => [
   result BLOB,
   created INTEGER NOT NULL
 ) STRICT`,
-  `CREATE INDEX IF NOT EXISTS ${keysByAge} ON ${keys} (created)`,
+  `CREATE INDEX IF NOT EXISTS ${keysByAge} ON ${keysAlone} (created)`,
 ];
 
 const SCHEMAS: Readonly<Record<Dialect, Schema>> = { postgresql, mysql, sqlite };
