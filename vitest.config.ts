@@ -35,6 +35,7 @@ export default defineConfig({
     // Tests that run inside this process see the source; on a fresh clone nothing has been built yet.
     alias: [
       { find: /^holdfast$/, replacement: `${SOURCE}/index.ts` },
+      { find: /^holdfast-sql\/sync$/, replacement: `${SQL}/sync.ts` },
       { find: /^holdfast-sql$/, replacement: `${SQL}/index.ts` },
       { find: /^holdfast-telemetry$/, replacement: `${TELEMETRY}/index.ts` },
       { find: /^holdfast-monitor$/, replacement: `${MONITOR}/index.ts` },

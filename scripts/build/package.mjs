@@ -13,9 +13,14 @@ const [home = '', folder = home] = args.filter((arg) => !arg.startsWith('--'));
 if (home === '') throw new Error('expected the folder of the package');
 const target = resolve(ROOT, folder);
 for (const made of ['dist', 'docs']) rmSync(join(target, made), { recursive: true, force: true });
-bundle(join(ROOT, home, 'src'), target);
+const { exports, files } = JSON.parse(readFileSync(join(ROOT, home, 'package.json'), 'utf8'));
+// `.` is the entry `index`, `./sync` the entry `sync`.
+const entries = Object.keys(exports)
+  .filter((name) => name !== './package.json')
+  .map((name) => (name === '.' ? 'index' : name.slice(2)));
+bundle(join(ROOT, home, 'src'), target, entries);
 if (!args.includes('--code')) {
-  const { files } = JSON.parse(readFileSync(join(ROOT, home, 'package.json'), 'utf8'));
   if (files.includes('docs')) copyPages(ROOT, home, target);
-  if (!declare(join(home, 'tsconfig.build.json'), join(basename(home), 'src'), target)) process.exitCode = 1;
+  if (!declare(join(home, 'tsconfig.build.json'), join(basename(home), 'src'), target, entries))
+    process.exitCode = 1;
 }

@@ -32,7 +32,7 @@ export async function printed(command: string, args: readonly string[], cwd: str
 async function pack(home: string, folder: string): Promise<Packed> {
   const draft = join(folder, 'draft');
   await mkdir(draft);
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua']) {
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua', 'sql']) {
     const file = join(ROOT, home, name);
     if (existsSync(file)) await cp(file, join(draft, name), { recursive: true });
   }
@@ -76,4 +76,13 @@ export function installTesting(folder: string): Promise<Packed> {
 
 export function installTelemetry(folder: string): Promise<Packed> {
   return installBeside(folder, 'telemetry', ['@opentelemetry/api', 'prom-client']);
+}
+
+/** Installs holdfast-sql into the folder, alone: its peer is optional. */
+export async function installSql(folder: string): Promise<Packed> {
+  const packed = await pack('packages/sql', folder);
+  const home = join(folder, 'node_modules/holdfast-sql');
+  await mkdir(home, { recursive: true });
+  await printed('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1'], folder);
+  return packed;
 }
