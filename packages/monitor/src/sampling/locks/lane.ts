@@ -51,7 +51,7 @@ export interface SurveyProgress {
 export class Lane {
   readonly watch: ServerWatch;
   readonly known: KnownNames;
-  readonly stretch = new Stretch();
+  readonly stretch: Stretch = new Stretch();
   /** When all known names had last been looked at, by our clock. */
   lookedAt: number | null = null;
   survey: SurveyProgress = { passedAt: null, keys: 0, tookMs: null, keysNow: 0 };

@@ -24,8 +24,8 @@ export interface PictureTerms {
 }
 
 export class Picture {
-  readonly rows = new Map<string, Row>();
-  readonly ends = new Ends();
+  readonly rows: Map<string, Row> = new Map();
+  readonly ends: Ends = new Ends();
   readonly #terms: PictureTerms;
   readonly #past: HoldRing;
   readonly #quorumEnds = new QuorumEnds();

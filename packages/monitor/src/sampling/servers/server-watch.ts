@@ -37,10 +37,10 @@ export interface WatchTerms {
 
 export class ServerWatch {
   readonly connection: ServerConnection;
-  readonly roundTrips = new RoundTrips();
-  readonly series = new Series();
+  readonly roundTrips: RoundTrips = new RoundTrips();
+  readonly series: Series = new Series();
   /** What the user of the sampler may not do, by command. */
-  readonly forbidden = new Set<string>();
+  readonly forbidden: Set<string> = new Set();
   lane: (() => LaneFigures) | null = null;
   readonly #terms: WatchTerms;
   readonly #stop = new AbortController();
