@@ -10,6 +10,8 @@ import { disturbanceBetween, type Facts, factsOf, type InfoLines, readInfo } fro
 
 const TIME_EVERY_MS = 1_000;
 const INFO_EVERY_MS: number = STEP_MS;
+/** Until the first answer: the page is empty without it. */
+const INFO_FIRST_MS = 500;
 
 /** Facts of the last two minutes: a look that failed for longer says nothing of how holds ended. */
 const FACTS_MAX = 64;
@@ -71,7 +73,7 @@ export class ServerWatch {
       signal,
     );
     void repeat(
-      () => INFO_EVERY_MS,
+      () => (this.#info === null ? INFO_FIRST_MS : INFO_EVERY_MS),
       () => this.askInfo(),
       signal,
     );
