@@ -42,7 +42,6 @@ export class JsonReader {
       const found = this.#text.slice(offset, offset + Math.max(1, length));
       this.#report(offset, '', `valid JSON (${words(printParseErrorCode(error))})`, quoted(found));
     }
-    if (node === undefined && errors.length === 0) this.#report(0, '', 'an object', 'an empty file');
     return node === undefined || errors.length > 0 ? null : new JsonValue(this, node, '');
   }
 
