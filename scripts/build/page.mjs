@@ -1,6 +1,7 @@
 // The browser page of a package: `node scripts/build/page.mjs packages/monitor/page <folder>` writes the script and the
 // style sheet under names with a hash of their content, `index.html` that asks for them, and `manifest.json` that lists
-// every file with its media type. A server may let browsers keep the hashed files for ever.
+// the files and has a version: a hash of all. A server may let browsers keep the hashed files for ever.
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,21 +11,6 @@ import { ROOT } from '../run.mjs';
 /** Browsers of 2024 and later: all have `light-dark()` and nested CSS. */
 const TARGET = ['chrome123', 'firefox121', 'safari17.5'];
 
-/** @type {Readonly<Record<string, string>>} */
-const TYPES = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-};
-
-/**
- * @param {string} name
- * @param {boolean} isImmutable
- */
-function entry(name, isImmutable) {
-  return { name, type: TYPES[name.slice(name.lastIndexOf('.'))] ?? 'application/octet-stream', isImmutable };
-}
-
 /**
  * @param {string} source the folder with `main.tsx`, `main.css` and `index.html`
  * @param {string} target the folder to write to; what was in it is removed
@@ -32,10 +18,14 @@ function entry(name, isImmutable) {
 export function buildPage(source, target) {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  const { outputFiles } = buildSync({
+  const { outputFiles, metafile } = buildSync({
     entryPoints: { app: join(source, 'main.tsx'), style: join(source, 'main.css') },
     outdir: target,
     entryNames: 'app.[hash]',
+    chunkNames: 'part.[hash]',
+    metafile: true,
+    // What only one page needs is fetched with that page.
+    splitting: true,
     write: false,
     bundle: true,
     minify: true,
@@ -56,17 +46,24 @@ export function buildPage(source, target) {
     writeFileSync(join(target, name), contents);
     return name;
   });
-  const find = (/** @type {string} */ ending) => names.find((name) => name.endsWith(ending)) ?? '';
+  const entries = Object.entries(metafile.outputs).filter(([, { entryPoint = '' }]) =>
+    /main\.(tsx|css)$/.test(entryPoint),
+  );
+  const find = (/** @type {string} */ ending) =>
+    basename(entries.find(([path]) => path.endsWith(ending))?.[0] ?? '');
   const html = readFileSync(join(source, 'index.html'), 'utf8')
     .replace('app.js', find('.js'))
     .replace('app.css', find('.css'));
   writeFileSync(join(target, 'index.html'), html);
-  const files = [entry('index.html', false), ...names.map((name) => entry(name, true))];
-  writeFileSync(join(target, 'manifest.json'), `${JSON.stringify({ files }, null, 2)}\n`);
+  // The page names its script by a hash, the script its parts: a hash of the page is one of all.
+  const version = createHash('sha256').update(html).digest('hex').slice(0, 16);
+  const manifest = { version, files: ['index.html', ...names] };
+  writeFileSync(join(target, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [source = '', target = ''] = process.argv.slice(2);
-  if (source === '' || target === '') throw new Error('expected the folder of the page and a folder to write to');
+  if (source === '' || target === '')
+    throw new Error('expected the folder of the page and a folder to write to');
   buildPage(resolve(ROOT, source), resolve(ROOT, target));
 }
