@@ -51,6 +51,8 @@ export function bundle(source, target, entries) {
       // Jest runs CommonJS in a context without `import()`. The only `import()` in the sources is of a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
       logLevel: 'warning',
+      // Where the sources ask for the folder that they are in, they ask for CommonJS's own name of it first.
+      logOverride: { 'empty-import-meta': 'silent' },
     });
     for (const entry of entries) anchorMap(join(folder, `${entry}.js.map`), source, target);
   }

@@ -24,6 +24,9 @@ const OUTCOMES: Readonly<Record<LockErrorCode, Outcome>> = {
   ELOCKLOST: 'lost',
   ELOCKNOTHELD: 'failed',
   ELOCKCONFIG: 'failed',
+  EONCEFAILED: 'failed',
+  EONCEMISMATCH: 'failed',
+  EONCERESULT: 'failed',
 };
 
 /** What OpenTelemetry says where there is no word for the type of an error. */

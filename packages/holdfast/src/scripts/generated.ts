@@ -304,10 +304,12 @@ const adminForceReleaseLockSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, words)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
-  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if session and mailbox ~= '' then\n" +
+  "notify(mode, mailbox .. session, 'x ' .. holder .. ' revoked' .. (words ~= '' and ' ' .. words or ''))\n" +
+  'end\n' +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
   'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
@@ -322,6 +324,7 @@ const adminForceReleaseLockSource =
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
   'local mailbox = ARGV[4]\n' +
+  'local words = ARGV[5]\n' +
   "local found = redis.call('TYPE', lock)['ok']\n" +
   "if found == 'none' then return { GONE } end\n" +
   "if found == 'string' then return { MUTEX } end\n" +
@@ -331,12 +334,12 @@ const adminForceReleaseLockSource =
   "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
   'local holder = field[1]\n' +
   "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
-  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)\n' +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, words)\n' +
   'return { RELEASED, holder, receivers }\n';
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '231b75822b739491833ade248307f8ea56e22260',
+  sha: '8bea80b50903902e2f981a614b99b980c0a60218',
   source: adminForceReleaseLockSource,
 };
 
@@ -355,6 +358,8 @@ export interface AdminForceReleaseLockInput {
   readonly mode: string;
   /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
   readonly mailbox: string;
+  /** why, in the operator's words; told to the owner */
+  readonly words: string;
 }
 
 export type AdminForceReleaseLockOutcome =
@@ -371,7 +376,7 @@ export const adminForceReleaseLock: Script<AdminForceReleaseLockInput, AdminForc
     return {
       script: adminForceReleaseLockText,
       keys: [input.lock, input.fence, input.line],
-      args: [input.owner, input.channel, input.mode, input.mailbox],
+      args: [input.owner, input.channel, input.mode, input.mailbox, input.words],
     };
   },
   decode(reply: Reply): AdminForceReleaseLockOutcome {
@@ -657,10 +662,12 @@ const adminForceReleaseMutexSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, words)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
-  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if session and mailbox ~= '' then\n" +
+  "notify(mode, mailbox .. session, 'x ' .. holder .. ' revoked' .. (words ~= '' and ' ' .. words or ''))\n" +
+  'end\n' +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
   'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
@@ -682,12 +689,12 @@ const adminForceReleaseMutexSource =
   'local shown = mutex_owner(mutex)\n' +
   "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
-  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, '')\n" +
   'return { RELEASED, shown, receivers }\n';
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: 'd09d5b8da6405e01606e2dcbae13af637b6ba4c8',
+  sha: 'fff0f7ea80be2542c149c43fa36f21e7b7ccab66',
   source: adminForceReleaseMutexSource,
 };
 
