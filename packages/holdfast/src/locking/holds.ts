@@ -34,11 +34,14 @@ export class Holds {
     if (linger === undefined || mailbox === null) return;
     // Once for each hold: the moment does not move.
     timers.setAt(new Deadline(look, false), linger.untilMs);
+    let isServed = false;
     const give = (): void => {
       hold.lingerUntilMs = 0;
-      look();
+      if (isServed) look();
     };
+    // What came before the answer is told at once, and the first owner is served after that.
     mailboxes.register(linger.wait, mailbox, give, linger.resyncs);
+    isServed = true;
   }
 
   drop(hold: Hold): void {

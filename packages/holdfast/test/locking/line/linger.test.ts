@@ -94,6 +94,28 @@ describe('a hold that is kept unowned', () => {
     await stage.until(busy);
   });
 
+  test.each([
+    { what: 'it is wanted', isMissed: false },
+    { what: 'messages may have been missed', isMissed: true },
+  ])('belongs to its first owner although, before its answer came, $what', async ({ isMissed }) => {
+    const { stage, process } = await kept();
+    await stage.clock.advance(LINGER_MS);
+    process.client.next('lock.acquire', { effectMs: 0, answerMs: 30 });
+    const acquiring = process.lock('a').acquire();
+    await stage.clock.advance(10);
+    expect(stage.server.owner('a')).toContain(process.session.id);
+    const other = stage.process().lock('a').acquire();
+    if (isMissed) for (const channel of stage.server.channels.names) process.client.resync(channel);
+    const lease = await stage.until(acquiring);
+    await stage.clock.advance(100);
+    expect([lease.isHeld, stage.server.owner('a')]).toEqual([
+      true,
+      expect.stringContaining(process.session.id),
+    ]);
+    expect(await lease.release()).toBe(true);
+    expect((await stage.until(other)).isHeld).toBe(true);
+  });
+
   test('is given up when messages may have been missed', async () => {
     const { stage, process } = await kept();
     for (const channel of stage.server.channels.names) process.client.resync(channel);

@@ -1,7 +1,8 @@
 /**
  * Watches the line of waiters on a node, script by script:
  *
- * - order: a free key is given to nobody while a ticket before it lives and hears, and to none of ours in a guests' window;
+ * - order: a free key is given to nobody while a ticket before it lives and hears, and to none of ours in a guests' window but
+ *   to one that says that it does not hear;
  * - served: no script that has the line leaves a free key behind it while somebody in the line hears;
  * - left: a ticket whose time is over is not passed over and kept.
  */
@@ -37,7 +38,8 @@ export class LineWatch {
   }
 
   /** It has run, and this is the outcome in words. */
-  served(node: SimulatedNode, { keys }: ScriptCall, outcome: string): void {
+  served(node: SimulatedNode, call: ScriptCall, outcome: string): void {
+    const { keys } = call;
     const before = this.#before;
     this.#before = null;
     // Refused without a look at the line.
@@ -45,8 +47,10 @@ export class LineWatch {
     const name = keys[0] as string;
     const after = lineOf(node, name);
     if (after.owner === null) this.#checkSettled(node, name, after);
-    else if (after.owner !== before.owner && this.#isOurs(after.owner))
-      this.#checkTurn(node, name, before, after.owner);
+    else if (after.owner !== before.owner && this.#isOurs(after.owner)) {
+      const isGuest = before.owner === null && isOpen(before, node.state.nowMs) && isDeaf(call, after.owner);
+      if (!isGuest) this.#checkTurn(node, name, before, after.owner);
+    }
   }
 
   #checkTurn(node: SimulatedNode, name: string, before: LineState, owner: string): void {
@@ -77,6 +81,11 @@ export class LineWatch {
     if (forgotten !== undefined)
       this.#judge.condemn('served', `${name} was left free, and ${forgotten.holder} waits in line and hears`);
   }
+}
+
+/** Whether the call is an ask of that holder that says that it does not hear. */
+function isDeaf({ args }: ScriptCall, holder: string): boolean {
+  return args[0] === holder && /^\S+ \d+ nl? /.test(args.at(-1) ?? '');
 }
 
 function isOpen({ openUntilMs }: LineState, nowMs: number): boolean {

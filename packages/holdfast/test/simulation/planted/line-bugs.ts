@@ -1,5 +1,6 @@
 /** Mistakes in the line of waiters. */
 
+import { Holds } from '../../../src/locking/holds.ts';
 import { Renewal } from '../../../src/locking/renewal.ts';
 import { Ticket } from '../../../src/locking/waiting/ticket.ts';
 import { WaitLoop } from '../../../src/locking/waiting/wait-loop.ts';
@@ -199,4 +200,35 @@ export const LINE_BUGS: readonly PlantedBug[] = [
     // The counter is ahead of a clock that was set back: then a block has one fence.
     { faults: ['node jump back'], terms: { kind: 'lock' }, options: { handovers: 64, fenceTtlMs: 0 } },
   ),
+  {
+    name: 'kept hold given up before its first owner',
+    breaks: ['kept', 'told', 'left', 'served'],
+    options: { lingerMs: 500 },
+    patch: () =>
+      replace(
+        Holds.prototype,
+        'add',
+        (right) =>
+          function add(this: Holds, hold, look) {
+            right.call(this, hold, look);
+            if (hold.linger !== undefined && hold.lingerUntilMs === 0) look();
+          },
+      ),
+  },
+  {
+    name: 'hold kept although it is wanted',
+    breaks: ['left', 'served'],
+    faults: [],
+    terms: { leasesMs: [30_000], worksMs: [0, 1], pausesMs: [1, 30, 100], callers: 1 },
+    options: { lingerMs: 500, handovers: 64 },
+    patch: () =>
+      replace(
+        Holds.prototype,
+        'isKept',
+        () =>
+          function isKept(this: Holds, hold) {
+            return hold.linger !== undefined && hold.handoversLeft > 0;
+          },
+      ),
+  },
 ];
