@@ -31,6 +31,8 @@ export const ONCE_BUGS: readonly PlantedBug[] = [
         to: 'start(record, holder, 1',
       },
     ],
+    // Runs that end without a word: those that say how they ended state their attempt once more.
+    LATE_RUNS,
   ),
   luaBug(
     'owner not cleared on abandon',
