@@ -1,0 +1,21 @@
+/** The page in a real browser, one for all rules. Against scripted data but where it says otherwise. */
+import { describe } from 'vitest';
+import { needs } from '../../../holdfast/test/support/needs.ts';
+import { actionRules } from './rules/actions.ts';
+import { pageRules } from './rules/pages.ts';
+import { stateRules } from './rules/states.ts';
+import { streamRules } from './rules/stream.ts';
+import { tableRules } from './rules/table.ts';
+import { usePageBench } from './support/bench.ts';
+import { hasBrowser } from './support/browser.ts';
+
+const isThere = needs('chromium', hasBrowser(), "the monitor's page in a browser");
+
+describe.runIf(isThere)('the page in a browser', () => {
+  const bench = usePageBench();
+  describe('the table of locks', () => tableRules(bench));
+  describe('other pages', () => pageRules(bench));
+  describe('states', () => stateRules(bench));
+  describe('after a cut', () => streamRules(bench));
+  describe('actions', () => actionRules(bench));
+});
