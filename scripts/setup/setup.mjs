@@ -1,6 +1,8 @@
-// Prepares a fresh clone for the tests: npm packages, and a redis-server that is new enough. Imports only Node's modules.
+// Prepares a fresh clone for the tests: npm packages, a redis-server that is new enough and, where `CI` is set, a browser for
+// the monitor's page. Imports only Node's modules.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { isCi } from '../ci.mjs';
 import { ROOT } from '../run.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 
@@ -23,12 +25,25 @@ function redisMajor() {
   return Number(/v=(\d+)\./.exec(stdout ?? '')?.[1] ?? 0);
 }
 
-function installRedis() {
+function hasBrowser() {
+  return ['chromium', 'chromium-browser', 'google-chrome'].some((name) => existsSync(`/usr/bin/${name}`));
+}
+
+/** Packages of Debian and Ubuntu that are missing. A person's machine needs no browser: those tests are left out there. */
+function missingPackages() {
+  return [
+    ...(redisMajor() < REDIS_MAJOR_MIN ? ['redis-server'] : []),
+    ...(isCi() && !hasBrowser() ? ['chromium'] : []),
+  ];
+}
+
+/** @param {string[]} packages */
+function install(packages) {
   const hadPolicy = existsSync(SERVICE_POLICY);
   if (!hadPolicy) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   try {
     run('apt-get', ['update']);
-    run('apt-get', ['install', '-y', 'redis-server']);
+    run('apt-get', ['install', '-y', '--no-install-recommends', ...packages]);
   } finally {
     if (!hadPolicy) rmSync(SERVICE_POLICY);
   }
@@ -43,7 +58,8 @@ function fail(message) {
 if (!ensureDependencies()) fail('npm could not install the dependencies');
 
 const isRoot = process.getuid?.() === 0;
-if (redisMajor() < REDIS_MAJOR_MIN && isRoot && existsSync('/usr/bin/apt-get')) installRedis();
+const missing = missingPackages();
+if (missing.length > 0 && isRoot && existsSync('/usr/bin/apt-get')) install(missing);
 if (redisMajor() < REDIS_MAJOR_MIN) {
   fail(
     `The tests need redis-server ${REDIS_MAJOR_MIN}.0 or newer on PATH: see https://redis.io/docs/latest/operate/oss_and_stack/install/`,

@@ -8,6 +8,8 @@ import { FakeMonitor } from './fake-monitor.ts';
 export interface Bench {
   readonly monitor: FakeMonitor;
   readonly browser: Browser;
+  /** The built page. */
+  readonly pageFolder: string;
   /** Opens the page at a hash once the picture is there. At the end of the test it must have done nothing wrong. */
   open(hash?: string, options?: BrowserContextOptions): Promise<Page>;
   /** The same with another picture. */
@@ -50,6 +52,9 @@ export function usePageBench(): Bench {
     },
     get browser() {
       return part(made.browser);
+    },
+    get pageFolder() {
+      return part(made.page).folder;
     },
     openAt,
     open: async (hash = '', options = {}) => {
