@@ -33,15 +33,8 @@ async function measure(page: Page, durationMs: number): Promise<Measured> {
     );
     watcher.observe({ type: 'longtask' });
     const times: number[] = [];
-    await new Promise<void>((resolve) => {
-      const beganAt = performance.now();
-      const frame = (at: number): void => {
-        times.push(at);
-        if (at - beganAt < lengthMs) requestAnimationFrame(frame);
-        else resolve();
-      };
-      requestAnimationFrame(frame);
-    });
+    const endAt = performance.now() + lengthMs;
+    while ((times.at(-1) ?? 0) < endAt) times.push(await new Promise<number>(requestAnimationFrame));
     watcher.disconnect();
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
     gaps.sort((a, b) => a - b);
