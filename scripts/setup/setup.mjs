@@ -1,5 +1,6 @@
 // Prepares a fresh clone for the tests: npm packages, and a redis-server that is new enough. Where `CI` is set, also the
-// databases and the Node with SQLite that the tests of holdfast-sql need. Imports only Node's modules.
+// databases and the Node with SQLite that the tests of holdfast-sql need, and a browser for the monitor's page. Imports
+// only Node's modules.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { isCi } from '../ci.mjs';
@@ -34,12 +35,20 @@ function hasMariadb() {
   return existsSync('/usr/sbin/mariadbd') || spawnSync('mariadbd', ['--version']).status === 0;
 }
 
-/** Packages of Debian and Ubuntu that are missing. A person's machine needs no database: those tests are left out there. */
+function hasBrowser() {
+  return ['chromium', 'chromium-browser', 'google-chrome'].some((name) => existsSync(`/usr/bin/${name}`));
+}
+
+/**
+ * Packages of Debian and Ubuntu that are missing. A person's machine needs no database and no browser: those tests are
+ * left out there.
+ */
 function missingPackages() {
   return [
     ...(redisMajor() < REDIS_MAJOR_MIN ? ['redis-server'] : []),
     ...(isCi() && !hasPostgresql() ? ['postgresql'] : []),
     ...(isCi() && !hasMariadb() ? ['mariadb-server'] : []),
+    ...(isCi() && !hasBrowser() ? ['chromium'] : []),
   ];
 }
 
