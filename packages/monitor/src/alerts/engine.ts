@@ -7,6 +7,7 @@ import type { Clock, Locks } from 'holdfast';
 import type { AlertEngine, AlertOrder, AlertSurroundings, Metric } from '../alert-source.ts';
 import type { AlertPage, AlertView } from '../api/types.ts';
 import type { SettingsHolder } from './config/holder.ts';
+import { secretsOf } from './config/settings.ts';
 import { describeError } from './delivery/attempt.ts';
 import { Leadership } from './lead/leadership.ts';
 import { OutageVoice } from './lead/outage.ts';
@@ -14,6 +15,7 @@ import { StateHealth } from './lead/state-health.ts';
 import { fits, type Mute } from './machine/mute.ts';
 import { alertMetrics } from './metrics.ts';
 import { readPast } from './past.ts';
+import { send } from './receivers/send.ts';
 import { Judge } from './rules/judge.ts';
 import { Standby } from './standby.ts';
 import { AlertStore } from './state/store.ts';
@@ -67,7 +69,7 @@ export class Alerts implements AlertEngine {
         clock,
         chance,
         token: () => randomUUID(),
-        print,
+        send: (receiver, notice, own) => send(receiver, notice, { clock, secrets: secretsOf(own), print }),
         log,
         onOutcome: onChange,
       },
