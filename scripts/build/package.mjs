@@ -1,11 +1,12 @@
 // Builds a package as users install it: `node scripts/build/package.mjs packages/holdfast` writes `dist` and, for a package
-// that ships them, `docs` into that folder, or into another folder that is named after it. `--code` writes the JavaScript
-// only, which is much faster.
-import { readFileSync, rmSync } from 'node:fs';
+// that ships them, `docs` into that folder, or into another folder that is named after it. A package with a folder `page`
+// gets its browser page in `dist/page`. `--code` writes the JavaScript only, which is much faster.
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { ROOT } from '../run.mjs';
 import { bundle } from './bundle.mjs';
 import { declare } from './declarations.mjs';
+import { buildPage } from './page.mjs';
 import { copyPages } from './pages.mjs';
 
 const args = process.argv.slice(2);
@@ -14,6 +15,7 @@ if (home === '') throw new Error('expected the folder of the package');
 const target = resolve(ROOT, folder);
 for (const made of ['dist', 'docs']) rmSync(join(target, made), { recursive: true, force: true });
 bundle(join(ROOT, home, 'src'), target);
+if (existsSync(join(ROOT, home, 'page'))) buildPage(join(ROOT, home, 'page'), join(target, 'dist/page'));
 if (!args.includes('--code')) {
   const { files } = JSON.parse(readFileSync(join(ROOT, home, 'package.json'), 'utf8'));
   if (files.includes('docs')) copyPages(ROOT, home, target);

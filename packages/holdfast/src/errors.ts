@@ -114,7 +114,7 @@ export class LockAbortedError extends LockError {
  * - `expired`: the lease's time ran out by this process's own clock: no renewal got through, the lease was fixed, or
  *   the process was paused.
  * - `gone`: the server says that the lock is no longer ours: it was deleted, flushed, evicted or taken.
- * - `revoked`: `forceRelease` in this process took the lock.
+ * - `revoked`: `forceRelease` took the lock. The message has the operator's words, if there were any.
  * - `closed`: `close` or `destroy` ended the lease.
  * - `abandoned`: the lease was garbage-collected without a release, so it was no longer renewed.
  */

@@ -11,13 +11,23 @@ import {
   inspect,
   type ListOptions,
   list,
+  REASON_LENGTH_MAX,
+  type SessionRecord,
 } from './admin/index.ts';
-import { SessionRecordWriter } from './admin/session-record.ts';
+import { readSessionRecords, SessionRecordWriter } from './admin/session-record.ts';
 import { shownOwner } from './admin/shown-owner.ts';
 import type { RedisClient } from './clients/redis-client.ts';
 import { checkName, checkSlots } from './keys/name.ts';
 import { Session } from './locking/session.ts';
-import { checkKnown, checkObject, finiteFromZero, nonEmptyString, ofType } from './options/checks.ts';
+import {
+  checkKnown,
+  checkObject,
+  finiteFromZero,
+  nonEmptyString,
+  nonEmptyStrings,
+  ofType,
+  textUpTo,
+} from './options/checks.ts';
 import { type LocksOptions, resolveLocksOptions } from './options/options.ts';
 import { Lock } from './primitives/lock/lock.ts';
 import { LockProtocol } from './primitives/lock/protocol.ts';
@@ -34,7 +44,7 @@ export interface CloseOptions {
 
 const INSPECT_OPTIONS = new Set(['record']);
 const LIST_OPTIONS = new Set(['prefix', 'all', 'record']);
-const FORCE_RELEASE_OPTIONS = new Set(['owner']);
+const FORCE_RELEASE_OPTIONS = new Set(['owner', 'reason']);
 const CLOSE_OPTIONS = new Set(['graceMs']);
 
 /**
@@ -114,6 +124,16 @@ export class Locks {
   }
 
   /**
+   * Who sessions are: application, host and process of those that have a record. A session is the first part of an owner
+   * that `inspect` shows. One call for each session.
+   */
+  async records(sessions: readonly string[]): Promise<ReadonlyMap<string, SessionRecord>> {
+    this.#session.assertOpen();
+    const asked = new Set(nonEmptyStrings(sessions, 'sessions'));
+    return readSessionRecords([...asked], (call) => this.#servers.query(call));
+  }
+
+  /**
    * Takes a lock or a mutex away from `owner`, or from whoever holds it, in this process or elsewhere. The next in line
    * gets it in the same step. Resolves to the owner that lost it, or `null` when nobody held it. Rejects with
    * `LockNotHeldError` when another owner than `owner` holds it. An owner in another process is notified at its next
@@ -124,15 +144,19 @@ export class Locks {
     const key = this.#keyOf(name);
     checkObject(options, 'the options of forceRelease');
     checkKnown(options, FORCE_RELEASE_OPTIONS, 'an option of forceRelease');
-    const { owner } = options;
+    const { owner, reason = '' } = options;
+    const words = textUpTo(reason, 'reason', REASON_LENGTH_MAX);
     const lost = await forceRelease(
       this.#servers,
       name,
       owner === undefined ? '' : nonEmptyString(owner, 'owner'),
+      words,
     );
     // An owner in this process is notified now, not at its next renewal.
     for (const hold of this.#session.holdsOf(key)) {
-      if (shownOwner(hold.protocol.kind, hold.holder) === lost) hold.lose('revoked');
+      if (shownOwner(hold.protocol.kind, hold.holder) !== lost) continue;
+      hold.takenFor = words;
+      hold.lose('revoked');
     }
     return lost;
   }

@@ -4,7 +4,7 @@
  * `locks.ts` uses it.
  */
 export { check, type Finding } from './check.ts';
-export { type ForceReleaseOptions, forceRelease } from './force-release.ts';
+export { type ForceReleaseOptions, forceRelease, REASON_LENGTH_MAX } from './force-release.ts';
 export { inspect } from './inspect.ts';
 export type { InspectedLine, InspectedWaiter, Inspection, InspectOptions } from './inspection.ts';
 export { type ListOptions, list } from './list.ts';

@@ -126,10 +126,12 @@ export interface LostHold {
   readonly protocol: Subject;
   readonly renews: boolean;
   readonly leaseMs: number;
+  /** Why an operator took it away; '' where nobody said. */
+  readonly takenFor: string;
 }
 
 export function lossError(
-  { protocol, renews, leaseMs }: LostHold,
+  { protocol, renews, leaseMs, takenFor }: LostHold,
   fence: number | undefined,
   reason: LossReason,
   heldMs: number,
@@ -137,7 +139,7 @@ export function lossError(
   const why = {
     expired: `${renews ? 'no renewal got through before the end of its' : 'at the end of its fixed'} lease of ${leaseMs} ms`,
     gone: 'the server says that it is not ours any more',
-    revoked: 'it was released by force',
+    revoked: `it was released by force${takenFor === '' ? '' : `: ${quote(takenFor)}`}`,
     closed: 'this session was closed',
     abandoned: 'its lease was garbage-collected without a release',
   }[reason];

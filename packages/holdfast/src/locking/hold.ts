@@ -94,6 +94,8 @@ export class Hold implements HeapItem {
   readonly linger: Linger | undefined;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
+  /** Why an operator took it away, in the operator's words; '' where none were said. */
+  takenFor = '';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
   statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */

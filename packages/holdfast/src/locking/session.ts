@@ -71,7 +71,9 @@ export class Session implements EntranceSession {
     this.topology = topology;
     this.record = record;
     this.renewal = new Renewal(timers, topology, options);
-    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder) => this.#suspect(holder));
+    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder, words) =>
+      this.#suspect(holder, words),
+    );
     this.reentry = new Reentry(timers, this.renewal, options);
     let holdNumber = 0;
     const nextNumber = (): number => {
@@ -118,9 +120,11 @@ export class Session implements EntranceSession {
   }
 
   /** A hold is said to have been taken away by force: the server is asked now, and not at the next renewal. */
-  #suspect(holder: string): void {
+  #suspect(holder: string, words: string): void {
     for (const hold of this.#all().flatMap(({ holds }) => holds.all)) {
-      if (hold.holder === holder) this.renewal.suspect(hold);
+      if (hold.holder !== holder) continue;
+      hold.takenFor = words;
+      this.renewal.suspect(hold);
     }
   }
 

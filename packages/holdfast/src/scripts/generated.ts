@@ -297,10 +297,12 @@ const adminForceReleaseLockSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, words)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
-  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if session and mailbox ~= '' then\n" +
+  "notify(mode, mailbox .. session, 'x ' .. holder .. ' revoked' .. (words ~= '' and ' ' .. words or ''))\n" +
+  'end\n' +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
   'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
@@ -315,6 +317,7 @@ const adminForceReleaseLockSource =
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
   'local mailbox = ARGV[4]\n' +
+  'local words = ARGV[5]\n' +
   "local found = redis.call('TYPE', lock)['ok']\n" +
   "if found == 'none' then return { GONE } end\n" +
   "if found == 'string' then return { MUTEX } end\n" +
@@ -324,12 +327,12 @@ const adminForceReleaseLockSource =
   "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
   'local holder = field[1]\n' +
   "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
-  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)\n' +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, words)\n' +
   'return { RELEASED, holder, receivers }\n';
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '680019108bf4bff4dc493e24cbfbd6919235204f',
+  sha: 'c64ab7e9a376552bd629dcd9d21cc724e2720da8',
   source: adminForceReleaseLockSource,
 };
 
@@ -348,6 +351,8 @@ export interface AdminForceReleaseLockInput {
   readonly mode: string;
   /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
   readonly mailbox: string;
+  /** why, in the operator's words; told to the owner */
+  readonly words: string;
 }
 
 export type AdminForceReleaseLockOutcome =
@@ -364,7 +369,7 @@ export const adminForceReleaseLock: Script<AdminForceReleaseLockInput, AdminForc
     return {
       script: adminForceReleaseLockText,
       keys: [input.lock, input.fence, input.line],
-      args: [input.owner, input.channel, input.mode, input.mailbox],
+      args: [input.owner, input.channel, input.mode, input.mailbox, input.words],
     };
   },
   decode(reply: Reply): AdminForceReleaseLockOutcome {
@@ -643,10 +648,12 @@ const adminForceReleaseMutexSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, words)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
-  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if session and mailbox ~= '' then\n" +
+  "notify(mode, mailbox .. session, 'x ' .. holder .. ' revoked' .. (words ~= '' and ' ' .. words or ''))\n" +
+  'end\n' +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
   'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
@@ -668,12 +675,12 @@ const adminForceReleaseMutexSource =
   'local shown = mutex_owner(mutex)\n' +
   "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
-  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, '')\n" +
   'return { RELEASED, shown, receivers }\n';
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '14c0a188a18b9085e6d191377bd15e1bfef3ade1',
+  sha: '0b5cd360d279d1a691103600a70d89c5864616bb',
   source: adminForceReleaseMutexSource,
 };
 

@@ -1,0 +1,111 @@
+/** The keyboard. Letters are commands unless somebody writes; a page registers how it moves. */
+import { signal } from '@preact/signals';
+import { monitorTime } from './clock.ts';
+import { go, type PageName, pageLink, route } from './route.ts';
+import { goOn, pause, pausedAt } from './store.ts';
+
+/** How far one key moves. */
+export type Step = 'next' | 'previous' | 'page down' | 'page up' | 'first' | 'last';
+
+/** A list that keys move through. `true` when it did something. */
+export interface Moves {
+  move(step: Step): boolean;
+  open(): boolean;
+  leave(): boolean;
+}
+
+const STEPS: Readonly<Record<string, Step>> = {
+  j: 'next',
+  ArrowDown: 'next',
+  k: 'previous',
+  ArrowUp: 'previous',
+  PageDown: 'page down',
+  PageUp: 'page up',
+  Home: 'first',
+  End: 'last',
+};
+
+const GO: Readonly<Record<string, PageName>> = { l: 'locks', s: 'servers', a: 'alerts', u: 'audit' };
+/** After `g` the letter of the page must follow within this time. */
+const GO_LIMIT_MS = 2_000;
+
+export const KEYS_HELP: readonly (readonly [keys: string, what: string])[] = [
+  ['j k ↓ ↑', 'next, previous'],
+  ['PgDn PgUp Home End', 'move far'],
+  ['Enter', 'open the lock'],
+  ['Esc', 'back, let go of the row, clear the filter'],
+  ['/', 'filter the locks'],
+  ['g l', 'Locks'],
+  ['g s', 'Servers'],
+  ['g a', 'Alerts'],
+  ['g u', 'Audit'],
+  ['p', 'pause and go on'],
+  ['?', 'these keys'],
+];
+
+export const isHelpOpen = signal(false);
+
+let moves: Moves | null = null;
+let goUntil = 0;
+
+/** For as long as a page is shown. Returns how to stop. */
+export function useKeysFor(list: Moves): () => void {
+  moves = list;
+  return () => {
+    if (moves === list) moves = null;
+  };
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select');
+}
+
+function focusFilter(): void {
+  if (route.value.page !== 'locks') go(pageLink('locks'));
+  // The page of locks may only be drawn after the address has changed.
+  setTimeout(() => document.querySelector<HTMLInputElement>('#filter')?.focus(), 0);
+}
+
+function command(key: string): boolean {
+  const page = GO[key];
+  if (page !== undefined && performance.now() < goUntil) {
+    goUntil = 0;
+    go(pageLink(page));
+    return true;
+  }
+  const step = STEPS[key];
+  if (step !== undefined) return moves?.move(step) ?? false;
+  if (key === 'Enter') return moves?.open() ?? false;
+  if (key === 'Escape') return goBack();
+  if (key === 'g') goUntil = performance.now() + GO_LIMIT_MS;
+  else if (key === '/') focusFilter();
+  else if (key === '?') isHelpOpen.value = true;
+  else if (key === 'p') togglePause();
+  else return false;
+  return true;
+}
+
+function goBack(): boolean {
+  if (moves?.leave() === true) return true;
+  if (route.value.page === 'locks') return false;
+  go(pageLink('locks'));
+  return true;
+}
+
+export function togglePause(): void {
+  if (pausedAt.value === null) pause(monitorTime());
+  else goOn();
+}
+
+export function watchKeys(): void {
+  addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    // A dialog closes itself by Esc and keeps every other key.
+    if (document.querySelector('dialog[open]') !== null) return;
+    const { target, key } = event;
+    if (isWriting(target) && key !== 'Escape') return;
+    // A button or a link that has the focus answers to Enter itself.
+    if (key === 'Enter' && target instanceof HTMLElement && target.matches('button, a')) return;
+    if (command(key)) event.preventDefault();
+  });
+}

@@ -1,0 +1,200 @@
+/** `createMonitor`: everything wired together, as one handler of web requests. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Locks } from 'holdfast';
+import { type Cluster, Redis } from 'ioredis';
+import { type AlertEngine, type AlertSource, NO_ALERTS } from './alert-source.ts';
+import { type AuditRedis, AuditTrail } from './audit/audit-trail.ts';
+import type { FiguresSource } from './figures.ts';
+import { Actions } from './http/actions.ts';
+import { Auth } from './http/auth.ts';
+import { LockDetails } from './http/lock-detail.ts';
+import { PageFiles } from './http/page-files.ts';
+import { errorResponse, HttpError } from './http/responses.ts';
+import { answer, makeState, type RouteParts } from './http/routes.ts';
+import { StateBody } from './http/state-body.ts';
+import { StreamHub } from './http/stream-hub.ts';
+import { type CheckedOptions, checkOptions, type MonitorOptions } from './options.ts';
+import { Sampler } from './sampling/sampler.ts';
+import type { MonitorRedis } from './sampling/servers/clients.ts';
+import { VERSION } from './version.ts';
+
+/** What the server that received a request knows of it, and the request itself does not say. */
+export interface Origin {
+  /** The address of the client, for slowing down who guesses logins. @default one for all */
+  readonly address?: string;
+  /** Whether the client speaks TLS: then the cookie is only for TLS. @default by the URL of the request */
+  readonly isSecure?: boolean;
+}
+
+export interface Monitor {
+  /** Answers one request. Never rejects. */
+  handle(request: Request, origin?: Origin): Promise<Response>;
+  /** The picture that the page shows, for programs. */
+  readonly figures: FiguresSource;
+  /** Stops looking, and ends all streams. */
+  close(): Promise<void>;
+}
+
+const URL_LENGTH_MAX = 8_192;
+
+/** Begins to look at once. The clients are not used themselves and not closed. */
+export function createMonitor(options: MonitorOptions): Monitor {
+  const checked = checkOptions(options);
+  return new RunningMonitor(checked);
+}
+
+class RunningMonitor implements Monitor {
+  readonly figures: Sampler;
+  readonly #options: CheckedOptions;
+  readonly #parts: RouteParts;
+  readonly #hub: StreamHub;
+  readonly #engine: AlertEngine | null;
+  readonly #locks: readonly Locks[];
+  readonly #clients: readonly (Redis | Cluster)[];
+
+  constructor(options: CheckedOptions) {
+    this.#options = options;
+    const { redis, writer = redis, fleet, prefix, budget } = options;
+    const readers = ownClients(redis);
+    const writers = writer === redis ? readers : ownClients(writer);
+    this.#clients = [...new Set([...readers, ...writers])];
+    const audit = new AuditTrail(readers as readonly AuditRedis[], writers as readonly AuditRedis[]);
+    const reading = new Locks(redis as Redis | Redis[], { prefix });
+    const writing = writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix });
+    const sampler = new Sampler({
+      redis,
+      fleet,
+      prefix,
+      budget,
+      mutexes: options.mutexes ?? [],
+      memoryLimit: options.memoryLimit ?? null,
+      readRecords: (sessions) => reading.records(sessions),
+      readAudit: () => audit.readNew(),
+      isForced: (name, holder) => audit.isForced(name, holder),
+      holdsMax: options.holdsMax,
+    });
+    this.figures = sampler;
+    const [state] = writers;
+    const alertLocks = new Locks((Array.isArray(writer) ? writer[0] : writer) as Redis);
+    this.#locks = [...new Set([reading, writing, alertLocks])];
+    this.#engine =
+      options.alerts === undefined || state === undefined
+        ? null
+        : options.alerts({
+            fleet,
+            figures: sampler,
+            state: state as AuditRedis,
+            locks: alertLocks,
+            log: options.log ?? (() => {}),
+          });
+    const alerts: AlertSource = this.#engine ?? NO_ALERTS;
+    const page = new PageFiles(options.pageFolder === undefined ? ownPage() : options.pageFolder);
+    const { picture, now } = sampler;
+    const hub = new StreamHub({
+      version: page.version,
+      now,
+      rows: picture.rows,
+      takeChanged: () => picture.takeChanged(),
+      totals: () => picture.totals(),
+      servers: () => {
+        const changed = sampler.cards();
+        const topology = sampler.topology(changed);
+        return {
+          at: now(),
+          changed,
+          removed: [],
+          topology,
+          survey: sampler.survey(),
+          forbidden: sampler.forbidden(),
+        };
+      },
+      alerts: () => ({ at: now(), alerts: alerts.views() }),
+    });
+    this.#hub = hub;
+    const base = {
+      page,
+      sampler,
+      hub,
+      alerts,
+      audit,
+      version: VERSION,
+      details: new LockDetails(sampler, reading),
+    };
+    this.#parts = {
+      ...base,
+      state: new StateBody(() => makeState(base, fleet), now),
+      auth: new Auth({ login: options.how, actions: options.actions, cookiePath: options.basePath, now }),
+      actions: new Actions({
+        locks: writing,
+        audit,
+        isAudited: options.audit,
+        alerts,
+        now,
+        rowOf: (name) => picture.rows.get(name),
+        notice: (words) => hub.notice(words),
+      }),
+    };
+    alerts.onChange(() => hub.sendAlerts());
+    sampler.start();
+    hub.start();
+    this.#engine?.start();
+  }
+
+  async handle(request: Request, origin: Origin = {}): Promise<Response> {
+    try {
+      if (request.url.length > URL_LENGTH_MAX) throw new HttpError('too-large', 'the address is too long');
+      const url = new URL(request.url);
+      const { basePath } = this.#options;
+      if (!url.pathname.startsWith(basePath)) {
+        if (`${url.pathname}/` === basePath) return redirect(basePath);
+        throw new HttpError('not-found', 'there is nothing at this address');
+      }
+      const { address = 'all', isSecure = url.protocol === 'https:' } = origin;
+      const path = url.pathname.slice(basePath.length);
+      return await answer(this.#parts, { request, url, path, address, isSecure });
+    } catch (error) {
+      if (error instanceof HttpError) return errorResponse(error);
+      this.#options.log?.(`a request failed: ${error instanceof Error ? error.message : String(error)}`);
+      return errorResponse(new HttpError('internal', 'the monitor failed at this request; its log says why'));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.figures.close();
+    this.#hub.close();
+    await this.#engine?.close();
+    await Promise.all(this.#locks.map((locks) => locks.close()));
+    for (const client of this.#clients) client.disconnect();
+  }
+}
+
+function redirect(to: string): Response {
+  return new Response(null, { status: 308, headers: { location: to } });
+}
+
+/** Connections of our own with the settings of the caller's. They connect with the first command. */
+function ownClients(redis: MonitorRedis): (Redis | Cluster)[] {
+  const quiet = {
+    lazyConnect: true,
+    maxRetriesPerRequest: 1,
+    keyPrefix: '',
+    connectionName: 'holdfast-monitor',
+  };
+  const clients = Array.isArray(redis) ? redis : [redis];
+  return clients.map((client: Redis | Cluster) => {
+    const own =
+      client instanceof Redis
+        ? client.duplicate(quiet)
+        : client.duplicate([], { lazyConnect: true, keyPrefix: '', clusterRetryStrategy: () => 1_000 });
+    own.on('error', () => {});
+    return own;
+  });
+}
+
+/** The page as it was built with this package; null before it was built. */
+function ownPage(): string | null {
+  const here = typeof __dirname === 'string' ? __dirname : import.meta.dirname;
+  const folders = ['../page', '../dist/page'].map((place) => join(here, place));
+  return folders.find((folder) => existsSync(join(folder, 'manifest.json'))) ?? null;
+}
