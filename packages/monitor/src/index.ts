@@ -11,6 +11,15 @@ export type {
   Metric,
   StateRedis,
 } from './alert-source.ts';
+export type { AlertSettings, CreateAlertsOptions, Receiver } from './alerts/index.ts';
+export {
+  ConfigError,
+  createAlerts,
+  defaultSettings,
+  loadConfig,
+  prometheusRules,
+  SettingsHolder,
+} from './alerts/index.ts';
 export type {
   AlertView,
   AuditEntry,

@@ -33,7 +33,10 @@ test('a lock is seen with its owner, its lease and those who wait for it', async
     const found = await seen.detail('order:1');
     return found.line[0]?.app === 'mailer' ? found : null;
   });
-  expect(detail).toMatchObject({ lineLength: 1, line: [{ place: 1, session: other.session, listening: true }] });
+  expect(detail).toMatchObject({
+    lineLength: 1,
+    line: [{ place: 1, session: other.session, listening: true }],
+  });
   await lease.release();
   await seen.untilRow('order:1', ({ app }) => app === 'mailer');
   await (await waiting).release();
@@ -94,7 +97,9 @@ test('a server that is down is said to be down, and the last picture stays', asy
   const seen = new TestMonitor({ redis });
   await seen.untilRow('stays');
   await server.kill();
-  const card = await waitFor(async () => (await seen.state()).servers.find(({ health }) => health === 'down'));
+  const card = await waitFor(async () =>
+    (await seen.state()).servers.find(({ health }) => health === 'down'),
+  );
   expect(card.trouble).toContain('ECONNREFUSED');
   expect(seen.row('stays')).toBeDefined();
   await server.restart();

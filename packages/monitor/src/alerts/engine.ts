@@ -26,6 +26,8 @@ export interface EngineOptions {
   /** On the Redis that holds the state. The engine takes one lock with it and does not close it. */
   readonly locks: Locks;
   readonly clock: Clock;
+  /** Of the leader's lock. */
+  readonly leaseMs: number;
   /** 0 to 1. */
   chance(): number;
   /** One line for the standard output, of a receiver `stdout`. */
@@ -57,6 +59,7 @@ export class Alerts implements AlertEngine {
     const onChange = (): void => this.#changed();
     this.#leadership = new Leadership({
       lock: locks.lock(this.#store.keys.leader),
+      leaseMs: options.leaseMs,
       settings,
       figures,
       health: this.#health,

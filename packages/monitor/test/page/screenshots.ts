@@ -27,11 +27,15 @@ const SCENES: readonly (readonly [
 ])[] = [
   ['locks', '#/locks'],
   ['lock', '#/lock/order%3A1001'],
-  ['servers', '#/servers', async (page) => {
-    const tap = page.locator('button.tile-title').first();
-    if (await tap.isVisible()) await tap.click();
-    await page.locator('.u-wrap').first().waitFor();
-  }],
+  [
+    'servers',
+    '#/servers',
+    async (page) => {
+      const tap = page.locator('button.tile-title').first();
+      if (await tap.isVisible()) await tap.click();
+      await page.locator('.u-wrap').first().waitFor();
+    },
+  ],
   ['alerts', '#/alerts'],
   ['audit', '#/audit'],
   ['keys', '#/locks', (page) => page.keyboard.press('?')],

@@ -34,9 +34,12 @@ export class TestMonitor {
   }
 
   get(path: string, headers: Record<string, string> = {}, address = '127.0.0.1'): Promise<Response> {
-    return this.monitor.handle(new Request(`${BASE}/${path}`, { headers: { host: 'localhost', ...headers } }), {
-      address,
-    });
+    return this.monitor.handle(
+      new Request(`${BASE}/${path}`, { headers: { host: 'localhost', ...headers } }),
+      {
+        address,
+      },
+    );
   }
 
   post(
