@@ -9,6 +9,7 @@ const REDIS_MAJOR_MIN = 7;
 
 /** Programs that only CI must have, and the packages of Debian that have them. */
 const CI_TOOLS = [
+  { program: 'chromium', packages: ['chromium'] },
   { program: 'promtool', packages: ['prometheus'] },
   { program: 'prometheus-alertmanager', packages: ['prometheus-alertmanager'] },
 ];
