@@ -50,6 +50,8 @@ export function bundle(source, target) {
       // Jest runs CommonJS in a context without `import()`. The only `import()` in the sources is of a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
       logLevel: 'warning',
+      // Where the sources ask for the folder that they are in, they ask for CommonJS's own name of it first.
+      logOverride: { 'empty-import-meta': 'silent' },
     });
     anchorMap(join(folder, 'index.js.map'), source, target);
   }

@@ -3,10 +3,12 @@
  * does is loaded only when it is called: `--help` must be there at once.
  */
 import { Argument, Command, Option } from 'commander';
+import type { AuditFlags } from './commands/audit.ts';
 import type { DemoFlags } from './commands/demo.ts';
 import type { DevFlags } from './commands/dev.ts';
 import type { DoctorFlags } from './commands/doctor.ts';
 import type { ListFlags } from './commands/ls.ts';
+import type { MonitorFlags } from './commands/monitor.ts';
 import type { ReleaseFlags } from './commands/release.ts';
 import type { RunFlags } from './commands/run.ts';
 import type { WatchFlags } from './commands/watch.ts';
@@ -27,6 +29,7 @@ export function buildProgram(version: string): Command {
   addLooking(program);
   addRelease(program);
   addDoctor(program);
+  addMonitor(program);
   addDemo(program);
   addDev(program);
   addCompletion(program);
@@ -156,7 +159,8 @@ function addRelease(program: Command): void {
     )
     .argument('<name>', 'the name of the lock')
     .option('--force', 'required: confirms that the owner may be at work')
-    .option('--reason <text>', 'required: why; repeated in the output, stored nowhere')
+    .option('--reason <text>', 'required: why; told to the owner, and kept in the audit trail')
+    .option('--no-audit', 'do not write it down, if the audit trail cannot be written')
     .option('--yes', 'do not ask')
     .action(async (name: string, flags: ReleaseFlags) => {
       const { release } = await import('./commands/release.ts');
@@ -185,6 +189,53 @@ function addDoctor(program: Command): void {
     .action(async (flags: DoctorFlags) => {
       const { doctor } = await import('./commands/doctor.ts');
       await exitWith(doctor(flags));
+    });
+}
+
+const DAY_MS = 86_400_000;
+
+function addMonitor(program: Command): void {
+  withJson(withServers(program.command('monitor')))
+    .summary('a live page, metrics and alerts')
+    .description(
+      'Serves a page that shows who holds what, who waits, what was lost and how the servers are; metrics for Prometheus at ' +
+        '/metrics; and alerts, with --config. Only reads, within a stated budget. Listens on this machine only, unless there is ' +
+        'a login: HOLDFAST_MONITOR_TOKEN, or --user with HOLDFAST_MONITOR_PASSWORD. SIGHUP reads the configuration again.',
+    )
+    .option('--host <address>', 'where to listen', '127.0.0.1')
+    .option('--port <number>', 'where to listen; 0 for any free port', integer(0, 65_535), 7_380)
+    .option('--config <file>', 'rules and receivers of alerts (JSON with comments)')
+    .option('--check-config', 'check --config, and exit')
+    .option('--prometheus-rules', 'print the rules for Prometheus, and exit')
+    .option('--fleet <name>', 'the name of these servers, for alerts and metrics (default: that of --config)')
+    .option('--token-file <file>', 'ask for the token in this file')
+    .option('--user <name>', 'ask for this user and the password')
+    .option('--password-file <file>', 'the file with the password of --user')
+    .addOption(
+      new Option(
+        '--writer <url>',
+        'the same server by a user that may write; repeat it for a quorum',
+      ).argParser(oneMore),
+    )
+    .option('--budget <percent>', 'read at this share of the usual pace', integer(10, 100), 100)
+    .option('--actions', 'let those who are logged in take locks away and silence alerts')
+    .option('--no-audit', 'do not write down what is done from the page')
+    .option('--trust-proxy', 'believe X-Forwarded-For and X-Forwarded-Proto')
+    .action(async (flags: MonitorFlags) => {
+      const { monitor } = await import('./commands/monitor.ts');
+      await exitWith(monitor(flags));
+    });
+  withJson(withServers(program.command('audit')))
+    .summary('what operators did, and why')
+    .description(
+      'Prints the audit trail: who took which lock away, silenced or acknowledged an alert, when and why.',
+    )
+    .option('--lock <name>', 'only what was done to this lock')
+    .addOption(new Option('--since <time>', 'how far back').argParser(duration).default(DAY_MS, '24h'))
+    .option('--follow', 'go on, until Ctrl-C')
+    .action(async (flags: AuditFlags) => {
+      const { audit } = await import('./commands/audit.ts');
+      await exitWith(audit(flags));
     });
 }
 

@@ -11,7 +11,7 @@ export type {
   Metric,
   StateRedis,
 } from './alert-source.ts';
-export type { AlertSettings, CreateAlertsOptions, Receiver } from './alerts/index.ts';
+export type { AlertSettings, CreateAlertsOptions } from './alerts/index.ts';
 export {
   ConfigError,
   createAlerts,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Locks } from 'holdfast';
 import { type Cluster, Redis } from 'ioredis';
 import { type AlertEngine, type AlertSource, NO_ALERTS } from './alert-source.ts';
+import { createAlerts, type SettingsHolder } from './alerts/index.ts';
 import { type AuditRedis, AuditTrail } from './audit/audit-trail.ts';
 import type { FiguresSource } from './figures.ts';
 import { Actions } from './http/actions.ts';
@@ -50,8 +51,8 @@ class RunningMonitor implements Monitor {
   readonly #parts: RouteParts;
   readonly #hub: StreamHub;
   readonly #engine: AlertEngine | null;
-  readonly #locks: readonly Locks[];
-  readonly #clients: readonly (Redis | Cluster)[];
+  readonly #locks: Locks[];
+  readonly #clients: (Redis | Cluster)[];
 
   constructor(options: CheckedOptions) {
     this.#options = options;
@@ -67,27 +68,17 @@ class RunningMonitor implements Monitor {
       fleet,
       prefix,
       budget,
-      mutexes: options.mutexes ?? [],
-      memoryLimit: options.memoryLimit ?? null,
+      mutexes: options.mutexes,
+      memoryLimit: options.memoryLimit,
       readRecords: (sessions) => reading.records(sessions),
       readAudit: () => audit.readNew(),
       isForced: (name, holder) => audit.isForced(name, holder),
       holdsMax: options.holdsMax,
     });
     this.figures = sampler;
-    const [state] = writers;
-    const alertLocks = new Locks((Array.isArray(writer) ? writer[0] : writer) as Redis);
-    this.#locks = [...new Set([reading, writing, alertLocks])];
+    this.#locks = [...new Set([reading, writing])];
     this.#engine =
-      options.alerts === undefined || state === undefined
-        ? null
-        : options.alerts({
-            fleet,
-            figures: sampler,
-            state: state as AuditRedis,
-            locks: alertLocks,
-            log: options.log ?? (() => {}),
-          });
+      options.settings === undefined ? null : this.#makeEngine(options.settings, writer, writers);
     const alerts: AlertSource = this.#engine ?? NO_ALERTS;
     const page = new PageFiles(options.pageFolder === undefined ? ownPage() : options.pageFolder);
     const { picture, now } = sampler;
@@ -139,6 +130,24 @@ class RunningMonitor implements Monitor {
     sampler.start();
     hub.start();
     this.#engine?.start();
+  }
+
+  /** The state of the alerts is on a Redis of its own if the settings say so; of a quorum on the first server. */
+  #makeEngine(
+    settings: SettingsHolder,
+    writer: MonitorRedis,
+    writers: readonly (Redis | Cluster)[],
+  ): AlertEngine | null {
+    const { fleet, log = () => {} } = this.#options;
+    const url = settings.current.stateUrl;
+    const [first] = Array.isArray(writer) ? (writer as readonly Redis[]) : [writer as Redis];
+    const like = url === null ? first : new Redis(url.reveal(), { lazyConnect: true });
+    const state = url === null ? writers[0] : ownClients(like as Redis)[0];
+    if (state === undefined || like === undefined) return null;
+    const locks = new Locks(like);
+    this.#locks.push(locks);
+    if (url !== null) this.#clients.push(state);
+    return createAlerts({ fleet, figures: this.figures, state: state as AuditRedis, locks, settings, log });
   }
 
   async handle(request: Request, origin: Origin = {}): Promise<Response> {

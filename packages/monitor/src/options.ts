@@ -1,6 +1,5 @@
 /** What `createMonitor` may be told, checked before anything is connected. */
-import type { Locks } from 'holdfast';
-import type { AlertEngine, AlertSurroundings } from './alert-source.ts';
+import type { SettingsHolder } from './alerts/index.ts';
 import type { Authorize, Login } from './http/auth.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
 
@@ -34,8 +33,11 @@ export interface MonitorOptions {
   readonly actions?: boolean;
   /** False: actions are done without a trace. For the emergency in which the trail cannot be written. @default true */
   readonly audit?: boolean;
-  /** Makes the alerts; `createAlerts` of this package. @default none */
-  readonly alerts?: (around: AlertSurroundings & { readonly locks: Locks }) => AlertEngine;
+  /**
+   * Rules and receivers, as `loadConfig` reads them from a file: `new SettingsHolder(loadConfig('monitor.json'))`. Without
+   * them nothing is judged. They say the fleet, the mutexes and the memory limit too, unless these options do.
+   */
+  readonly settings?: SettingsHolder;
   /** The folder of the built page; null for none. @default the page of this package */
   readonly pageFolder?: string | null;
   /** One line for the operator's log. Never has a secret. @default nothing */
@@ -57,13 +59,15 @@ const KNOWN = new Set<string>([
     'authorize',
     'token',
   ],
-  ...['login', 'actions', 'audit', 'alerts', 'pageFolder', 'log', 'holdsMax'],
+  ...['login', 'actions', 'audit', 'settings', 'pageFolder', 'log', 'holdsMax'],
 ]);
 
 /** Short ones are guessed. */
 const SECRET_LENGTH_MIN = 12;
 
-export interface CheckedOptions extends MonitorOptions {
+export interface CheckedOptions extends Omit<MonitorOptions, 'memoryLimit'> {
+  readonly memoryLimit: number | null;
+  readonly mutexes: readonly string[];
   readonly fleet: string;
   readonly prefix: string;
   readonly budget: number;
@@ -82,7 +86,7 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
     throw new TypeError(`expected an option among ${[...KNOWN].join(', ')}, got ${JSON.stringify(unknown)}`);
   }
   const {
-    fleet = 'default',
+    fleet = options.settings?.current.fleet ?? 'default',
     prefix = '',
     budget = 1,
     basePath = '/',
@@ -106,7 +110,9 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
       'expected a token, a login or authorize with actions, got none: nobody could be told apart',
     );
   }
-  return { ...options, fleet, prefix, budget, basePath, actions, audit, how };
+  const { mutexes = options.settings?.current.mutexes ?? [] } = options;
+  const memoryLimit = options.memoryLimit ?? options.settings?.current.memoryLimitBytes ?? null;
+  return { ...options, memoryLimit, mutexes, fleet, prefix, budget, basePath, actions, audit, how };
 }
 
 function loginOf({ authorize, token, login }: MonitorOptions): Login {

@@ -4,17 +4,23 @@ import { createInterface } from 'node:readline';
 import type { LockNotHeldError } from 'holdfast';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { openTrail } from '../locks/audit.ts';
 import { LockReader, type ReaderFlags } from '../locks/lock-reader.ts';
 import { describeHeld, describeOwner, type HeldInspection, type LockView } from '../locks/lock-view.ts';
-import { printJson, printLines } from '../output.ts';
+import { printJson, printLines, printNotice } from '../output.ts';
 import { printable } from '../printable.ts';
 import { checkName } from '../servers/locks.ts';
 import { requireLock } from './inspect.ts';
+
+/** What fits into a message to the owner. */
+const REASON_LENGTH_MAX = 500;
 
 export interface ReleaseFlags extends ReaderFlags {
   readonly force?: boolean;
   readonly reason?: string;
   readonly yes?: boolean;
+  /** False with --no-audit. */
+  readonly audit: boolean;
 }
 
 export async function release(name: string, flags: ReleaseFlags): Promise<number> {
@@ -27,7 +33,8 @@ export async function release(name: string, flags: ReleaseFlags): Promise<number
     const shown = requireLock(found);
     const view = await reader.view(shown);
     if (flags.yes !== true && !(await confirm(view))) throw new Failure('nothing', 'nothing was released');
-    if (!(await takeFrom(reader, shown))) return tellFree(name, reason, flags);
+    const isTaken = await audited(reader, shown, reason, flags);
+    if (!isTaken) return tellFree(name, reason, flags);
     tellReleased(view, reason, flags);
     return EXIT.ok;
   } finally {
@@ -35,11 +42,58 @@ export async function release(name: string, flags: ReleaseFlags): Promise<number
   }
 }
 
+/** In the audit trail before it is done, and how it ended after that. */
+async function audited(
+  reader: LockReader,
+  shown: HeldInspection,
+  reason: string,
+  flags: ReleaseFlags,
+): Promise<boolean> {
+  if (!flags.audit) {
+    printNotice('warning: --no-audit: this release is written down nowhere');
+    return takeFrom(reader, shown, reason);
+  }
+  const trail = await openTrail(reader.servers);
+  const id = await trail
+    .ask({
+      action: 'release',
+      subject: shown.name,
+      holder: shown.owner,
+      fence: shown.kind === 'lock' ? (shown.fence ?? null) : null,
+      by: userInfo().username,
+      via: 'cli',
+      reason,
+    })
+    .catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      const exit = /NOPERM|NOAUTH/.test(why) ? 'refused' : 'unreachable';
+      throw new Failure(exit, `nothing was released: ${why}; see --no-audit`, error);
+    });
+  try {
+    const isTaken = await takeFrom(reader, shown, reason);
+    await trail.done(id, isTaken ? `released from ${shown.owner}` : 'nobody held it').catch(warnOfTrail);
+    return isTaken;
+  } catch (error) {
+    await trail
+      .done(id, `not done: ${error instanceof Error ? error.message : String(error)}`)
+      .catch(warnOfTrail);
+    throw error;
+  }
+}
+
+function warnOfTrail(error: unknown): void {
+  printNotice(
+    `warning: the end is not in the audit trail: ${error instanceof Error ? error.message : String(error)}`,
+  );
+}
+
 /** From the owner that was shown and from nobody else. False when nobody holds it any more. */
-async function takeFrom(reader: LockReader, shown: HeldInspection): Promise<boolean> {
+async function takeFrom(reader: LockReader, shown: HeldInspection, reason: string): Promise<boolean> {
   const { name, owner } = shown;
   try {
-    return (await reader.locks.forceRelease(name, { owner })) !== null;
+    return (
+      (await reader.locks.forceRelease(name, { owner, reason: reason.slice(0, REASON_LENGTH_MAX) })) !== null
+    );
   } catch (error) {
     const next = otherOwner(error);
     if (next === null) throw error;

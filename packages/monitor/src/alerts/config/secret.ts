@@ -29,8 +29,9 @@ export class Secret {
     return SHOWN;
   }
 
-  [inspect.custom](): string {
-    return SHOWN;
+  static {
+    // Not a method: declarations cannot name one by an expression.
+    Object.defineProperty(this.prototype, inspect.custom, { value: () => SHOWN });
   }
 }
 
