@@ -13,7 +13,7 @@ import { type SecretReader, systemSecrets } from './secret.ts';
 import type { AlertSettings } from './settings.ts';
 import { parseBytes } from './units.ts';
 
-export const FIELDS = [
+const FIELDS = [
   '$schema',
   'fleet',
   'groups',
