@@ -11,6 +11,7 @@ export type {
   InspectedWaiter,
   Inspection,
   InspectOptions,
+  JobsOptions,
   ListOptions,
   SessionRecord,
 } from './admin/index.ts';
@@ -37,6 +38,8 @@ export type {
   ServerFailure,
 } from './errors.ts';
 export {
+  JobTimeoutError,
+  LeaderStuckError,
   LockAbortedError,
   LockClosedError,
   LockConfigError,
@@ -54,8 +57,33 @@ export { Locks } from './locks.ts';
 export type { AcquireOptions, TryAcquireOptions } from './options/acquire-options.ts';
 export type { LocksOptions } from './options/options.ts';
 export type { ReplicaOptions } from './options/replicas.ts';
+export type {
+  Leader,
+  LeaderBody,
+  LeaderEvents,
+  LeaderInfo,
+  LeaderOptions,
+  LeaderRunOptions,
+  LeaderTerm,
+} from './primitives/leader/index.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';
+export type {
+  JobBody,
+  JobInfo,
+  JobResult,
+  JobRun,
+  JobRunContext,
+  JobState,
+  Schedule,
+  ScheduleEvents,
+  ScheduleOptions,
+  SingleRun,
+  SingleRunOptions,
+  SkipReason,
+  SlotOptions,
+  StopOptions,
+} from './primitives/schedule/index.ts';
 export type { Clock, Timer } from './runtime/clock.ts';
 export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
@@ -70,3 +98,9 @@ export type {
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';
+export type {
+  JobSkippedMessage,
+  JobTrace,
+  LeaderEvent,
+  LeaderMessage,
+} from './telemetry/jobs.ts';

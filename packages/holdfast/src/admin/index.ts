@@ -7,6 +7,8 @@ export { check, type Finding } from './check.ts';
 export { type ForceReleaseOptions, forceRelease } from './force-release.ts';
 export { inspect } from './inspect.ts';
 export type { InspectedLine, InspectedWaiter, Inspection, InspectOptions } from './inspection.ts';
+export { type JobsOptions, jobs } from './jobs.ts';
+export { inspectLeader } from './leader.ts';
 export { type ListOptions, list } from './list.ts';
 export { AdminServers } from './servers.ts';
 export type { SessionRecord } from './session-record.ts';

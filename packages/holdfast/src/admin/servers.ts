@@ -26,6 +26,11 @@ export class AdminServers {
     this.keyPrefix = keyPrefix;
   }
 
+  /** The same servers, for keys instead of names. */
+  get withoutPrefix(): AdminServers {
+    return new AdminServers(this.#topology, this.#callTimeoutMs, '');
+  }
+
   /** How many servers must agree on what a name holds. */
   get majority(): number {
     return this.#topology.majority;

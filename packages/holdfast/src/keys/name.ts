@@ -75,3 +75,45 @@ export function lineChannel(key: string, session: string): string {
 export function mutexChannel(key: string): string {
   return tagged('holdfast_mutex__channel', key);
 }
+
+/** The lock of a leader. */
+export function leaderKey(key: string): string {
+  return tagged('holdfast_leader', key);
+}
+
+/** The lock of a job. */
+export function jobLockKey(key: string): string {
+  return tagged('holdfast_job_lock', key);
+}
+
+/** The marker of a job: its last run and its next slot. */
+export function jobKey(key: string): string {
+  return tagged('holdfast_job', key);
+}
+
+/** What a lock of ours is for, where that is not for its own name. */
+export type Role = 'leader' | 'job';
+
+const ROLES: readonly (readonly [Role, string])[] = [
+  ['leader', 'holdfast_leader:'],
+  ['job', 'holdfast_job_lock:'],
+];
+
+/** What the lock under that key is for, and the key that it was made from; null for an ordinary key. */
+export function roleOf(key: string): { readonly role: Role; readonly key: string } | null {
+  for (const [role, prefix] of ROLES) {
+    if (key.startsWith(prefix)) return { role, key: untagged(key.slice(prefix.length)) };
+  }
+  return null;
+}
+
+/** The key that the marker of a job was made from. */
+export function keyOfJob(key: string): string {
+  return untagged(key.slice(key.indexOf(':') + 1));
+}
+
+/** Takes away the braces that `tagged` has added. */
+function untagged(text: string): string {
+  const isTagged = text.startsWith('{') && text.endsWith('}') && text.lastIndexOf('{') === 0;
+  return isTagged ? text.slice(1, -1) : text;
+}

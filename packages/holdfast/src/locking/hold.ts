@@ -92,6 +92,8 @@ export class Hold implements HeapItem {
   lingerUntilMs: number;
   /** How it is heard that somebody wants a hold that may be kept unowned. */
   readonly linger: Linger | undefined;
+  /** Its owner cannot be stopped: at its end nothing is released, and the lease on the server runs out. */
+  isLeftToLease = false;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
   /** How long the server had the hold for when it last said so: a claim or a lease. */

@@ -17,6 +17,15 @@ export const OUTCOMES = {
   RAISED: 15,
   LEFT: 16,
   FREE: 17,
+  STARTED: 30,
+  DONE: 31,
+  RUNNING: 32,
+  EARLY: 33,
+  STALE: 34,
+  PASSED: 35,
+  RESTING: 36,
+  ENDED: 37,
+  JOB: 38,
 } as const;
 
 /** The first item of a reply within a bundle that stands for an error; its words follow. No outcome is negative. */

@@ -6,7 +6,7 @@ import { type Channel, channel, type TracingChannel, tracingChannel } from 'node
 import type { LossReason } from '../errors.ts';
 
 /** The kinds of lock that messages tell of. */
-export type Kind = 'lock' | 'mutex';
+export type Kind = 'lock' | 'mutex' | 'leader' | 'job';
 
 /** - `message`: somebody released. - `resync`: messages may have been missed. - `time`: nothing came. */
 export type WakeReason = 'message' | 'resync' | 'time';
@@ -17,7 +17,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** The names of the channels. The first four are tracing channels: `tracing:<name>:start` and so on. */
+/** The names of the channels. The first four, and `job`, are tracing channels: `tracing:<name>:start` and so on. */
 export const CHANNELS = {
   acquire: 'holdfast:acquire',
   release: 'holdfast:release',
@@ -27,6 +27,9 @@ export const CHANNELS = {
   abandoned: 'holdfast:lease:abandoned',
   lateRelease: 'holdfast:lease:late-release',
   woken: 'holdfast:waiter:woken',
+  leader: 'holdfast:leader',
+  job: 'holdfast:job',
+  jobSkipped: 'holdfast:job:skipped',
 } as const;
 
 /** The context object of `holdfast:acquire`, `holdfast:release` and `holdfast:using`; the same object throughout. */
