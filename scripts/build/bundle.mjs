@@ -49,6 +49,8 @@ export function bundle(source, target) {
       sourcesContent: true,
       // Jest runs CommonJS in a context without `import()`. The only `import()` in the sources is of a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
+      // CommonJS has `__filename` instead, which the sources ask for first.
+      logOverride: { 'empty-import-meta': 'silent' },
       logLevel: 'warning',
     });
     anchorMap(join(folder, 'index.js.map'), source, target);

@@ -13,6 +13,7 @@ export type {
   InspectOptions,
   JobsOptions,
   ListOptions,
+  Role,
   SessionRecord,
 } from './admin/index.ts';
 export type {

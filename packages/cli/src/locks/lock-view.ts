@@ -15,7 +15,8 @@ import {
 /** As it is in JSON. What is not known is null. */
 export interface LockView extends SessionView, LineView {
   readonly name: string;
-  readonly kind: 'lock' | 'mutex';
+  /** `leader` and `job` are locks too: those of a leader or a job of that name. */
+  readonly kind: 'lock' | 'mutex' | 'leader' | 'job';
   /** `<session>:<hold number>`, or a Redisson holder. Null for a mutex: its value is a secret of its owner. */
   readonly owner: string | null;
   readonly session: string | null;
@@ -48,7 +49,7 @@ export function makeView(inspection: HeldInspection, serverMs: number): LockView
   const isTimed = fence !== null && fence >= FENCE_MIN;
   return {
     name,
-    kind,
+    kind: inspection.kind === 'lock' ? (inspection.role ?? kind) : kind,
     owner: inspection.kind === 'lock' ? inspection.owner : null,
     session: inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null,
     ...viewSession(record),

@@ -3,6 +3,8 @@
  * session says who it is. Nothing here grants or renews a lock. It may use everything below `locks.ts`; only
  * `locks.ts` uses it.
  */
+
+export type { Role } from '../keys/name.ts';
 export { check, type Finding } from './check.ts';
 export { type ForceReleaseOptions, forceRelease } from './force-release.ts';
 export { inspect } from './inspect.ts';

@@ -1,4 +1,5 @@
 /** What an inspection of one name tells. */
+import type { Role } from '../keys/name.ts';
 import type { SessionRecord } from './session-record.ts';
 
 /** A process that waits in the line of a name. */
@@ -35,6 +36,8 @@ export type Inspection =
   | (InspectedLine & {
       readonly name: string;
       readonly kind: 'lock';
+      /** What the lock is for, if it is not for its own name: then `name` is that of the leader or the job. Only in a list. */
+      readonly role?: Role;
       /** `<session>:<hold number>`, or a Redisson holder. */
       readonly owner: string;
       /** Who the owner is. Only when `record` was asked for, and the owner's session has a record. */

@@ -1,5 +1,6 @@
 /** All locks and mutexes that are held, found with SCAN. */
-import { NAME_BYTES_MAX, sharesSlot } from '../keys/name.ts';
+import { LockUnavailableError } from '../errors.ts';
+import { NAME_BYTES_MAX, type Role, roleOf, sharesSlot } from '../keys/name.ts';
 import { adminScan } from '../scripts/generated.ts';
 import type { QueryCall } from '../topologies/topology.ts';
 import { inspectName } from './inspect.ts';
@@ -29,6 +30,9 @@ const SCAN_COUNT = 500;
 /** Names inspected at once. */
 const INSPECT_MAX = 64;
 
+/** What our words and braces add to a key at most. */
+const ROLE_BYTES_MAX = 32;
+
 /** Waiters that are shown of each lock. The others are counted. */
 const SHOWN_MAX = 10;
 
@@ -40,27 +44,59 @@ export async function* list(
   { prefix, all, record }: Required<ListOptions>,
 ): AsyncGenerator<Inspection, void, undefined> {
   const records = record ? new Map<string, SessionRecord | null>() : null;
-  for await (const names of namesIn(servers, prefix, all)) {
-    for (let i = 0; i < names.length; i += INSPECT_MAX) {
-      const some = names.slice(i, i + INSPECT_MAX);
-      const found = await Promise.all(some.map((name) => inspectName(servers, name, SHOWN_MAX)));
+  for await (const locks of locksIn(servers, prefix, all)) {
+    for (let i = 0; i < locks.length; i += INSPECT_MAX) {
+      const some = locks.slice(i, i + INSPECT_MAX);
+      const found = await Promise.all(some.map((lock) => inspectFound(servers, lock)));
       const held = found.filter((inspection) => inspection !== null).filter(isHeld);
       yield* records === null ? held : await withRecords(servers, held, records);
     }
   }
 }
 
-/** The names of what looks like a lock or a mutex, page by page, each name once. */
-async function* namesIn(
+/** What looks like a lock or a mutex. */
+interface FoundLock {
+  readonly key: string;
+  readonly name: string;
+  /** Null: it is there for its own name. */
+  readonly role: Role | null;
+}
+
+async function inspectFound(
+  servers: AdminServers,
+  { key, name, role }: FoundLock,
+): Promise<Inspection | null> {
+  if (role === null) return inspectName(servers, name, SHOWN_MAX);
+  // A user whose rights end with the prefix may not look at the keys that are made from names: then they are left out.
+  const found = await inspectName(servers.withoutPrefix, key, SHOWN_MAX).catch((error: unknown) => {
+    if (error instanceof LockUnavailableError && error.servers.some(({ text }) => /NOPERM/.test(text)))
+      return null;
+    throw error;
+  });
+  return found?.kind === 'lock' ? { ...found, name, role } : null;
+}
+
+/** Null: the key is of another prefix. */
+function foundLock(key: string, keyPrefix: string, prefix: string): FoundLock | null {
+  const derived = roleOf(key);
+  const ofName = derived?.key ?? key;
+  const name = ofName.slice(keyPrefix.length);
+  if (!ofName.startsWith(keyPrefix + prefix) || name === '') return null;
+  return { key, name, role: derived?.role ?? null };
+}
+
+/** What looks like a lock or a mutex, page by page, each key once. */
+async function* locksIn(
   servers: AdminServers,
   prefix: string,
   isAll: boolean,
-): AsyncGenerator<readonly string[], void, undefined> {
+): AsyncGenerator<readonly FoundLock[], void, undefined> {
   const { keyPrefix, hasShards } = servers;
   const terms = {
-    pattern: `${escapeGlob(keyPrefix + prefix)}*`,
+    // Also within a key: those of leaders and jobs have the name behind a word of ours.
+    pattern: `*${escapeGlob(keyPrefix + prefix)}*`.replace(/^\*\*$/, '*'),
     count: SCAN_COUNT,
-    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX,
+    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX + ROLE_BYTES_MAX,
     wantsAll: isAll ? 1 : 0,
   };
   // SCAN may return a key twice while the table is resized, and in a quorum every server returns it.
@@ -83,13 +119,13 @@ async function* namesIn(
       else cursors.set(index, cursor);
     }
     const keys = new Set(pages.flatMap(({ value }) => value.keys));
-    const names = [...keys]
+    const locks = [...keys]
       // In a cluster no lock has a name whose keys would be in different slots: such a key is somebody's data.
-      .filter((key) => !hasShards || sharesSlot(key))
-      .map((key) => key.slice(keyPrefix.length))
-      .filter((name) => name !== '' && !seen.has(name));
-    for (const name of names) seen.add(name);
-    yield names;
+      .filter((key) => !seen.has(key) && (!hasShards || sharesSlot(key)))
+      .map((key) => foundLock(key, keyPrefix, prefix))
+      .filter((lock) => lock !== null);
+    for (const { key } of locks) seen.add(key);
+    yield locks;
   }
 }
 
