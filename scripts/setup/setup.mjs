@@ -21,6 +21,7 @@ const CI_TOOLS = [
     packages: ['chromium'],
   },
   { found: ['promtool'], packages: ['prometheus'] },
+  { found: ['prometheus-alertmanager'], packages: ['prometheus-alertmanager'] },
 ];
 
 function redisMajor() {

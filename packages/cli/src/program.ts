@@ -7,6 +7,7 @@ import type { AuditFlags } from './commands/audit.ts';
 import type { DemoFlags } from './commands/demo.ts';
 import type { DevFlags } from './commands/dev.ts';
 import type { DoctorFlags } from './commands/doctor.ts';
+import type { JobFlags } from './commands/job.ts';
 import type { ListFlags } from './commands/ls.ts';
 import type { MonitorFlags } from './commands/monitor.ts';
 import type { ReleaseFlags } from './commands/release.ts';
@@ -26,6 +27,7 @@ export function buildProgram(version: string): Command {
     .enablePositionalOptions()
     .configureHelp({ showGlobalOptions: false });
   addRun(program);
+  addJob(program);
   addLooking(program);
   addRelease(program);
   addDoctor(program);
@@ -68,11 +70,60 @@ function addRun(program: Command): void {
     )
     .option('--on-busy-exit <code>', 'the exit code when somebody else holds it', integer(0, 255), EXIT.busy)
     .option('--quiet', 'do not say who holds it while waiting')
+    .option(
+      '--once-per <time|cron>',
+      "run once for each slot on one of all machines: every so often, such as 1h, or by a cron pattern, such as '30 2 * * *'",
+    )
+    .option('--time-zone <zone>', 'the time zone of the pattern (default: UTC)')
+    .option('--attempts <count>', 'how often a slot may start (default: 1)', integer(1, 1_000))
+    .option(
+      '--early <time>',
+      'wait for the next slot if it is this near (default: a tenth of the time between slots, at most 1m)',
+      timerDuration,
+    )
+    .option('--late <time>', 'how late a slot may start (default: until the next)', duration)
     .passThroughOptions()
     .action(async (name: string, words: string[], _flags: RunFlags, command: Command) => {
       const { run } = await import('./commands/run.ts');
       const rest = readOptionsAfterName(command, words);
       await exitWith(run(name, rest, command.opts<RunFlags>()));
+    });
+}
+
+function addJob(program: Command): void {
+  withServers(program.command('job'))
+    .summary('run a job now, outside of its schedule')
+    .description(
+      'Runs the command now, once, under the lock of the job, and records it as the last run of the job: what --once-per and ' +
+        'schedules of programs do at a slot. A slot that is due and was not started counts as done by this run. Exits with 75 while ' +
+        'a run of the job is at work.',
+    )
+    .addArgument(new Argument('<action>', 'what to do').choices(['run']))
+    .argument('<name>', 'the name of the job')
+    .argument('<command...>', 'the command and its arguments, best after --')
+    .option(
+      '--wait <time>',
+      'wait this long while a run of the job is at work (default: not at all)',
+      duration,
+    )
+    .addOption(
+      new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
+        .argParser(duration)
+        .default(30_000, '30s'),
+    )
+    .option(
+      '--grace <time>',
+      'from SIGTERM to SIGKILL (default: 5s, less with a lease under 10.5s)',
+      timerDuration,
+    )
+    .option('--on-busy-exit <code>', 'the exit code while a run is at work', integer(0, 255), EXIT.busy)
+    .passThroughOptions()
+    .action(async (_action: string, name: string, words: string[], _flags: JobFlags, command: Command) => {
+      const { jobRun } = await import('./commands/job.ts');
+      // Options may stand between the action and the name, too.
+      const [job = '', ...after] = readOptionsAfterName(command, [name, ...words]);
+      const rest = readOptionsAfterName(command, after);
+      await exitWith(jobRun(job, rest, command.opts<JobFlags>()));
     });
 }
 
@@ -115,6 +166,7 @@ function addLooking(program: Command): void {
     )
     .argument('[prefix]', 'only names that begin with this', '')
     .option('--all', ALL)
+    .option('--jobs', 'list jobs instead: the last run, where, how long, how it ended, and the next slot')
     .option('--limit <count>', 'list at most this many', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: ListFlags) => {
       const { ls } = await import('./commands/ls.ts');

@@ -16,7 +16,9 @@ export type LockErrorCode =
   | 'ELOCKCLOSED'
   | 'EONCEFAILED'
   | 'EONCEMISMATCH'
-  | 'EONCERESULT';
+  | 'EONCERESULT'
+  | 'ELEADERSTUCK'
+  | 'EJOBTIMEOUT';
 
 /** Written out instead of read from `new.target.name`, because bundlers rename classes. */
 const NAMES: Readonly<Record<LockErrorCode, string>> = {
@@ -32,6 +34,8 @@ const NAMES: Readonly<Record<LockErrorCode, string>> = {
   EONCEFAILED: 'OnceFailedError',
   EONCEMISMATCH: 'OnceMismatchError',
   EONCERESULT: 'OnceResultError',
+  ELEADERSTUCK: 'LeaderStuckError',
+  EJOBTIMEOUT: 'JobTimeoutError',
 };
 
 const CODE: symbol = Symbol.for('holdfast.error.code');
@@ -242,5 +246,34 @@ export class LockClosedError extends LockError {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     return hasCode(value, 'ELOCKCLOSED');
+  }
+}
+
+/**
+ * The body of a leader did not end within `graceMs` after its signal had aborted. Its lease is not renewed any more, and
+ * another process will lead when the lease has run out. End the process: the body may still be at work.
+ */
+export class LeaderStuckError extends LockError {
+  /** The fence of the term whose body did not end. */
+  readonly fence: number;
+
+  constructor(message: string, details: LockErrorDetails & { fence: number }) {
+    super('ELEADERSTUCK', message, details);
+    this.fence = details.fence;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return hasCode(value, 'ELEADERSTUCK');
+  }
+}
+
+/** A run of a job took longer than `atMostMs`. The reason of its signal, and what the run is recorded with. */
+export class JobTimeoutError extends LockError {
+  constructor(message: string, details: LockErrorDetails = {}) {
+    super('EJOBTIMEOUT', message, details);
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return hasCode(value, 'EJOBTIMEOUT');
   }
 }

@@ -11,7 +11,9 @@ export type {
   InspectedWaiter,
   Inspection,
   InspectOptions,
+  JobsOptions,
   ListOptions,
+  Role,
   SessionRecord,
 } from './admin/index.ts';
 export type {
@@ -39,6 +41,8 @@ export type {
   ServerFailure,
 } from './errors.ts';
 export {
+  JobTimeoutError,
+  LeaderStuckError,
   LockAbortedError,
   LockClosedError,
   LockConfigError,
@@ -57,10 +61,35 @@ export type { AcquireOptions, TryAcquireOptions } from './options/acquire-option
 export type { OnceCodec, OnceOptions } from './options/once-options.ts';
 export type { LocksOptions } from './options/options.ts';
 export type { ReplicaOptions } from './options/replicas.ts';
+export type {
+  Leader,
+  LeaderBody,
+  LeaderEvents,
+  LeaderInfo,
+  LeaderOptions,
+  LeaderRunOptions,
+  LeaderTerm,
+} from './primitives/leader/index.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';
 export type { Once, OnceState } from './primitives/once/once.ts';
 export type { OnceRun } from './primitives/once/run.ts';
+export type {
+  JobBody,
+  JobInfo,
+  JobResult,
+  JobRun,
+  JobRunContext,
+  JobState,
+  Schedule,
+  ScheduleEvents,
+  ScheduleOptions,
+  SingleRun,
+  SingleRunOptions,
+  SkipReason,
+  SlotOptions,
+  StopOptions,
+} from './primitives/schedule/index.ts';
 export type { Clock, Timer } from './runtime/clock.ts';
 export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
@@ -82,3 +111,9 @@ export type {
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';
+export type {
+  JobSkippedMessage,
+  JobTrace,
+  LeaderEvent,
+  LeaderMessage,
+} from './telemetry/jobs.ts';

@@ -9,6 +9,9 @@ import {
   type Inspection,
   type InspectOptions,
   inspect,
+  inspectLeader,
+  type JobsOptions,
+  jobs,
   type ListOptions,
   list,
   REASON_LENGTH_MAX,
@@ -18,6 +21,7 @@ import {
   shownOwner,
 } from './admin/index.ts';
 import type { RedisClient } from './clients/redis-client.ts';
+import { leaderKey } from './keys/derived.ts';
 import { checkName, checkSlots } from './keys/name.ts';
 import { Session } from './locking/session.ts';
 import {
@@ -30,11 +34,20 @@ import {
   textUpTo,
 } from './options/checks.ts';
 import { type LocksOptions, resolveLocksOptions } from './options/options.ts';
-import { Lock } from './primitives/lock/lock.ts';
-import { LockProtocol } from './primitives/lock/protocol.ts';
-import { Mutex } from './primitives/mutex/mutex.ts';
-import { MutexProtocol } from './primitives/mutex/protocol.ts';
+import { type Leader, type LeaderOptions, leaderOf } from './primitives/leader/index.ts';
+import { type Lock, lockOf } from './primitives/lock/lock.ts';
+import { type Mutex, mutexOf } from './primitives/mutex/mutex.ts';
 import { type Once, onceOf } from './primitives/once/once.ts';
+import {
+  type JobBody,
+  type JobInfo,
+  runOnce,
+  type Schedule,
+  type ScheduleOptions,
+  type SingleRun,
+  type SingleRunOptions,
+  startSchedule,
+} from './primitives/schedule/index.ts';
 import { type Facts, inspectable } from './runtime/inspectable.ts';
 import { TimerQueue } from './runtime/timer-queue.ts';
 import { topologyOf } from './topologies/choose.ts';
@@ -99,13 +112,49 @@ export class Locks {
    */
   lock(name: string): Lock {
     const key = this.#keyOf(name);
-    return new Lock(this.#session, new LockProtocol(name, key, this.#session.options.fenceTtlMs));
+    return lockOf(this.#session, name, key);
   }
 
   /** A plain mutex: a string key with a random value, the format of node-redlock and of the Redis documentation. */
   mutex(name: string): Mutex {
     const key = this.#keyOf(name);
-    return new Mutex(this.#session, new MutexProtocol(name, key));
+    return mutexOf(this.#session, name, key);
+  }
+
+  /**
+   * Elects one leader among all processes. `leader.run(body)` campaigns, runs the body while this process leads, and
+   * campaigns again. The body is told to end before another process can lead. Works on every topology.
+   */
+  leader(name: string, options: LeaderOptions = {}): Leader {
+    this.#session.assertOpen(name);
+    const key = leaderKey(this.#keyOf(name));
+    const look = () => inspectLeader(this.#servers, key, this.#session.id);
+    return leaderOf(this.#session, { name, key }, options, look);
+  }
+
+  /**
+   * Runs the body at each slot of a schedule, on one of all processes that have this schedule: at most one start for each
+   * slot and attempt, by the server's clock, and never early. Runs until `stop` or `close`, and keeps the process alive.
+   * Refused on a quorum.
+   */
+  schedule(name: string, options: ScheduleOptions, body: JobBody): Schedule {
+    this.#session.assertOpen(name);
+    return startSchedule(this.#session, { name, key: this.#keyOf(name) }, options, body);
+  }
+
+  /**
+   * Runs a job once, for programs that something else starts. With `cron` or `everyMs`: for the present slot, unless the
+   * slot has had its run. Without: now, outside of the schedule, under the job's lock. Refused on a quorum.
+   */
+  async runJob(name: string, body: JobBody, options: SingleRunOptions = {}): Promise<SingleRun> {
+    this.#session.assertOpen(name);
+    return runOnce(this.#session, { name, key: this.#keyOf(name) }, options, body);
+  }
+
+  /** Iterates over the jobs that the server knows: the last run of each, and its next slot. In no order. */
+  async *jobs(options: JobsOptions = {}): AsyncGenerator<JobInfo, void, undefined> {
+    this.#session.assertOpen();
+    yield* jobs(this.#servers, options);
   }
 
   /** Resolves to who holds the name, for how long, and who waits; `null` when nobody holds it or waits for it. */

@@ -27,6 +27,8 @@ const OUTCOMES: Readonly<Record<LockErrorCode, Outcome>> = {
   EONCEFAILED: 'failed',
   EONCEMISMATCH: 'failed',
   EONCERESULT: 'failed',
+  ELEADERSTUCK: 'failed',
+  EJOBTIMEOUT: 'failed',
 };
 
 /** What OpenTelemetry says where there is no word for the type of an error. */

@@ -15,8 +15,8 @@ import {
 /** As it is in JSON. What is not known is null. */
 export interface LockView extends SessionView, LineView {
   readonly name: string;
-  /** `once`: the run of a once key. */
-  readonly kind: 'lock' | 'mutex' | 'once';
+  /** `once`, `leader` and `job` are locks too: of a run of a once key, of a leader, of a run of a job. */
+  readonly kind: 'lock' | 'mutex' | 'once' | 'leader' | 'job';
   /** `<session>:<hold number>`, or a Redisson holder. Null for a mutex: its value is a secret of its owner. */
   readonly owner: string | null;
   readonly session: string | null;

@@ -1,6 +1,7 @@
 /** Asks what stands under one name: who holds the lock or the mutex, for how long, who waits. */
 import type { Reply } from '../clients/client.ts';
-import { fenceKey, lineKey, lockChannel, mutexChannel, onceKeyOf } from '../keys/name.ts';
+import { roleOf } from '../keys/derived.ts';
+import { fenceKey, lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { assert } from '../runtime/assert.ts';
 import { adminInspect } from '../scripts/generated.ts';
 import { agree } from './agreement.ts';
@@ -52,11 +53,11 @@ export async function inspectName(
   );
 }
 
-/** The lock of a once key is shown as that key. */
+/** The lock of a once key, a leader or a job is shown as that. */
 function withKind(servers: AdminServers, key: string, inspection: Inspection | null): Inspection | null {
-  const onceKey = onceKeyOf(key);
-  if (inspection?.kind !== 'lock' || !onceKey?.startsWith(servers.keyPrefix)) return inspection;
-  return { ...inspection, kind: 'once', name: onceKey.slice(servers.keyPrefix.length) };
+  const found = roleOf(key);
+  if (inspection?.kind !== 'lock' || !found?.origin.startsWith(servers.keyPrefix)) return inspection;
+  return { ...inspection, kind: found.role, name: found.origin.slice(servers.keyPrefix.length) };
 }
 
 function readInspection(name: string, reply: Reply, hasLine: boolean): Inspection | null {

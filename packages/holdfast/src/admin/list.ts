@@ -1,5 +1,7 @@
 /** All locks and mutexes that are held, found with SCAN. */
-import { NAME_BYTES_MAX, ONCE_LOCK_BYTES, onceKeyOf, sharesSlot } from '../keys/name.ts';
+import { LockUnavailableError } from '../errors.ts';
+import { DERIVED_BYTES_MAX, roleOf } from '../keys/derived.ts';
+import { NAME_BYTES_MAX, sharesSlot } from '../keys/name.ts';
 import { adminScan } from '../scripts/generated.ts';
 import type { QueryCall } from '../topologies/topology.ts';
 import { inspectName } from './inspect.ts';
@@ -43,11 +45,23 @@ export async function* list(
   for await (const names of namesIn(servers, prefix, all)) {
     for (let i = 0; i < names.length; i += INSPECT_MAX) {
       const some = names.slice(i, i + INSPECT_MAX);
-      const found = await Promise.all(some.map((name) => inspectName(servers, name, SHOWN_MAX)));
+      const found = await Promise.all(some.map((name) => inspectFound(servers, name)));
       const held = found.filter((inspection) => inspection !== null).filter(isHeld);
       yield* records === null ? held : await withRecords(servers, held, records);
     }
   }
+}
+
+/** The name, or the key of a lock that is made from a name. */
+async function inspectFound(servers: AdminServers, name: string): Promise<Inspection | null> {
+  const inspecting = inspectName(servers, name, SHOWN_MAX);
+  if (roleOf(name) === null) return inspecting;
+  // A user whose rights end with the prefix may not look at the keys that are made from names: then they are left out.
+  return inspecting.catch((error: unknown) => {
+    if (error instanceof LockUnavailableError && error.servers.some(({ text }) => /NOPERM/.test(text)))
+      return null;
+    throw error;
+  });
 }
 
 /** The names of what looks like a lock or a mutex, page by page, each name once. */
@@ -58,10 +72,10 @@ async function* namesIn(
 ): AsyncGenerator<readonly string[], void, undefined> {
   const { keyPrefix, hasShards } = servers;
   const terms = {
-    // Also in the middle: the lock of a once key has the key behind a word of ours.
-    pattern: `*${escapeGlob(keyPrefix + prefix)}*`.replace('**', '*'),
+    // Also within a key: those of once keys, leaders and jobs have the name behind a word of ours.
+    pattern: `*${escapeGlob(keyPrefix + prefix)}*`.replace(/^\*\*$/, '*'),
     count: SCAN_COUNT,
-    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX + ONCE_LOCK_BYTES,
+    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX + DERIVED_BYTES_MAX,
     wantsAll: isAll ? 1 : 0,
   };
   // SCAN may return a key twice while the table is resized, and in a quorum every server returns it.
@@ -94,17 +108,16 @@ async function* namesIn(
   }
 }
 
-/** What `inspectName` takes: the key of a once lock as it is, any other without the prefix of all keys. */
+/** What `inspectName` takes: a key that is made from a name as it is, any other without the prefix of all keys. */
 function nameOf(key: string, keyPrefix: string, prefix: string): string[] {
   const wanted = keyPrefix + prefix;
-  if (onceKeyOf(key)?.startsWith(wanted)) return [key];
+  if (roleOf(key)?.origin.startsWith(wanted)) return [key];
   return key.startsWith(wanted) ? [key.slice(keyPrefix.length)] : [];
 }
 
 /** SCAN took it for a lock by its form; the inspection after it may have found something else. */
 function isHeld(inspection: Inspection): boolean {
-  if (inspection.kind === 'lock' || inspection.kind === 'once') return OWNER.test(inspection.owner);
-  return inspection.kind === 'mutex';
+  return 'holdCount' in inspection ? OWNER.test(inspection.owner) : inspection.kind === 'mutex';
 }
 
 function escapeGlob(text: string): string {

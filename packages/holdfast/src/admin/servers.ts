@@ -1,7 +1,8 @@
 /** Sends an administrative script to the servers of a topology, and fails unless enough of them answer. */
 import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
 import { LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
-import { lineChannel, onceKeyOf, sessionChannel } from '../keys/name.ts';
+import { roleOf } from '../keys/derived.ts';
+import { lineChannel, sessionChannel } from '../keys/name.ts';
 import { describeServers } from '../locking/failures.ts';
 import { read } from '../topologies/server/reading.ts';
 import type { QueriedServers, QueryAnswer, QueryCall, Topology } from '../topologies/topology.ts';
@@ -26,9 +27,9 @@ export class AdminServers {
     this.keyPrefix = keyPrefix;
   }
 
-  /** The key of a name. The key of a once lock, as SCAN finds it, is taken as it is. */
+  /** The key of a name. The key of the lock of a once key, a leader or a job, as SCAN finds it, is taken as it is. */
   keyOf(name: string): string {
-    return onceKeyOf(name) === null ? this.keyPrefix + name : name;
+    return roleOf(name) === null ? this.keyPrefix + name : name;
   }
 
   /** How many servers must agree on what a name holds. */

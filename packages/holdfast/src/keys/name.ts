@@ -61,37 +61,6 @@ export function lineKey(key: string): string {
   return tagged('holdfast_line', key);
 }
 
-/**
- * By the same rule, and never the same for two keys: `a` and `{a}` share a channel, which does no harm, but must not share
- * a result. Keys that bring a brace have two colons.
- */
-function apart(prefix: string, key: string): string {
-  return key.includes('{') ? `${prefix}::${key}` : `${prefix}:{${key}}`;
-}
-
-const ONCE_LOCK = 'holdfast_once_lock';
-
-/** How much longer than the once key its lock may be. */
-export const ONCE_LOCK_BYTES: number = onceLockKey('').length;
-
-/** The lock of a run of a once key. Every key that is made from it is in the slot of the once key. Ours alone. */
-export function onceLockKey(key: string): string {
-  return apart(ONCE_LOCK, key);
-}
-
-/** The record of a once key: its state, its attempts, its result. Ours alone. */
-export function onceRecordKey(key: string): string {
-  return apart('holdfast_once', key);
-}
-
-/** The once key that a lock belongs to; null for any other key. */
-export function onceKeyOf(lockKey: string): string | null {
-  if (!lockKey.startsWith(`${ONCE_LOCK}:`)) return null;
-  const rest = lockKey.slice(ONCE_LOCK.length + 1);
-  const key = rest.startsWith(':') ? rest.slice(1) : rest.slice(1, -1);
-  return key !== '' && onceLockKey(key) === lockKey ? key : null;
-}
-
 /** Where a session hears of its grants, on one server: one channel for all names. */
 export function sessionChannel(session: string): string {
   return `holdfast_session:${session}`;

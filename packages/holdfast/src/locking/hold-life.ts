@@ -109,6 +109,8 @@ export function loseHold(
   renewal.forget(hold);
   // The owners hear of it before anything is sent that could let somebody else in.
   hold.tellLoss(reason);
+  // An owner that cannot be stopped may be at work until the very end of the lease.
+  if (hold.isLeftToLease) return;
   // Unless the servers have said so, the hold may still stand there: a renewal without an answer may have kept it.
   topology.abandon(hold.protocol, hold.releaseTerms, reason === 'gone' || reason === 'revoked');
 }

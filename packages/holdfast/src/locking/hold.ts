@@ -98,6 +98,8 @@ export class Hold implements HeapItem {
   readonly linger: Linger | undefined;
   /** Whether the hold has been kept unowned since its last owner left. */
   wasKept = false;
+  /** Its owner cannot be stopped: at its end nothing is released, and the lease on the server runs out. */
+  isLeftToLease = false;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
   /** Why an operator took it away, in the operator's words; '' where none were said. */

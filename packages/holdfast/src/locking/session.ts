@@ -32,6 +32,14 @@ export interface RecordKeeper {
   stop(): void;
 }
 
+/** Something of a session that goes on by itself: a leader, a schedule. It ends with the session. */
+export interface SessionService {
+  /** Ends in good order: nothing new begins, and what runs has `graceMs` or longer to finish. Never rejects. */
+  close(graceMs: number): Promise<void>;
+  /** Nothing new begins, and nothing is sent any more. */
+  halt(): void;
+}
+
 export interface SessionParts {
   /** A UUID: the first part of the holder id of every lock. */
   readonly id: string;
@@ -57,6 +65,7 @@ export class Session implements EntranceSession {
   state: 'open' | 'closing' | 'closed' = 'open';
   /** By kind, then by `queueKey` or key. */
   readonly #entrances = new Map<string, Map<string, Entrance>>();
+  readonly #services = new Set<SessionService>();
   /** How many attempts, and holds that attempts brought, have not ended. `close` waits until there are none. */
   #work = 0;
   #closing: Promise<void> | null = null;
@@ -92,6 +101,13 @@ export class Session implements EntranceSession {
     if (this.state === 'open') return;
     const what = name === undefined ? '' : `lock ${quote(name)}: `;
     throw new LockClosedError(`${what}this Locks has been closed`, { lock: name });
+  }
+
+  /** The service ends with the session. Returns how to take it away again. */
+  serve(service: SessionService): () => void {
+    this.assertOpen();
+    this.#services.add(service);
+    return () => this.#services.delete(service);
   }
 
   /** The entrance to that lock. Throws once the session closes. */
@@ -156,7 +172,10 @@ export class Session implements EntranceSession {
     if (this.state === 'closed') return;
     this.state = 'closing';
     for (const entrance of this.#all()) entrance.turnAway();
+    // Services release what they hold themselves, when what runs under it has ended.
+    const serving = [...this.#services].map((service) => service.close(graceMs));
     if (this.holds > 0 && graceMs > 0) await this.#untilIdle(graceMs);
+    await Promise.all(serving);
     for (const entrance of this.#all()) entrance.close();
     // A grant that crosses the closing must be released too.
     if (this.#work > 0) await this.#untilIdle(this.options.callTimeoutMs);
@@ -170,6 +189,7 @@ export class Session implements EntranceSession {
     this.state = 'closed';
     // First, so that the entrances send no releases when they close: the locks are left to their leases on the server.
     this.topology.stop();
+    for (const service of [...this.#services]) service.halt();
     for (const entrance of this.#all()) entrance.close();
     this.renewal.stop();
     this.record?.stop();

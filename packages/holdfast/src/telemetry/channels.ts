@@ -5,7 +5,7 @@
 import type { LossReason } from '../errors.ts';
 
 /** The kind of lock that a message tells of. Open, because more kinds come. */
-export type Kind = 'lock' | 'mutex' | 'once' | (string & Record<never, never>);
+export type Kind = 'lock' | 'mutex' | 'once' | 'leader' | 'job' | (string & Record<never, never>);
 
 /** - `message`: somebody released. - `resync`: messages may have been missed. - `time`: nothing came. */
 export type WakeReason = 'message' | 'resync' | 'time';
@@ -32,7 +32,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** The names of the channels. The first five are tracing channels: `tracing:<name>:start` and so on. */
+/** The names of the channels. The first five, and `job`, are tracing channels: `tracing:<name>:start` and so on. */
 export const CHANNELS = {
   acquire: 'holdfast:acquire',
   release: 'holdfast:release',
@@ -46,6 +46,9 @@ export const CHANNELS = {
   handedOver: 'holdfast:hold:handed-over',
   woken: 'holdfast:waiter:woken',
   nodeHealth: 'holdfast:node:health',
+  leader: 'holdfast:leader',
+  job: 'holdfast:job',
+  jobSkipped: 'holdfast:job:skipped',
 } as const;
 
 /** The context object of `holdfast:acquire` and `holdfast:release`; the same object throughout. */

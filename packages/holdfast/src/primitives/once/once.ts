@@ -10,7 +10,7 @@ import {
   type OriginalError,
 } from '../../errors/once-errors.ts';
 import { LockConfigError, LockConflictError } from '../../errors.ts';
-import { onceLockKey, onceRecordKey } from '../../keys/name.ts';
+import { onceLockKey, onceRecordKey } from '../../keys/derived.ts';
 import { ownerInScope } from '../../locking/scope.ts';
 import type { Session } from '../../locking/session.ts';
 import {

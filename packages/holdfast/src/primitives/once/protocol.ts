@@ -1,6 +1,7 @@
 /** The transitions of a once key: the lock of the run that is under way, in the lock's format, and a record beside it. */
 import type { Reply, ScriptCall } from '../../clients/client.ts';
-import { fenceKey, lockChannel, onceLockKey, onceRecordKey } from '../../keys/name.ts';
+import { onceLockKey, onceRecordKey } from '../../keys/derived.ts';
+import { fenceKey, lockChannel } from '../../keys/name.ts';
 import type { ResolvedOnceOptions } from '../../options/once-options.ts';
 import { type OnceBeginOutcome, onceBegin, onceFinish, onceRelease } from '../../scripts/generated.ts';
 import type {

@@ -7,7 +7,7 @@
  * - stored: who is told that its result is stored finds it in the record.
  */
 import type { CallFailure, Reply, ScriptCall } from '../../../src/index.ts';
-import { onceLockKey, onceRecordKey } from '../../../src/keys/name.ts';
+import { onceLockKey, onceRecordKey } from '../../../src/keys/derived.ts';
 import { OUTCOMES } from '../../../src/scripts/outcome.ts';
 import type { Judge } from '../checks/judge.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
