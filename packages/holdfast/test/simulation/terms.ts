@@ -36,8 +36,8 @@ export function drawTerms(prng: Prng, nodesWanted: number | undefined): Terms {
     handoverMs: prng.pick([50, 50, 5_000]),
     // How long a grant in the line stands before its owner has stated the lease; 0: ask first.
     claimMs: prng.pick([1_000, 1_000, 1_000, 300, 3_000, 0]),
-    // How long a process keeps a lock that nobody uses or wants.
-    lingerMs: prng.pick([0, 0, 0, 50, 500]),
+    // How long a process keeps a lock that nobody uses or wants. Several nodes have no line, and nobody would hear that it is wanted.
+    lingerMs: nodes === 1 ? prng.pick([0, 0, 0, 50, 500]) : 0,
     // Counters that nobody sees expire, and such that do between two owners.
     fenceTtlMs: prng.pick([3_600_000, 3_600_000, 0, 2_000, 200]),
     // Of several nodes: the guard against one that has restarted must know the longest lease of everybody.
