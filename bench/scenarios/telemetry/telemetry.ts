@@ -12,7 +12,7 @@ import { extentOf, type Scenario } from '../scenario.ts';
 import { type Instrumented, instrumentedParticipants, WITHOUT } from './instrumented.ts';
 
 /** Subscribing throws compiled code away: this many pairs compile it again. */
-const WARM_UP_PAIRS = 1_500;
+const WARM_UP_PAIRS = 1_000;
 
 /** Keys that are used one after the other. */
 const KEYS = 1_024;
@@ -47,7 +47,7 @@ export const telemetry: Scenario = {
     const all = instrumentedParticipants();
     const opened = await all[0]?.participant.open(port);
     if (opened === undefined) throw new Error('expected a participant, got none');
-    const { rounds, pairs } = extentOf(context, { rounds: 5, pairs: 3_000 }, { rounds: 11, pairs: 6_000 });
+    const { rounds, pairs } = extentOf(context, { rounds: 11, pairs: 1_500 }, { rounds: 31, pairs: 3_000 });
     const measured = await inRounds(
       all.map(({ participant }) => participant),
       { title: 'telemetry', rounds, progress },

@@ -7,7 +7,6 @@ import type {
   TracerProvider,
 } from '@opentelemetry/api';
 import { LockConfigError } from 'holdfast';
-import { ATTRIBUTES } from './attributes.ts';
 import { checkFlag, checkKnown, checkMethods, checkObject } from './checks.ts';
 import { Figures } from './figures.ts';
 import { checkGroups, Groups, type GroupsOption } from './groups.ts';
@@ -20,7 +19,7 @@ import {
   type Labels,
   type Present,
 } from './instruments.ts';
-import type { OpenTelemetryApi } from './opentelemetry-api.ts';
+import { ATTRIBUTES, type OpenTelemetryApi } from './opentelemetry-api.ts';
 import { newReport } from './report.ts';
 import { Spans } from './spans.ts';
 import { Subscriptions } from './subscriptions.ts';

@@ -1,7 +1,7 @@
 /** Metrics in a registry of `prom-client`. The caller hands the library in: this package imports none. */
 
 import { LockConfigError } from 'holdfast';
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counter, Gauge, Registry } from 'prom-client';
 import { checkKnown, checkMethods, checkObject } from './checks.ts';
 import { Figures } from './figures.ts';
 import { checkGroups, Groups, type GroupsOption } from './groups.ts';
@@ -15,6 +15,7 @@ import {
   type Labels,
   type Present,
 } from './instruments.ts';
+import { PrometheusHistogram } from './prometheus-histogram.ts';
 import { newReport } from './report.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { type Telemetry, telemetryOf } from './telemetry.ts';
@@ -23,7 +24,6 @@ import { type Telemetry, telemetryOf } from './telemetry.ts';
 export interface PromClient {
   readonly Counter: typeof Counter;
   readonly Gauge: typeof Gauge;
-  readonly Histogram: typeof Histogram;
   readonly register: Registry;
 }
 
@@ -102,20 +102,14 @@ function metricOf(
   instrument: Instrument,
   labelNames: Label[],
 ): (labels: Labels) => Add {
-  const config = {
-    name: nameOf(instrument),
-    help: instrument.description,
-    labelNames,
-    registers: [registry],
-  };
+  const { description: help, buckets = [] } = instrument;
+  const name = nameOf(instrument);
   if (instrument.type === 'histogram') {
-    const histogram = new client.Histogram({ ...config, buckets: [...(instrument.buckets ?? [])] });
-    return (labels) => {
-      const child = histogram.labels(completed(labelNames, labels));
-      return (value) => child.observe(value);
-    };
+    const histogram = new PrometheusHistogram({ name, help, buckets });
+    histogram.registerIn(registry);
+    return (labels) => histogram.series(completed(labelNames, labels));
   }
-  const counter = new client.Counter(config);
+  const counter = new client.Counter({ name, help, labelNames, registers: [registry] });
   return (labels) => {
     const child = counter.labels(completed(labelNames, labels));
     return (value) => child.inc(value);
@@ -124,7 +118,7 @@ function metricOf(
 
 function checkClient(client: unknown): asserts client is PromClient {
   checkObject(client, "the first argument (import * as client from 'prom-client')");
-  for (const name of ['Counter', 'Gauge', 'Histogram'] as const) {
+  for (const name of ['Counter', 'Gauge'] as const) {
     const got = typeof (client as Partial<PromClient>)[name];
     if (got !== 'function') throw new LockConfigError(`expected ${name} of prom-client, got ${got}`);
   }
