@@ -10,11 +10,13 @@ import { quorum } from './quorum.ts';
 import { renewal } from './renewal.ts';
 import { sale } from './sale.ts';
 import type { Scenario } from './scenario.ts';
+import { telemetry } from './telemetry/telemetry.ts';
 import { waiters } from './waiters.ts';
 import { wake } from './wake.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   oneCaller,
+  telemetry,
   callers,
   waiters,
   processes,

@@ -43,6 +43,8 @@ export class Figures {
     this.#backend = backend;
     this.#groups = groups;
     if (groups !== null) backend.series(GROUPS_OVERFLOW, {})(0);
+    backend.watch(ACQUIRE_PENDING, () => this.#all().map(({ base, pending }) => [base, pending]));
+    backend.watch(LEASES, () => this.#all().map(({ base, leases }) => [base, leases]));
     subscriptions.trace<LockTrace>('acquire', 'start', (trace) => this.#begin(trace));
     subscriptions.trace<LockTrace>('acquire', 'asyncEnd', (trace) => this.#end(trace));
     subscriptions.trace<RenewTrace>('renew', 'asyncEnd', (trace) => this.#renewed(trace));
@@ -58,25 +60,17 @@ export class Figures {
     );
   }
 
-  /** What counts something that exists now goes back to zero: nobody will count it down. */
-  stop(): void {
-    for (const series of this.#pending.values()) series.add(ACQUIRE_PENDING, -1);
-    for (const series of this.#leases.values()) series.add(LEASES, -1);
-    this.#pending.clear();
-    this.#leases.clear();
-  }
-
   #begin(trace: LockTrace): void {
     const series = this.#of(trace.lock, trace.kind, true);
     this.#pending.set(trace, series);
-    series.add(ACQUIRE_PENDING, 1);
+    series.pending += 1;
   }
 
   #end(trace: LockTrace): void {
     const begun = this.#pending.get(trace);
     if (begun !== undefined) {
       this.#pending.delete(trace);
-      begun.add(ACQUIRE_PENDING, -1);
+      begun.pending -= 1;
     }
     const series = begun ?? this.#of(trace.lock, trace.kind);
     const { lease, via = '', waitedMs = 0, result } = trace;
@@ -86,14 +80,14 @@ export class Figures {
     // A lease can be lost before its caller gets it, and is told of before this.
     if (lease === undefined || !(result as Lease).isHeld) return;
     this.#leases.set(lease, series);
-    series.add(LEASES, 1);
+    series.leases += 1;
   }
 
   #ended({ lock, kind, lease, heldMs, end, reason }: EndedMessage): void {
     const counted = this.#leases.get(lease);
     if (counted !== undefined) {
       this.#leases.delete(lease);
-      counted.add(LEASES, -1);
+      counted.leases -= 1;
     }
     const series = counted ?? this.#of(lock, kind);
     series.add(HOLD_DURATION, heldMs / 1000, end);
@@ -110,6 +104,10 @@ export class Figures {
       const share = (marginMs[i] ?? 0) / (leaseMs[i] ?? 1);
       series.add(RENEWAL_MARGIN, Math.min(1, Math.max(0, share)));
     }
+  }
+
+  #all(): SeriesOfGroup[] {
+    return [...this.#series.values()].flatMap((ofKind) => [...ofKind.values()]);
   }
 
   #of(name: string, kind: string, isAcquisition = false): SeriesOfGroup {

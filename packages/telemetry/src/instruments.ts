@@ -148,8 +148,13 @@ export const INSTRUMENTS: readonly Instrument[] = [
 /** Adds a value to one series: an observation of a histogram, a step of a counter. */
 export type Add = (value: number) => void;
 
+/** What a figure of the type `updown` is now, for each series. Asked when figures are collected. */
+export type Present = () => Iterable<readonly [labels: Labels, value: number]>;
+
 /** Where figures go: OpenTelemetry or Prometheus. */
 export interface Backend {
+  /** Reads what is present whenever figures are collected, which costs those who acquire nothing. */
+  watch(instrument: Instrument, present: Present): void;
   /** The series of an instrument with these labels. Asked once for each series. */
   series(instrument: Instrument, labels: Labels): Add;
 }

@@ -1,7 +1,12 @@
 /** Traces and metrics by the API of OpenTelemetry. The caller hands the API in: this package imports none. */
-import type { Attributes, Meter, MeterProvider, TracerProvider } from '@opentelemetry/api';
+import type {
+  Attributes,
+  Meter,
+  MeterProvider,
+  ObservableCallback,
+  TracerProvider,
+} from '@opentelemetry/api';
 import { LockConfigError } from 'holdfast';
-import { ATTRIBUTES } from './attributes.ts';
 import { checkFlag, checkKnown, checkMethods, checkObject } from './checks.ts';
 import { Figures } from './figures.ts';
 import { checkGroups, Groups, type GroupsOption } from './groups.ts';
@@ -12,8 +17,9 @@ import {
   type Instrument,
   type Label,
   type Labels,
+  type Present,
 } from './instruments.ts';
-import type { OpenTelemetryApi } from './opentelemetry-api.ts';
+import { ATTRIBUTES, type OpenTelemetryApi } from './opentelemetry-api.ts';
 import { newReport } from './report.ts';
 import { Spans } from './spans.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -53,10 +59,37 @@ function attributesOf(labels: Labels): Attributes {
 }
 
 class OpenTelemetryBackend implements Backend {
+  readonly #meter: Meter;
   readonly #instruments: ReadonlyMap<Instrument, (value: number, attributes: Attributes) => void>;
+  readonly #ends: (() => void)[] = [];
 
   constructor(meter: Meter) {
-    this.#instruments = new Map(INSTRUMENTS.map((instrument) => [instrument, recorderOf(meter, instrument)]));
+    this.#meter = meter;
+    const added = INSTRUMENTS.filter(({ type }) => type !== 'updown');
+    this.#instruments = new Map(added.map((instrument) => [instrument, recorderOf(meter, instrument)]));
+  }
+
+  watch({ name, unit, description }: Instrument, present: Present): void {
+    const counter = this.#meter.createObservableUpDownCounter(`holdfast.${name}`, { unit, description });
+    const observe: ObservableCallback = (result) => {
+      for (const [labels, value] of present()) result.observe(value, attributesOf(labels));
+    };
+    // The SDK repeats the last value of a counter that nobody observes any more: the last one is zero.
+    const observeLast: ObservableCallback = (result) => {
+      for (const [labels] of present()) result.observe(0, attributesOf(labels));
+      // Not while the SDK goes through its list of callbacks: it would skip the next one.
+      queueMicrotask(() => counter.removeCallback(observeLast));
+    };
+    counter.addCallback(observe);
+    this.#ends.push(() => {
+      counter.removeCallback(observe);
+      counter.addCallback(observeLast);
+    });
+  }
+
+  /** Nothing is observed any more. */
+  close(): void {
+    for (const end of this.#ends) end();
   }
 
   series(instrument: Instrument, labels: Labels): Add {
@@ -76,10 +109,7 @@ function recorderOf(
     const histogram = meter.createHistogram(full, { unit, description, advice });
     return (value, attributes) => histogram.record(value, attributes);
   }
-  const counter =
-    type === 'counter'
-      ? meter.createCounter(full, { unit, description })
-      : meter.createUpDownCounter(full, { unit, description });
+  const counter = meter.createCounter(full, { unit, description });
   return (value, attributes) => counter.add(value, attributes);
 }
 
@@ -125,9 +155,8 @@ export function startOpenTelemetry(api: OpenTelemetryApi, options: OpenTelemetry
   const spans = hasSpans
     ? new Spans(api, tracers.getTracer(SCOPE), { groups: chosen, lockNames }, subscriptions)
     : null;
-  const figures = hasMetrics
-    ? new Figures(new OpenTelemetryBackend(meters.getMeter(SCOPE)), chosen, subscriptions)
-    : null;
+  const backend = hasMetrics ? new OpenTelemetryBackend(meters.getMeter(SCOPE)) : null;
+  if (backend !== null) new Figures(backend, chosen, subscriptions);
   return telemetryOf(report, [
     () => subscriptions.stop(),
     () => {
@@ -135,6 +164,6 @@ export function startOpenTelemetry(api: OpenTelemetryApi, options: OpenTelemetry
       if (hasMetrics) fed.delete(meters);
     },
     () => spans?.stop(),
-    () => figures?.stop(),
+    () => backend?.close(),
   ]);
 }

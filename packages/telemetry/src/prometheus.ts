@@ -1,7 +1,7 @@
 /** Metrics in a registry of `prom-client`. The caller hands the library in: this package imports none. */
 
 import { LockConfigError } from 'holdfast';
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counter, Gauge, Registry } from 'prom-client';
 import { checkKnown, checkMethods, checkObject } from './checks.ts';
 import { Figures } from './figures.ts';
 import { checkGroups, Groups, type GroupsOption } from './groups.ts';
@@ -13,7 +13,9 @@ import {
   type Instrument,
   type Label,
   type Labels,
+  type Present,
 } from './instruments.ts';
+import { PrometheusHistogram } from './prometheus-histogram.ts';
 import { newReport } from './report.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { type Telemetry, telemetryOf } from './telemetry.ts';
@@ -22,7 +24,6 @@ import { type Telemetry, telemetryOf } from './telemetry.ts';
 export interface PromClient {
   readonly Counter: typeof Counter;
   readonly Gauge: typeof Gauge;
-  readonly Histogram: typeof Histogram;
   readonly register: Registry;
 }
 
@@ -47,17 +48,37 @@ function labelNamesOf(instrument: Instrument, hasGroups: boolean): Label[] {
 }
 
 class PrometheusBackend implements Backend {
+  readonly #client: PromClient;
   readonly #registry: Registry;
+  readonly #hasGroups: boolean;
   readonly #series: ReadonlyMap<Instrument, (labels: Labels) => Add>;
 
   constructor(client: PromClient, registry: Registry, hasGroups: boolean) {
+    this.#client = client;
     this.#registry = registry;
+    this.#hasGroups = hasGroups;
+    const added = INSTRUMENTS.filter(
+      (instrument) => instrument.type !== 'updown' && (hasGroups || instrument !== GROUPS_OVERFLOW),
+    );
     this.#series = new Map(
-      INSTRUMENTS.filter((instrument) => hasGroups || instrument !== GROUPS_OVERFLOW).map((instrument) => [
+      added.map((instrument) => [
         instrument,
         metricOf(client, registry, instrument, labelNamesOf(instrument, hasGroups)),
       ]),
     );
+  }
+
+  watch(instrument: Instrument, present: Present): void {
+    const labelNames = labelNamesOf(instrument, this.#hasGroups);
+    new this.#client.Gauge({
+      name: nameOf(instrument),
+      help: instrument.description,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        for (const [labels, value] of present()) this.set(completed(labelNames, labels), value);
+      },
+    });
   }
 
   series(instrument: Instrument, labels: Labels): Add {
@@ -66,8 +87,13 @@ class PrometheusBackend implements Backend {
 
   /** Removes the metrics from the registry. */
   close(): void {
-    for (const instrument of this.#series.keys()) this.#registry.removeSingleMetric(nameOf(instrument));
+    for (const instrument of INSTRUMENTS) this.#registry.removeSingleMetric(nameOf(instrument));
   }
+}
+
+/** Every label has a value; an empty one counts as none. */
+function completed(labelNames: readonly Label[], labels: Labels): Record<string, string> {
+  return Object.fromEntries(labelNames.map((name) => [name, labels[name] ?? '']));
 }
 
 function metricOf(
@@ -76,31 +102,23 @@ function metricOf(
   instrument: Instrument,
   labelNames: Label[],
 ): (labels: Labels) => Add {
-  const config = {
-    name: nameOf(instrument),
-    help: instrument.description,
-    labelNames,
-    registers: [registry],
-  };
-  const complete = (labels: Labels): Record<string, string> =>
-    Object.fromEntries(labelNames.map((name) => [name, labels[name] ?? '']));
+  const { description: help, buckets = [] } = instrument;
+  const name = nameOf(instrument);
   if (instrument.type === 'histogram') {
-    const histogram = new client.Histogram({ ...config, buckets: [...(instrument.buckets ?? [])] });
-    return (labels) => {
-      const child = histogram.labels(complete(labels));
-      return (value) => child.observe(value);
-    };
+    const histogram = new PrometheusHistogram({ name, help, buckets });
+    histogram.registerIn(registry);
+    return (labels) => histogram.series(completed(labelNames, labels));
   }
-  const metric = instrument.type === 'counter' ? new client.Counter(config) : new client.Gauge(config);
+  const counter = new client.Counter({ name, help, labelNames, registers: [registry] });
   return (labels) => {
-    const child = metric.labels(complete(labels));
+    const child = counter.labels(completed(labelNames, labels));
     return (value) => child.inc(value);
   };
 }
 
 function checkClient(client: unknown): asserts client is PromClient {
   checkObject(client, "the first argument (import * as client from 'prom-client')");
-  for (const name of ['Counter', 'Gauge', 'Histogram'] as const) {
+  for (const name of ['Counter', 'Gauge'] as const) {
     const got = typeof (client as Partial<PromClient>)[name];
     if (got !== 'function') throw new LockConfigError(`expected ${name} of prom-client, got ${got}`);
   }
@@ -123,10 +141,6 @@ export function startPrometheus(client: PromClient, options: PrometheusOptions =
   const report = newReport();
   const subscriptions = new Subscriptions(report);
   const backend = new PrometheusBackend(client, registry, groups !== undefined);
-  const figures = new Figures(
-    backend,
-    groups === undefined ? null : new Groups(groups, report),
-    subscriptions,
-  );
-  return telemetryOf(report, [() => subscriptions.stop(), () => figures.stop(), () => backend.close()]);
+  new Figures(backend, groups === undefined ? null : new Groups(groups, report), subscriptions);
+  return telemetryOf(report, [() => subscriptions.stop(), () => backend.close()]);
 }

@@ -10,13 +10,17 @@ import {
 
 export class SeriesOfGroup {
   readonly #backend: Backend;
-  readonly #base: Labels;
+  /** The labels that all series have. */
+  readonly base: Labels;
+  /** How many acquire now, and how many leases are held now. */
+  pending = 0;
+  leases = 0;
   /** By instrument, then by the values of its labels. */
   readonly #series = new Map<Instrument, Map<string, Map<string, Add>>>();
 
   constructor(backend: Backend, base: Labels) {
     this.#backend = backend;
-    this.#base = base;
+    this.base = base;
     for (const reason of LEASES_LOST.known ?? []) this.add(LEASES_LOST, 0, reason);
   }
 
@@ -44,6 +48,6 @@ export class SeriesOfGroup {
 
   #labels({ labels }: Instrument, values: readonly string[]): Labels {
     const named = labels.map((label, i): [Label, string] => [label, values[i] ?? '']);
-    return { ...this.#base, ...Object.fromEntries(named.filter(([, value]) => value !== '')) };
+    return { ...this.base, ...Object.fromEntries(named.filter(([, value]) => value !== '')) };
   }
 }

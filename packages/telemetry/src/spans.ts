@@ -4,9 +4,8 @@
  */
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import type { EndedMessage, Lease, LockTrace, UsingTrace } from 'holdfast';
-import { ATTRIBUTES, LOCK_NAME } from './attributes.ts';
 import type { Groups } from './groups.ts';
-import type { OpenTelemetryApi } from './opentelemetry-api.ts';
+import { ATTRIBUTES, LOCK_NAME, type OpenTelemetryApi } from './opentelemetry-api.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Subscriptions } from './subscriptions.ts';
 

@@ -213,9 +213,16 @@ test('what is counted now follows acquisitions and leases, and is nothing after 
   const last = await waiting;
   expect(await now()).toEqual([0, 1]);
   const third = locks.lock(name).acquire();
+  expect((await otel.points('holdfast.leases')).map(({ value }) => value)).toEqual([1]);
+  expect((await otel.points('holdfast.acquire.pending')).map(({ value }) => value)).toEqual([1]);
   other.stop();
-  expect((await otel.points('holdfast.leases')).map(({ value }) => value)).toEqual([0]);
-  expect((await otel.points('holdfast.acquire.pending')).map(({ value }) => value)).toEqual([0]);
+  const ofOther = async (name: string) => (await otel.points(name)).map(({ value }) => value);
+  expect(await ofOther('holdfast.leases')).toEqual([0]);
+  const again = otel.start({ spans: false });
+  const more = await locks.lock(bench.name()).acquire();
+  expect([await ofOther('holdfast.acquire.pending'), await ofOther('holdfast.leases')]).toEqual([[0], [1]]);
+  await more.release();
+  again.stop();
   telemetry.stop();
   expect(await registry.metrics()).toBe('\n');
   await last.release();

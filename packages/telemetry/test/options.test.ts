@@ -120,12 +120,14 @@ test('exporters and functions that throw hurt nobody', async () => {
   };
   process.on('warning', hear);
   bench.onEnd(() => process.off('warning', hear));
-  const failing = { ...client, Histogram: class extends client.Histogram<string> {} };
-  failing.Histogram.prototype.labels = () => ({ observe: fault, startTimer: fault });
+  const failing = { ...client, Counter: class extends client.Counter<string> {} };
+  let isBroken = false;
+  failing.Counter.prototype.labels = () => ({ inc: () => isBroken && fault() });
   const telemetries = [
     startOpenTelemetry(api, { tracerProvider: hostile as unknown as api.TracerProvider, metrics: false }),
     startPrometheus(failing, { registry: registry(), groups: fault }),
   ];
+  isBroken = true;
   const locks = await bench.session(redis.port);
   for (let i = 0; i < 3; i += 1) expect(await locks.lock('a').using(async () => 'done')).toBe('done');
   const lease = await locks.mutex('b').acquire();

@@ -123,16 +123,12 @@ export abstract class Acquirable<Proof extends Lease | FencedLease> {
   }
 
   #enterTold(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
-    return telemetry.acquire(this.#protocol, this.#session.id, async (trace) => {
-      try {
-        const lease = await this.#enter(options, startedMs);
-        const owner = LeaseHandle.ownerOf(lease, this.#session);
-        if (owner !== undefined) telemetry.granted(trace, this.#protocol, owner);
-        return lease;
-      } finally {
-        if (trace !== null) trace.waitedMs = this.#session.timers.clock.monotonicMs() - startedMs;
-      }
-    });
+    const { id: session, timers } = this.#session;
+    return telemetry.acquire(
+      { subject: this.#protocol, session, clock: timers.clock, startedMs },
+      () => this.#enter(options, startedMs),
+      (lease) => LeaseHandle.ownerOf(lease, this.#session),
+    );
   }
 
   #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {

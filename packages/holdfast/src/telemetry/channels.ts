@@ -57,13 +57,13 @@ export interface LockTrace {
   readonly kind: Kind;
   readonly session: string;
   /** Which lease, once granted: the same text in every message about that lease. Unique among all processes. */
-  lease?: string;
+  lease?: string | undefined;
   /** Set once granted, where the kind has one. */
   fence?: number | undefined;
   /** How an acquisition got the lock, once granted. */
-  via?: AcquiredVia;
+  via?: AcquiredVia | undefined;
   /** How long an acquisition took, once it has ended, in whichever way. */
-  waitedMs?: number;
+  waitedMs?: number | undefined;
   /** The result, once there is one: `null` for a `tryAcquire` of a held lock. */
   result?: unknown;
   error?: unknown;
@@ -91,7 +91,7 @@ export interface UsingTrace extends LockTrace {
    * into an async context. Call `run` once, at once. `lease` is known by then. Whoever finds a function here calls
    * it inside its own.
    */
-  enclose?: (run: () => unknown) => unknown;
+  enclose?: ((run: () => unknown) => unknown) | undefined;
 }
 
 /** The context object of `holdfast:renew`: one batch. The arrays have an element for each lock, in the same order. */
