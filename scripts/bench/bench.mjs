@@ -13,8 +13,9 @@ const { values } = parseArgs({
 
 function prepare() {
   if (values.help) return true;
-  if (!run('scripts/setup/setup.mjs') || !run('scripts/build/package.mjs', ['packages/holdfast', '--code']))
-    return false;
+  if (!run('scripts/setup/setup.mjs')) return false;
+  for (const home of ['packages/holdfast', 'packages/sql'])
+    if (!run('scripts/build/package.mjs', [home, '--code'])) return false;
   buildWorker();
   if (typeof values.before !== 'string') return true;
   try {
