@@ -16,7 +16,9 @@ const YARDSTICK = 'bare-transaction';
 /** What one transaction does between BEGIN and COMMIT. `run` grows from transaction to transaction. */
 type Work = (client: Client, run: number) => Promise<unknown>;
 
-const update: Work = (client) => client.query('UPDATE bench_item SET remaining = remaining - 1 WHERE id = 1');
+/** With parameters, as programs have them: pg sends such a statement in another way than a plain one. */
+const update: Work = (client) =>
+  client.query('UPDATE bench_item SET remaining = remaining - $1 WHERE id = $2', [1, 1]);
 
 const WORK: Readonly<Record<string, Work>> = {
   [YARDSTICK]: update,
