@@ -2,6 +2,7 @@
 
 import { callers } from './callers.ts';
 import { farProcess } from './far-process.ts';
+import { fenceInSql } from './fence-in-sql.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
 import { oneCaller } from './one-caller.ts';
@@ -27,4 +28,5 @@ export const SCENARIOS: readonly Scenario[] = [
   renewal,
   heap,
   sale,
+  fenceInSql,
 ];

@@ -26,7 +26,11 @@ const TYPE_PROJECTS = [
   'interop/tsconfig.json',
 ];
 
-const LOCK_FILES = ['package-lock.json', 'packages/holdfast/test/compat/tools/package-lock.json'];
+const LOCK_FILES = [
+  'package-lock.json',
+  'packages/holdfast/test/compat/tools/package-lock.json',
+  'packages/sql/test/tools/package-lock.json',
+];
 
 /** @type {ReadonlyArray<readonly [name: string, command: string, args: readonly string[]]>} */
 const STEPS = [

@@ -304,6 +304,7 @@ function addDemo(program: Command): void {
     .option('--buyers <count>', 'how many buy at the same time', integer(2, 1_000), 60)
     .option('--seconds <count>', 'end each round after this many seconds', integer(1, 600), 12)
     .option('--no-chaos', 'leave out the rounds with a killed and a frozen shop')
+    .option('--sql', 'keep the stock in SQLite, which refuses the late write; needs Node 22.13 or newer')
     .action(async (flags: DemoFlags) => {
       const { demo } = await import('./commands/demo.ts');
       await exitWith(demo(flags));

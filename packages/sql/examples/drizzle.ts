@@ -4,8 +4,8 @@ import type { MySql2Database } from 'drizzle-orm/mysql2';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { checkFence, fencedUpdate, idempotent, type SqlSeam } from 'holdfast-sql';
 
-export type PgTransaction = Parameters<Parameters<NodePgDatabase['transaction']>[0]>[0];
-export type MysqlTransaction = Parameters<Parameters<MySql2Database['transaction']>[0]>[0];
+type PgTransaction = Parameters<Parameters<NodePgDatabase['transaction']>[0]>[0];
+type MysqlTransaction = Parameters<Parameters<MySql2Database['transaction']>[0]>[0];
 
 /** Each placeholder appears once and in order, so that the text can be cut there. */
 function withParams(text: string, params: readonly unknown[]): SQL {
@@ -23,7 +23,7 @@ export function drizzlePgSeam(tx: PgTransaction): SqlSeam {
   };
 }
 
-export function drizzleMysqlSeam(tx: MysqlTransaction): SqlSeam {
+function drizzleMysqlSeam(tx: MysqlTransaction): SqlSeam {
   return {
     dialect: 'mysql',
     async query(text, params) {

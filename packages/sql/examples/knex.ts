@@ -3,7 +3,7 @@ import { checkFence, fencedUpdate, idempotent, type SqlSeam } from 'holdfast-sql
 import type { Knex } from 'knex';
 
 /** Knex numbers the parameters itself: it wants question marks, also for PostgreSQL. */
-export function knexSeam(trx: Knex.Transaction, dialect: 'postgresql' | 'mysql'): SqlSeam {
+function knexSeam(trx: Knex.Transaction, dialect: 'postgresql' | 'mysql'): SqlSeam {
   return {
     dialect,
     async query(sql, params) {

@@ -2,7 +2,7 @@
 import { shown } from './errors.ts';
 
 /** The columns for resources and keys have room for so many bytes on every database. */
-export const TEXT_BYTES_MAX = 1024;
+const TEXT_BYTES_MAX = 1024;
 const PRINT_BYTES_MAX = 128;
 
 export function described(value: unknown): string {

@@ -1,6 +1,9 @@
 /** `holdfast demo`: the sale that oversells without a lock, for real, in a minute. */
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startDemoRedis } from '../demo/demo-redis.ts';
 import { NO_OBSERVER, Progress } from '../demo/progress.ts';
 import { isAsPromised } from '../demo/round.ts';
@@ -21,6 +24,7 @@ export interface DemoFlags {
   readonly buyers: number;
   readonly seconds: number;
   readonly chaos: boolean;
+  readonly sql?: boolean;
   readonly json?: boolean;
 }
 
@@ -33,6 +37,10 @@ export async function demo(flags: DemoFlags): Promise<number> {
       'usage',
       '--instances: expected at least 2, so that one may fail; got 1. See --no-chaos',
     );
+  }
+  if (flags.sql && !isBuiltin('node:sqlite')) {
+    const version = process.versions.node;
+    throw new Failure('usage', `--sql: expected a Node with SQLite, 22.13 or newer; this is ${version}`);
   }
   const own = flags.redis === undefined ? await startDemoRedis() : null;
   try {
@@ -67,13 +75,19 @@ async function runSale(
   if (first === undefined) throw new Failure('internal', 'the demo has no server');
   const locks = openLocks(servers, {});
   const item = `holdfast-demo-${randomUUID().slice(0, 8)}`;
-  const observer = json ? NO_OBSERVER : new Progress(locks, item, process.stdout.isTTY === true);
+  const folder = flags.sql ? mkdtempSync(join(tmpdir(), 'holdfast-demo-')) : null;
+  const database = folder === null ? null : join(folder, 'stock.db');
+  // At the exit, also after a signal: the shops have ended by then.
+  if (folder !== null) process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const refuser = database === null ? 'the fence' : 'the database';
+  const observer = json ? NO_OBSERVER : new Progress(locks, item, process.stdout.isTTY === true, refuser);
   if (!json) {
     const where = isOwnRedis ? 'a Redis of its own' : servers.labels.join(', ');
-    printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}`, '']);
+    const store = database === null ? '' : ', with the stock in SQLite';
+    printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}${store}`, '']);
   }
   const sale = new Sale(
-    { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls },
+    { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls, database },
     [first, ...others],
     locks,
     observer,
@@ -82,7 +96,7 @@ async function runSale(
   try {
     const results = await sale.run(chaos);
     if (json) printJson({ leaseMs: LEASE_MS, rounds: results });
-    else printLines(summarize(results, LEASE_MS));
+    else printLines(summarize(results, LEASE_MS, database === null ? 'the stock' : 'the database'));
     return results.every(isAsPromised) ? EXIT.ok : EXIT.nothing;
   } finally {
     stop();

@@ -16,7 +16,7 @@ export interface FencedLease {
   readonly fence: number;
 }
 
-export function fenceOf(given: unknown): Fence {
+function fenceOf(given: unknown): Fence {
   if (typeof given !== 'object' || given === null)
     throw new TypeError(`expected a lease, or { resource, fence }, got ${described(given)}`);
   const { resource, name, fence } = given as Partial<Fence & FencedLease>;

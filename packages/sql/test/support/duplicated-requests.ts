@@ -15,7 +15,7 @@ export const REQUESTS_LIMIT_MS: number = isLong ? 3_600_000 : 240_000;
 
 type Line = { readonly done?: number; readonly hasEnded?: boolean };
 
-export function startRequests(node: string, kind: Kind, place: string, seed: number): Child<Line> {
+function startRequests(node: string, kind: Kind, place: string, seed: number): Child<Line> {
   return startProgram<Line>([
     node,
     '--no-warnings',

@@ -63,7 +63,7 @@ export const pgDriver: Driver = {
   },
 };
 
-export const postgresDriver: Driver = {
+const postgresDriver: Driver = {
   title: 'postgres',
   brand: 'postgresql',
   async open(port, database) {
