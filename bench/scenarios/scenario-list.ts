@@ -4,6 +4,7 @@ import { callers } from './callers.ts';
 import { farProcess } from './far-process.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
+import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
 import { processes } from './processes.ts';
 import { quorum } from './quorum.ts';
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   wake,
   quorum,
   renewal,
+  once,
   heap,
   sale,
 ];
