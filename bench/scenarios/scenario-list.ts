@@ -5,6 +5,7 @@ import { farProcess } from './far-process.ts';
 import { fenceInSql } from './fence-in-sql.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
+import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
 import { processes } from './processes.ts';
 import { quorum } from './quorum.ts';
@@ -26,6 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   wake,
   quorum,
   renewal,
+  once,
   heap,
   sale,
   fenceInSql,

@@ -10,6 +10,10 @@ export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{loc
 +hset +hdel +hlen +hgetall +hexists +hmget
 +publish +subscribe +unsubscribe +pubsub|numsub`;
 
+/** For `once`, besides. */
+export const ONCE = `~holdfast_once_lock:{locks:* ~holdfast_once:{locks:* ~redisson_lock_token:holdfast_once_lock:{locks:*
+&redisson_lock__channel:holdfast_once_lock:{locks:*`;
+
 /** For `inspect`, `list`, `forceRelease` and `check`. */
 export const LOOKING = '+type +scan +strlen +hkeys +info';
 
