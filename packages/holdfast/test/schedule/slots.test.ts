@@ -1,9 +1,9 @@
 /** Which slots a schedule has: the grid, the patterns, daylight saving, and what is refused. */
 import { describe, expect, test } from 'vitest';
+import { resolveSchedule, type ScheduleOptions } from '../../src/options/schedule-options.ts';
 import { loadCroner } from '../../src/primitives/schedule/croner.ts';
 import { lateMsOf, type Slots, slotsOf } from '../../src/primitives/schedule/slots.ts';
-import { resolveSchedule, type ScheduleOptions } from '../../src/options/schedule-options.ts';
-import { Seeded } from '../support/seeded.ts';
+import { seeded } from '../support/seeded.ts';
 
 const DEFAULTS = { leaseMs: 30_000 };
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,9 @@ function walk(cron: string, from: string, days: number): string[] {
 describe('a grid', () => {
   test('has its slots at multiples of the server time, moved by the offset', () => {
     const grid = slots({ everyMs: 1_000, offsetMs: 250 });
-    expect([grid.newestAt(10_249), grid.newestAt(10_250), grid.after(10_250)]).toEqual([9_250, 10_250, 11_250]);
+    expect([grid.newestAt(10_249), grid.newestAt(10_250), grid.after(10_250)]).toEqual([
+      9_250, 10_250, 11_250,
+    ]);
     expect(grid.spec).toBe('every 1000 ms + 250');
   });
 });
@@ -35,7 +37,8 @@ describe('a pattern', () => {
   test('has the newest slot and the next, from any moment', () => {
     const daily = slots({ cron: '30 2 * * *' });
     const atMs = Date.UTC(2030, 5, 1, 2, 30);
-    for (const backMs of [0, 1, 1_000, HOUR_MS, 23 * HOUR_MS]) expect(daily.newestAt(atMs + backMs)).toBe(atMs);
+    for (const backMs of [0, 1, 1_000, HOUR_MS, 23 * HOUR_MS])
+      expect(daily.newestAt(atMs + backMs)).toBe(atMs);
     expect(daily.newestAt(atMs - 1)).toBe(atMs - 24 * HOUR_MS);
     expect(daily.after(atMs)).toBe(atMs + 24 * HOUR_MS);
   });
@@ -47,13 +50,14 @@ describe('a pattern', () => {
   });
 
   test('gives the same slots from every moment that the walk begins at', () => {
-    const random = new Seeded(11);
+    const random = seeded(11);
     const pattern = slots({ cron: '*/20 2,3 * * *', timeZone: 'Europe/Berlin' });
     const known = new Set<number>();
     const from = Date.UTC(2027, 2, 26);
-    for (let at = pattern.after(from); at !== null && at < from + 6 * 24 * HOUR_MS; at = pattern.after(at)) known.add(at);
+    for (let at = pattern.after(from); at !== null && at < from + 6 * 24 * HOUR_MS; at = pattern.after(at))
+      known.add(at);
     for (let i = 0; i < 500; i += 1) {
-      const at = pattern.after(from + Math.floor(random.fraction() * 5 * 24 * HOUR_MS));
+      const at = pattern.after(from + Math.floor(random() * 5 * 24 * HOUR_MS));
       expect(known.has(at ?? 0)).toBe(true);
     }
   });
@@ -121,15 +125,35 @@ describe('what is refused before any work', () => {
     ['neither', {}, 'expected either cron or everyMs, got none of them'],
     ['both', { cron: '* * * * *', everyMs: 1_000 }, 'expected either cron or everyMs, got both'],
     ['a short grid', { everyMs: 99 }, 'expected everyMs to be an integer from 100'],
-    ['an offset beyond the grid', { everyMs: 100, offsetMs: 100 }, 'expected offsetMs to be an integer from 0 to 99'],
+    [
+      'an offset beyond the grid',
+      { everyMs: 100, offsetMs: 100 },
+      'expected offsetMs to be an integer from 0 to 99',
+    ],
     ['a zone without a pattern', { everyMs: 1_000, timeZone: 'UTC' }, 'expected timeZone with cron only'],
     ['an offset with a pattern', { cron: '* * * * *', offsetMs: 1 }, 'expected offsetMs with everyMs only'],
-    ['a wrong pattern', { cron: '99 * * * *' }, 'expected a cron pattern and a time zone that croner understands'],
+    [
+      'a wrong pattern',
+      { cron: '99 * * * *' },
+      'expected a cron pattern and a time zone that croner understands',
+    ],
     ['a wrong zone', { cron: '* * * * *', timeZone: 'Nowhere/At' }, 'that croner understands'],
     ['a pattern that never matches', { cron: '0 0 30 2 *' }, 'expected a cron pattern that matches some day'],
-    ['a rest beyond the grid', { everyMs: 1_000, atLeastMs: 1_000 }, 'expected atLeastMs to be less than the 1000 ms'],
-    ['a rest beyond the pattern', { cron: '* * * * *', atLeastMs: 60_000 }, 'expected atLeastMs to be less than'],
-    ['a rest beyond the limit', { everyMs: 9_000, atLeastMs: 2, atMostMs: 1 }, 'expected atLeastMs to be at most'],
+    [
+      'a rest beyond the grid',
+      { everyMs: 1_000, atLeastMs: 1_000 },
+      'expected atLeastMs to be less than the 1000 ms',
+    ],
+    [
+      'a rest beyond the pattern',
+      { cron: '* * * * *', atLeastMs: 60_000 },
+      'expected atLeastMs to be less than',
+    ],
+    [
+      'a rest beyond the limit',
+      { everyMs: 9_000, atLeastMs: 2, atMostMs: 1 },
+      'expected atLeastMs to be at most',
+    ],
     ['no attempts', { everyMs: 1_000, attempts: 0 }, 'expected attempts to be an integer from 1'],
     ['a wrong word', { everyMs: 1_000, missed: 'all' }, "expected missed to be one of 'skip', 'once'"],
     ['an unknown option', { everyMs: 1_000, retries: 1 }, 'expected an option of a schedule among'],
