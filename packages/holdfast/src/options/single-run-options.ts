@@ -40,7 +40,8 @@ export interface ResolvedSingleRun extends Omit<ResolvedSchedule, 'slots' | 'mis
 
 const OWN = ['earlyMs', 'waitMs', 'signal'];
 const WITH_SLOTS = new Set([...OWN, ...SLOT_OPTIONS, ...JOB_RUN_OPTIONS]);
-const WITHOUT_SLOTS = new Set([...OWN, 'attempts', 'atMostMs', 'leaseMs']);
+/** A run outside of a schedule is a slot of its own, and has one attempt. */
+const WITHOUT_SLOTS = new Set([...OWN, 'atMostMs', 'leaseMs']);
 
 export function resolveSingleRun(
   options: SingleRunOptions,

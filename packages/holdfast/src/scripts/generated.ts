@@ -1553,6 +1553,7 @@ const jobStartSource =
   'local function same_slot(job, marker, owner, attempts, next_ms, now_ms)\n' +
   'if OVER[marker.state] then return marker.state end\n' +
   "if owner then return 'running' end\n" +
+  "if now_ms < marker.slot then return 'early' end\n" +
   'if marker.attempt >= attempts then\n' +
   "write_job(job, next_ms, now_ms, { 'state', 'dead', 'ended', now_ms })\n" +
   "return 'dead'\n" +
@@ -1635,7 +1636,7 @@ const jobStartSource =
 
 const jobStartText: ScriptText = {
   name: 'job.start',
-  sha: '5a84e5a28f231b9c9e04415e15d5340a24cbc0da',
+  sha: '92f132cf987dc49696226fef7ce20d3d7de07764',
   source: jobStartSource,
 };
 

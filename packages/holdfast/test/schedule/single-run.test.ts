@@ -170,6 +170,7 @@ test.each([
   [{ waitMs: -1 }, 'expected waitMs to be a number'],
   [{ signal: 1 }, 'expected signal to be an AbortSignal'],
   [{ lateMs: 1 }, 'without cron and everyMs'],
+  [{ attempts: 2 }, 'without cron and everyMs'],
   [{ everyMs: 1_000, missed: 'once' }, 'expected an option'],
 ])('bad options are refused: %o', async (options, message) => {
   const world = await World.open();
