@@ -22,6 +22,8 @@ end
 local function same_slot(job, marker, owner, attempts, next_ms, now_ms)
   if OVER[marker.state] then return marker.state end
   if owner then return 'running' end
+  -- The clock was set back since the slot first started.
+  if now_ms < marker.slot then return 'early' end
   if marker.attempt >= attempts then
     write_job(job, next_ms, now_ms, { 'state', 'dead', 'ended', now_ms })
     return 'dead'
@@ -47,14 +49,4 @@ local function new_slot(job, marker, slot_ms, next_ms, late_ms, is_known, owner,
     return write_end(job, 'missed', slot_ms, next_ms, spec, now_ms)
   end
   return nil
-end
-
--- A run begins. One outside of the schedule brings no words of its own, and leaves those of the schedule.
-local function write_start(job, marker, slot_ms, attempt, holder, first, host, now_ms, rest_ms, spec, next_ms)
-  if spec == '' then spec = marker.spec end
-  if next_ms == 0 then next_ms = tonumber(redis.call('HMGET', job, 'next')[1] or '') or 0 end
-  local run = { 'slot', slot_ms, 'state', 'running', 'attempt', attempt, 'owner', holder, 'fence', first, 'host', host }
-  local times = { 'began', now_ms, 'ended', 0, 'free', now_ms + rest_ms, 'error', '', 'spec', spec, 'next', next_ms }
-  for i = 1, #times do run[#run + 1] = times[i] end
-  write_job(job, next_ms, now_ms, run)
 end

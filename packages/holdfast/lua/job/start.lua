@@ -30,6 +30,7 @@
 -- @include lock-hold
 -- @include job
 -- @include job-slot
+-- @include job-begin
 local lock = KEYS[1]
 local fence = KEYS[2]
 local job = KEYS[3]

@@ -16,7 +16,7 @@ export interface JobsOptions {
 const SCAN_COUNT = 500;
 
 /** What the server knows of one job; null when it has no marker. */
-export async function readJob(servers: AdminServers, name: string): Promise<JobInfo | null> {
+async function readJob(servers: AdminServers, name: string): Promise<JobInfo | null> {
   const key = servers.keyPrefix + name;
   const call: ScriptCall = jobRead.call({ job: jobKey(key), lock: jobLockKey(key) });
   const [answer] = await servers.ask(servers.deciding, () => call, jobRead.decode, name);

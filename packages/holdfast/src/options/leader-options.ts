@@ -9,7 +9,7 @@ import { checkLeaseMs, type ResolvedLocksOptions } from './options.ts';
  * How long a body may take to end after its signal has aborted. Long enough to finish a request or a transaction, and
  * shorter than the 30 s after which most platforms kill a process that was told to end.
  */
-export const GRACE_MS_DEFAULT = 10_000;
+const GRACE_MS_DEFAULT = 10_000;
 
 /** The pauses between two terms of one process: another process gets its chance, and a body that fails at once does not spin. */
 const BACKOFF_DEFAULT: BackoffRange = { minMs: 1_000, maxMs: 30_000 };

@@ -65,17 +65,16 @@ export interface ResolvedSchedule {
   readonly leaseMs: number;
 }
 
-const SLOTS = ['cron', 'timeZone', 'everyMs', 'offsetMs'];
-const RUN_OPTIONS = ['attempts', 'atLeastMs', 'atMostMs', 'leaseMs', 'lateMs'];
-const SCHEDULE_OPTIONS = new Set([...SLOTS, ...RUN_OPTIONS, 'missed']);
+export const SLOT_OPTIONS: readonly string[] = ['cron', 'timeZone', 'everyMs', 'offsetMs'];
+export const JOB_RUN_OPTIONS: readonly string[] = ['attempts', 'atLeastMs', 'atMostMs', 'leaseMs', 'lateMs'];
+const SCHEDULE_OPTIONS = new Set([...SLOT_OPTIONS, ...JOB_RUN_OPTIONS, 'missed']);
 
 export function resolveSchedule(
   options: ScheduleOptions,
   defaults: Pick<ResolvedLocksOptions, 'leaseMs'>,
-  extra: readonly string[] = [],
 ): ResolvedSchedule {
   checkObject(options, 'the options of a schedule');
-  checkKnown(options, new Set([...SCHEDULE_OPTIONS, ...extra]), 'an option of a schedule');
+  checkKnown(options, SCHEDULE_OPTIONS, 'an option of a schedule');
   const { missed = 'skip' } = options;
   const slots = resolveSlots(options);
   const run = resolveRun(options, defaults);

@@ -4,11 +4,13 @@ import { describe } from '../runtime/describe.ts';
 import { checkKnown, checkObject, integerWithin } from './checks.ts';
 import { LEASE_MS_MAX, type ResolvedLocksOptions } from './options.ts';
 import {
+  JOB_RUN_OPTIONS,
   type JobRunOptions,
   type ResolvedSchedule,
   type ResolvedSlots,
   resolveRun,
   resolveSchedule,
+  SLOT_OPTIONS,
   type SlotOptions,
 } from './schedule-options.ts';
 
@@ -37,7 +39,9 @@ export interface ResolvedSingleRun extends Omit<ResolvedSchedule, 'slots' | 'mis
 }
 
 const OWN = ['earlyMs', 'waitMs', 'signal'];
-const WITHOUT_SLOTS = new Set([...OWN, 'attempts', 'atMostMs', 'leaseMs']);
+const WITH_SLOTS = new Set([...OWN, ...SLOT_OPTIONS, ...JOB_RUN_OPTIONS]);
+/** A run outside of a schedule is a slot of its own, and has one attempt. */
+const WITHOUT_SLOTS = new Set([...OWN, 'atMostMs', 'leaseMs']);
 
 export function resolveSingleRun(
   options: SingleRunOptions,
@@ -50,6 +54,7 @@ export function resolveSingleRun(
     checkKnown(options, WITHOUT_SLOTS, 'an option of runJob without cron and everyMs');
     return { slots: null, ...resolveRun(options, defaults), ...own };
   }
+  checkKnown(options, WITH_SLOTS, 'an option of runJob');
   const { earlyMs: _early, waitMs: _wait, signal: _signal, ...schedule } = options;
   const { missed: _missed, ...resolved } = resolveSchedule(schedule, defaults);
   return { ...resolved, ...own };

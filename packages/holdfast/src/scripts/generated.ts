@@ -1574,6 +1574,7 @@ const jobStartSource =
   'local function same_slot(job, marker, owner, attempts, next_ms, now_ms)\n' +
   'if OVER[marker.state] then return marker.state end\n' +
   "if owner then return 'running' end\n" +
+  "if now_ms < marker.slot then return 'early' end\n" +
   'if marker.attempt >= attempts then\n' +
   "write_job(job, next_ms, now_ms, { 'state', 'dead', 'ended', now_ms })\n" +
   "return 'dead'\n" +
@@ -1656,7 +1657,7 @@ const jobStartSource =
 
 const jobStartText: ScriptText = {
   name: 'job.start',
-  sha: '504972cc3c404b858b32065ccb98bae0ccb3c1e0',
+  sha: '93f02c16d1c1cd2d0f3491679b4e57ab91432480',
   source: jobStartSource,
 };
 

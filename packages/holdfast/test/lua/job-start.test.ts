@@ -132,6 +132,12 @@ describe('a slot that the marker has', () => {
     expect(fences[1]).toBeGreaterThan(fences[0] ?? 0);
   });
 
+  test('and whose clock was set back does not start its next attempt early', async () => {
+    const slotMs = (await database.nowMs()) + 60_000;
+    await database.redis.hset(KEYS.job, { slot: slotMs, state: 'retry', attempt: 1, owner: OTHER });
+    expect(await job.start({ slotMs, attempts: 2, nextMs: 0 })).toMatchObject({ is: 'EARLY' });
+  });
+
   test('and that has failed rests before its next attempt, for half a minute at most', async () => {
     await job.start({ attempts: 2 });
     await job.finish({ state: 'retry', text: 'boom', retryMs: 5_000 });

@@ -26,6 +26,8 @@ const LAST_STEP_MS = 1_000;
 /** The longest step: the server's clock may be set, and this machine may sleep. */
 const STEP_MS_MAX = 60_000;
 const STEP_SHARE = 0.9;
+/** Two looks at the time are at least this far apart: a server whose replies contradict each other is not asked in a loop. */
+const LOOK_MS_MIN = 10;
 /** How often a replica looks whether another's run has died. */
 const LOOK_MS_MAX = 5_000;
 const BUSY_RANGE = { minMs: 50, maxMs: 1_000 };
@@ -189,8 +191,8 @@ export class ScheduleHandle implements Schedule, SessionService {
         return;
       }
       const delayMs = this.#delayAfter(answer, slotMs, lateMs, backoff);
+      await this.#asker.sleep(delayMs ?? LOOK_MS_MIN);
       if (delayMs === null) return;
-      await this.#asker.sleep(delayMs);
     }
   }
 

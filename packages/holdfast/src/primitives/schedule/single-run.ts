@@ -29,6 +29,8 @@ export type SingleRun =
 const EARLY_MS_MAX = 60_000;
 const EARLY_SHARE = 0.1;
 const LOOK_MS_MAX = 1_000;
+/** A server whose replies contradict each other is not asked in a loop. */
+const LOOK_MS_MIN = 10;
 const BUSY_RANGE = { minMs: 50, maxMs: 1_000 };
 
 export class SingleJob {
@@ -140,9 +142,9 @@ export class SingleJob {
         return { ran: true, ...ended };
       }
       const next = this.#after(result.answer, slotMs);
-      if (typeof next !== 'number') return next;
-      await this.#asker.sleep(next);
-      if (this.#asker.isStopped) return null;
+      if (next !== null && typeof next !== 'number') return next;
+      await this.#asker.sleep(next ?? LOOK_MS_MIN);
+      if (next === null || this.#asker.isStopped) return null;
     }
   }
 

@@ -14,6 +14,12 @@ export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{loc
 export const ONCE = `~holdfast_once_lock:{locks:* ~holdfast_once:{locks:* ~redisson_lock_token:holdfast_once_lock:{locks:*
 &redisson_lock__channel:holdfast_once_lock:{locks:*`;
 
+/** For leaders and jobs, besides. */
+export const JOBS = `~holdfast_leader:{locks:* ~holdfast_job:{locks:* ~holdfast_job_lock:{locks:*
+~redisson_lock_token:holdfast_leader:{locks:* ~redisson_lock_token:holdfast_job_lock:{locks:*
+~holdfast_line:holdfast_leader:{locks:*
+&redisson_lock__channel:holdfast_leader:{locks:* &redisson_lock__channel:holdfast_job_lock:{locks:*`;
+
 /** For `inspect`, `list`, `forceRelease` and `check`. */
 export const LOOKING = '+type +scan +strlen +hkeys +info';
 
