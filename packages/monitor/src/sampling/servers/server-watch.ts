@@ -207,7 +207,12 @@ export class ServerWatch {
     return {
       id: this.id,
       role: this.#terms.role,
-      ...cardFigures(this.#info, this.#terms.memoryLimit, this.#replicasSeenMax, this.factsAt ?? this.#terms.now()),
+      ...cardFigures(
+        this.#info,
+        this.#terms.memoryLimit,
+        this.#replicasSeenMax,
+        this.factsAt ?? this.#terms.now(),
+      ),
       health: this.#health,
       healthSince: this.#healthSince,
       trouble: this.#trouble,
