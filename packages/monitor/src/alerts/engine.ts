@@ -7,6 +7,7 @@ import type { Clock, Locks } from 'holdfast';
 import type { AlertEngine, AlertOrder, AlertSurroundings, Metric } from '../alert-source.ts';
 import type { AlertPage, AlertView } from '../api/types.ts';
 import type { SettingsHolder } from './config/holder.ts';
+import { secretsOf } from './config/settings.ts';
 import { describeError } from './delivery/attempt.ts';
 import { Leadership } from './lead/leadership.ts';
 import { OutageVoice } from './lead/outage.ts';
@@ -14,6 +15,7 @@ import { StateHealth } from './lead/state-health.ts';
 import { fits, type Mute } from './machine/mute.ts';
 import { alertMetrics } from './metrics.ts';
 import { readPast } from './past.ts';
+import { send } from './receivers/send.ts';
 import { Judge } from './rules/judge.ts';
 import { Standby } from './standby.ts';
 import { AlertStore } from './state/store.ts';
@@ -24,6 +26,8 @@ export interface EngineOptions {
   /** On the Redis that holds the state. The engine takes one lock with it and does not close it. */
   readonly locks: Locks;
   readonly clock: Clock;
+  /** Of the leader's lock. */
+  readonly leaseMs: number;
   /** 0 to 1. */
   chance(): number;
   /** One line for the standard output, of a receiver `stdout`. */
@@ -55,6 +59,7 @@ export class Alerts implements AlertEngine {
     const onChange = (): void => this.#changed();
     this.#leadership = new Leadership({
       lock: locks.lock(this.#store.keys.leader),
+      leaseMs: options.leaseMs,
       settings,
       figures,
       health: this.#health,
@@ -67,7 +72,7 @@ export class Alerts implements AlertEngine {
         clock,
         chance,
         token: () => randomUUID(),
-        print,
+        send: (receiver, notice, own) => send(receiver, notice, { clock, secrets: secretsOf(own), print }),
         log,
         onOutcome: onChange,
       },

@@ -7,7 +7,7 @@ import type { AlertSettings, RuleSettings } from './settings.ts';
  * How long all must be well before an alert ends. A value that swings around its threshold would otherwise send a message
  * with each swing.
  */
-export const KEEP_FOR_MS_DEFAULT = 60_000;
+const KEEP_FOR_MS_DEFAULT = 60_000;
 
 /** An operator who has not acted on a critical alert within the hour has missed it; a warning may wait for the shift. */
 export const REPEAT_MS_DEFAULT: Readonly<Record<Level, number>> = {
@@ -33,7 +33,6 @@ export function defaultRule(rule: Rule): RuleSettings {
 export function defaultSettings(fleet: string = FLEET_DEFAULT): AlertSettings {
   return {
     fleet,
-    groups: [],
     mutexes: [],
     memoryLimitBytes: null,
     stateUrl: null,

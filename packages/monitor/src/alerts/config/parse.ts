@@ -16,7 +16,6 @@ import { parseBytes } from './units.ts';
 export const FIELDS = [
   '$schema',
   'fleet',
-  'groups',
   'mutexes',
   'memoryLimit',
   'state',
@@ -65,7 +64,6 @@ function readSettings(root: JsonValue, fleetDefault: string, secrets: SecretRead
   const state = fields.get('state')?.asFields(['redis']);
   return {
     fleet,
-    groups: fields.read('groups', readPatterns, []),
     mutexes: fields.read('mutexes', readPatterns, []),
     memoryLimitBytes: fields.read(
       'memoryLimit',

@@ -18,7 +18,7 @@ const RETRY_AFTER_MS_MAX = 3_600_000;
 export const AGE_MS_MAX: number = 24 * 3_600_000;
 
 /** A receiver that refuses a message three times will not take it. */
-export const REFUSALS_MAX = 3;
+const REFUSALS_MAX = 3;
 
 /** Longer texts of a receiver say nothing more. */
 const ERROR_LENGTH_MAX = 200;

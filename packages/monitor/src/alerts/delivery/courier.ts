@@ -12,7 +12,7 @@ import { Nap } from './nap.ts';
 import { RateLimit } from './rate-limit.ts';
 
 /** The limit of a try and time to settle it: a message whose courier died is tried again after this long. */
-const HIDDEN_MS = 15_000;
+export const HIDDEN_MS = 15_000;
 
 /** A new message wakes the courier; this is for a wake-up that was lost. */
 const IDLE_MS = 30_000;
@@ -25,6 +25,8 @@ export interface CourierTerms {
   readonly store: AlertStore;
   readonly fence: number;
   readonly clock: Clock;
+  /** For how long a message is hidden while it is being sent. */
+  readonly hiddenMs: number;
   /** 0 to 1, for the jitter of delays. */
   chance(): number;
   send(notice: Notice): Promise<Attempt>;
@@ -71,7 +73,7 @@ export class Courier {
     const { store, fence, receiver } = this.#terms;
     const restMs = this.#rate.waitMs;
     if (restMs > 0) return await this.#nap.sleep(restMs, signal);
-    const claim = await store.claim(fence, receiver.name, HIDDEN_MS);
+    const claim = await store.claim(fence, receiver.name, this.#terms.hiddenMs);
     if (claim.is === 'empty') return await this.#nap.sleep(IDLE_MS, signal);
     if (claim.is === 'wait') return await this.#nap.sleep(Math.min(claim.ms, IDLE_MS), signal);
     if (signal.aborted) return;
@@ -96,7 +98,7 @@ export class Courier {
     verdict: Verdict,
     signal: AbortSignal,
   ): Promise<void> {
-    const { store, fence, receiver, clock } = this.#terms;
+    const { store, fence, receiver, clock, hiddenMs } = this.#terms;
     const retryMs = verdict.is === 'retry' ? verdict.afterMs : null;
     const outcome: Outcome = {
       receiver: receiver.name,
@@ -109,7 +111,7 @@ export class Courier {
       kind: delivery.notice.kind,
       keys: delivery.notice.alerts.map(({ key }) => key),
     };
-    const limitMs = clock.monotonicMs() + HIDDEN_MS;
+    const limitMs = clock.monotonicMs() + hiddenMs;
     for (;;) {
       try {
         await store.settle(fence, outcome, retryMs);

@@ -1,7 +1,7 @@
 /** A time limit for work that can be aborted, on an injected clock. */
 import type { Clock } from 'holdfast';
 
-export class TimeLimitError extends Error {}
+class TimeLimitError extends Error {}
 
 /** The work gets a signal that aborts at the limit; the result is then a rejection, whatever the work does. */
 export async function within<T>(

@@ -12,9 +12,6 @@ import { Beats } from './beats.ts';
 import type { StateHealth } from './state-health.ts';
 import { LeaderTerm, type Memory, type TermSurroundings } from './term.ts';
 
-/** How long the fleet is without a leader when one dies. A third of it passes between renewals. */
-const LEASE_MS = 10_000;
-
 /** After a failure to get the lock or to begin. */
 const RETRY_MS = 1_000;
 
@@ -23,6 +20,7 @@ const TICK_MS_MAX = 2_000;
 
 export interface LeadershipSurroundings {
   readonly lock: Lock;
+  readonly leaseMs: number;
   readonly settings: SettingsHolder;
   readonly figures: FiguresSource;
   readonly health: StateHealth;
@@ -63,10 +61,10 @@ export class Leadership {
 
   /** Waits for the lock and leads, again and again, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { lock, term } = this.#around;
+    const { lock, term, leaseMs } = this.#around;
     while (!signal.aborted) {
       try {
-        const lease = await lock.acquire({ leaseMs: LEASE_MS, signal });
+        const lease = await lock.acquire({ leaseMs, signal });
         term.log(`leads the alerts, fence ${lease.fence}`);
         await this.#reign(lease, signal).finally(() => lease.release().catch(() => false));
       } catch (error) {

@@ -22,7 +22,7 @@ const RULE = 'redis-unreachable';
 const STATE_SUBJECT = 'the state of the alerts';
 
 /** Long enough for the last leader to be heard. */
-export const SECOND_VOICE_MS = 60_000;
+const SECOND_VOICE_MS = 60_000;
 
 export interface OutageSituation {
   /** Why the state does not answer; null while it does. */

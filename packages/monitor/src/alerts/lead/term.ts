@@ -4,12 +4,13 @@
  */
 import type { Clock } from 'holdfast';
 import type { Figures } from '../../figures.ts';
-import { type AlertSettings, secretsOf } from '../config/settings.ts';
-import { Courier } from '../delivery/courier.ts';
+import type { AlertSettings, Receiver } from '../config/settings.ts';
+import type { Attempt } from '../delivery/attempt.ts';
+import { Courier, HIDDEN_MS } from '../delivery/courier.ts';
 import { announce } from '../machine/announce.ts';
 import { isInForce, type Mute } from '../machine/mute.ts';
+import type { Notice } from '../machine/notice.ts';
 import { type MachineState, step } from '../machine/step.ts';
-import { send } from '../receivers/send.ts';
 import type { Judge } from '../rules/judge.ts';
 import type { AlertStore, Decision } from '../state/store.ts';
 import type { QueuedDelivery, Snapshot, Spoken } from '../state/stored.ts';
@@ -24,8 +25,10 @@ export interface TermSurroundings {
   chance(): number;
   /** A token that no other decision has. */
   token(): string;
-  print(line: string): void;
+  send(receiver: Receiver, notice: Notice, settings: AlertSettings): Promise<Attempt>;
   log(line: string): void;
+  /** @default the limit of a try and time to settle it */
+  readonly hiddenMs?: number;
   /** An outcome of a delivery changed what the page shows. */
   onOutcome(): void;
 }
@@ -178,16 +181,16 @@ export class LeaderTerm {
     );
   }
 
-  #courier(receiver: AlertSettings['receivers'][number]): Courier {
-    const { store, clock, print, log, chance, onOutcome } = this.#around;
-    const secrets = secretsOf(this.settings);
+  #courier(receiver: Receiver): Courier {
+    const { store, clock, log, chance, onOutcome, hiddenMs = HIDDEN_MS } = this.#around;
     return new Courier({
       receiver,
       store,
       fence: this.#fence,
       clock,
       chance,
-      send: (notice) => send(receiver, notice, { clock, secrets, print }),
+      hiddenMs,
+      send: (notice) => this.#around.send(receiver, notice, this.settings),
       onOutcome: (outcome, retryMs) => {
         this.ledger.settle(outcome, retryMs);
         onOutcome();

@@ -13,7 +13,7 @@ import { type Condition, stepTrack } from './track.ts';
 const RESOLVED_KEPT_MS = 300_000;
 
 /** More alerts than anybody reads. What would be the next is counted in the log of the monitor. */
-export const ALERTS_MAX = 5_000;
+const ALERTS_MAX = 5_000;
 
 export interface MachineState {
   readonly alerts: ReadonlyMap<string, Alert>;

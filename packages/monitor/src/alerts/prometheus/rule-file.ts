@@ -44,7 +44,7 @@ function ruleLines(rule: Rule, own: RuleSettings, level: Level): string[] {
   ];
 }
 
-export function expressionOf({ twin, measure, windowMs }: Rule, threshold: number): string {
+function expressionOf({ twin, measure, windowMs }: Rule, threshold: number): string {
   const inUnit = measure === 'duration' ? threshold / 1_000 : threshold;
   const shown = windowMs === null ? inUnit : inUnit - EVENT_ROUNDING;
   return twin.replace('$', String(shown));

@@ -70,7 +70,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'persistence-failing': ({ persistence }) =>
     condition(persistence === null ? null : persistence === 'failing', () => 'the last save failed'),
   restarted: ({ startedAt, guardedUntil }, { at, longestLeaseMs }) => {
-    const isYoung = startedAt === null ? null : at - startedAt < (longestLeaseMs ?? 0);
+    const isYoung = startedAt === null ? null : Math.max(0, at - startedAt) < (longestLeaseMs ?? 0);
     const isGuarded = guardedUntil !== null && guardedUntil > at;
     return condition(isGuarded || isYoung, () =>
       isGuarded
