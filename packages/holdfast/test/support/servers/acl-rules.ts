@@ -42,7 +42,7 @@ export function aclWords(...lists: readonly string[]): string[] {
 }
 
 /** For the monitor that looks: it can only read. */
-export const MONITOR = `%R~locks:* %R~redisson_lock_token:{locks:* %R~holdfast_line:{locks:* %R~holdfast_session:* %R~holdfast_audit
+export const MONITOR = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:* %R~holdfast_audit
 +evalsha +eval +time +info +scan +type +pttl +get +strlen
 +hlen +hkeys +hget +hmget +hgetall
 +xrange +xrevrange +pubsub|numsub`;
