@@ -18,6 +18,8 @@ const TYPE_PROJECTS = [
   'packages/telemetry/tsconfig.build.json',
   'packages/monitor/tsconfig.json',
   'packages/monitor/tsconfig.build.json',
+  'packages/monitor/page/tsconfig.json',
+  'packages/monitor/test/page/tsconfig.json',
   'scripts/tsconfig.json',
   'bench/tsconfig.json',
   'model/tsconfig.json',

@@ -34,7 +34,7 @@ export function endWords({ end, sure, withinMs }: Pick<HoldView, 'end' | 'sure' 
   if (end === null) return 'held now';
   const parts = [WORDS[end]];
   if (sure === 'likely' && end !== 'unknown') parts.push('likely');
-  if (withinMs !== null && end !== 'unknown') {
+  if (withinMs !== null && withinMs > 0 && end !== 'unknown') {
     parts.push(`to ${withinMs < 1_000 ? milliseconds(withinMs) : seconds(withinMs)}`);
   }
   return parts.join(', ');

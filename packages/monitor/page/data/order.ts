@@ -14,7 +14,7 @@ export interface Choice {
 }
 
 /** From here a hold counts as long: the default of the rule `lock-held-long`. */
-export const LONG_MS = 600_000;
+const LONG_MS = 600_000;
 
 /** `ok`: held and renewed or within its lease. The others are trouble, but `free` and `overdue` may be of a moment. */
 export type Condition = 'ok' | 'late' | 'no expiry' | 'owner gone' | 'overdue' | 'free' | 'split';
@@ -32,7 +32,7 @@ export function conditionOf(row: Row, now: number): Condition {
 /** Conditions that come first in the order "trouble". A hold that is a moment over its time is just being released. */
 const TROUBLE: ReadonlySet<Condition> = new Set<Condition>(['late', 'no expiry', 'owner gone', 'split']);
 
-export function isTrouble(condition: Condition): boolean {
+function isTrouble(condition: Condition): boolean {
   return TROUBLE.has(condition);
 }
 
@@ -56,30 +56,43 @@ function isShown(row: Row, show: Show, now: number): boolean {
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Smaller comes first. Compared from the left; the name decides in the end, so that equal rows keep their places. */
-function rankOf(row: Row, sort: Sort, now: number): readonly [number, number, number] {
-  if (sort === 'held') return [row.grantedAt ?? NEVER, 0, 0];
-  if (sort === 'time left') return [row.expiresAt ?? NEVER, 0, 0];
-  if (sort === 'waiting') return [-row.waiting, row.firstWaitAt ?? NEVER, 0];
-  if (sort === 'name') return [0, 0, 0];
-  return [isTrouble(conditionOf(row, now)) ? 0 : 1, row.firstWaitAt ?? NEVER, row.grantedAt ?? NEVER];
+/** Smaller comes first: compared from the left, and by the name in the end, so that equal rows keep their places. */
+interface Ranked {
+  readonly name: string;
+  readonly first: number;
+  readonly second: number;
+  readonly third: number;
+}
+
+function rankOf(row: Row, sort: Sort, now: number): Ranked {
+  const { name, grantedAt, expiresAt, waiting, firstWaitAt } = row;
+  if (sort === 'held') return { name, first: grantedAt ?? NEVER, second: 0, third: 0 };
+  if (sort === 'time left') return { name, first: expiresAt ?? NEVER, second: 0, third: 0 };
+  if (sort === 'waiting') return { name, first: -waiting, second: firstWaitAt ?? NEVER, third: 0 };
+  if (sort === 'name') return { name, first: 0, second: 0, third: 0 };
+  const first = isTrouble(conditionOf(row, now)) ? 0 : 1;
+  return { name, first, second: firstWaitAt ?? NEVER, third: grantedAt ?? NEVER };
+}
+
+function compare(a: Ranked, b: Ranked): number {
+  if (a.first !== b.first) return a.first - b.first;
+  if (a.second !== b.second) return a.second - b.second;
+  if (a.third !== b.third) return a.third - b.third;
+  if (a.name === b.name) return 0;
+  return a.name < b.name ? -1 : 1;
 }
 
 /** The names of the rows that fit, in order. Every word of the text must be in the name or the owner. */
 export function arrange(rows: Iterable<Row>, { text, show, sort }: Choice, now: number): string[] {
   const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const ranked: { readonly name: string; readonly rank: readonly [number, number, number] }[] = [];
+  const ranked: Ranked[] = [];
   for (const row of rows) {
     if (!isShown(row, show, now)) continue;
     if (terms.length > 0) {
       const haystack = haystackOf(row);
       if (!terms.every((term) => haystack.includes(term))) continue;
     }
-    ranked.push({ name: row.name, rank: rankOf(row, sort, now) });
+    ranked.push(rankOf(row, sort, now));
   }
-  ranked.sort(
-    ({ name: a, rank: [a1, a2, a3] }, { name: b, rank: [b1, b2, b3] }) =>
-      a1 - b1 || a2 - b2 || a3 - b3 || (a < b ? -1 : a > b ? 1 : 0),
-  );
-  return ranked.map(({ name }) => name);
+  return ranked.sort(compare).map(({ name }) => name);
 }

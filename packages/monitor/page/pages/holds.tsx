@@ -1,25 +1,25 @@
 /** The holds of the last hour: a strip of time, and the same as a list that says how each ended and how sure that is. */
 import type { JSX } from 'preact';
-import type { HoldView } from '../../src/api/types.ts';
+import type { End, HoldView } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
 import { endMeaning, endWords, isBadEnd } from '../data/ends.ts';
 import { clock, moment, ownerWords, seconds } from '../data/words.ts';
-import { Shape } from '../parts/marks.tsx';
+import { Shape, type ShapeName } from '../parts/marks.tsx';
 
 const HOUR_MS = 3_600_000;
 /** Below this share of the strip a label has no room. */
 const LABEL_SHARE = 0.07;
 
-interface HoldsProps {
+interface LastHourProps {
   readonly holds: readonly HoldView[];
   readonly reach: number;
 }
 
-export function Holds({ holds, reach }: HoldsProps): JSX.Element {
+export function LastHour({ holds, reach }: LastHourProps): JSX.Element {
   const from = Math.max(reach, now.value - HOUR_MS);
   return (
-    <section aria-labelledby="holds-title">
-      <h2 id="holds-title">
+    <section aria-labelledby="hour-title">
+      <h2 id="hour-title">
         Last hour{' '}
         <small>
           {holds.length === 0
@@ -29,6 +29,16 @@ export function Holds({ holds, reach }: HoldsProps): JSX.Element {
         </small>
       </h2>
       {holds.length > 0 && <Strip holds={holds} from={from} to={now.value} />}
+    </section>
+  );
+}
+
+export function Holds({ holds }: { readonly holds: readonly HoldView[] }): JSX.Element {
+  return (
+    <section aria-labelledby="holds-title">
+      <h2 id="holds-title">
+        Holds <small>the newest first</small>
+      </h2>
       <ol class="holds">
         {holds.map((hold) => (
           <li key={`${hold.holder} ${hold.from}`}>
@@ -36,24 +46,19 @@ export function Holds({ holds, reach }: HoldsProps): JSX.Element {
             <b>{ownerWords(hold)}</b>
             <span>{seconds((hold.to ?? now.value) - hold.from)}</span>
             <span class={isBadEnd(hold.end) ? 'mark is-late' : 'mark'} title={endMeaning(hold.end)}>
-              <Shape
-                name={
-                  hold.end === null
-                    ? 'dot'
-                    : isBadEnd(hold.end)
-                      ? 'cross'
-                      : hold.end === 'unknown'
-                        ? 'ring'
-                        : 'tick'
-                }
-              />{' '}
-              {endWords(hold)}
+              <Shape name={shapeOf(hold.end)} /> {endWords(hold)}
             </span>
           </li>
         ))}
       </ol>
     </section>
   );
+}
+
+function shapeOf(end: End | null): ShapeName {
+  if (end === null) return 'dot';
+  if (isBadEnd(end)) return 'cross';
+  return end === 'unknown' ? 'ring' : 'tick';
 }
 
 /** A picture of what the list below says: hidden from readers that read aloud. */

@@ -12,7 +12,7 @@ import { isStale } from '../parts/banners.tsx';
 import { Failure, Skeleton } from '../parts/states.tsx';
 import { TakeAway } from '../parts/take-away.tsx';
 import { TimeLeft } from '../parts/time-left.tsx';
-import { Holds } from './holds.tsx';
+import { Holds, LastHour } from './holds.tsx';
 import { Line } from './line.tsx';
 
 /** The monitor looks at the line of an open page once a second. */
@@ -37,8 +37,11 @@ export function LockPage({ name }: { readonly name: string }): JSX.Element {
       {row !== null && row.kind !== 'free' && <Lease row={row} />}
       {detail.value !== null ? (
         <>
-          <Line line={detail.value.line} length={detail.value.lineLength} />
-          <Holds holds={detail.value.holds} reach={detail.value.reach} />
+          <LastHour holds={detail.value.holds} reach={detail.value.reach} />
+          <div class="pair">
+            <Line line={detail.value.line} length={detail.value.lineLength} />
+            <Holds holds={detail.value.holds} />
+          </div>
         </>
       ) : error.value !== null ? (
         <Failure

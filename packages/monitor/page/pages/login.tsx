@@ -16,8 +16,7 @@ export function LoginPage(): JSX.Element {
     event.preventDefault();
     isBusy.value = true;
     try {
-      const name = user.value.trim();
-      await post('login', name === '' ? { token: secret.value } : { user: name, password: secret.value }, '');
+      await post('login', { user: user.value.trim(), password: secret.value }, '');
       await connect();
     } catch (thrown) {
       error.value = asApiError(thrown);

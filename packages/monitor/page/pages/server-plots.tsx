@@ -14,6 +14,9 @@ import { Plot } from '../parts/plot.tsx';
 const WARN_SHARE = 0.8;
 const WARN_ROUND_TRIP_MS = 50;
 
+/** Marks at whole megabytes and gigabytes. */
+const BYTE_STEPS = Array.from({ length: 28 }, (_, power) => 2 ** (power + 14));
+
 interface Tile {
   readonly title: string;
   readonly words: string;
@@ -21,6 +24,7 @@ interface Tile {
   readonly threshold: number | null;
   readonly isOver: boolean;
   readonly format: (value: number) => string;
+  readonly steps?: readonly number[];
 }
 
 const LIMIT_WORDS = { maxmemory: '', config: ' (configured)', host: ' (memory of its host)' } as const;
@@ -49,6 +53,7 @@ function tilesOf(card: ServerCard): readonly Tile[] {
       threshold: memoryWarn,
       isOver: memoryUsed !== null && memoryWarn !== null && memoryUsed > memoryWarn,
       format: bytes,
+      steps: BYTE_STEPS,
     },
     {
       title: 'CPU of the main thread',
@@ -174,6 +179,7 @@ function PlotTile({ tile, columns, revision }: PlotTileProps): JSX.Element {
           lines={tile.lines.map((name) => columns[name])}
           threshold={tile.threshold}
           format={tile.format}
+          {...(tile.steps === undefined ? {} : { steps: tile.steps })}
           revision={revision}
           onPoint={(at) => {
             point.value = at;

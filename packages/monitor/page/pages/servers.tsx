@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import type { ServerCard, ServerHealth, TopologyView } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
+import { HEALTH_WORDS } from '../data/health.ts';
 import { picture, servers } from '../data/store.ts';
 import { clock, count, duration, milliseconds, seconds, visible } from '../data/words.ts';
 import { isStale } from '../parts/banners.tsx';
@@ -15,14 +16,6 @@ const SHAPES: Readonly<Record<ServerHealth, ShapeName>> = {
   busy: 'square',
   loading: 'ring',
   refused: 'triangle',
-};
-
-const HEALTH_WORDS: Readonly<Record<ServerHealth, string>> = {
-  up: 'up',
-  down: 'does not answer',
-  busy: 'blocked by a script',
-  loading: 'loading its data',
-  refused: 'refuses the monitor',
 };
 
 export function ServersPage(): JSX.Element {

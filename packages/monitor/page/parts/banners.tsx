@@ -1,6 +1,7 @@
 /** One line for each thing that makes the picture less than live: it is old, it is kept, or a part of it is missing. */
 import type { JSX } from 'preact';
 import { now } from '../data/clock.ts';
+import { HEALTH_WORDS } from '../data/health.ts';
 import { togglePause } from '../data/keys.ts';
 import { changesHeldBack, notice, pausedAt, picture, servers } from '../data/store.ts';
 import { link, retryNow } from '../data/stream.ts';
@@ -57,7 +58,7 @@ function RedisBanner(): JSX.Element | null {
         <>
           <strong>
             {away.length === 1 ? visible(first.id) : `${away.length} servers, ${visible(first.id)} first,`}{' '}
-            {first.health}
+            {HEALTH_WORDS[first.health]}
           </strong>{' '}
           since {clock(first.healthSince)}
           {first.trouble !== null && ` (${visible(first.trouble)})`}

@@ -27,9 +27,7 @@ const PATHS: Readonly<Record<ShapeName, () => JSX.Element>> = {
       stroke-width="1.6"
     />
   ),
-  half: () => (
-    <path d="M6 1a5 5 0 0 0 0 10Zm0 .8a4.2 4.2 0 0 1 0 8.4" stroke="currentColor" stroke-width="1.2" />
-  ),
+  half: () => <path d="M6 1a5 5 0 0 0 0 10Z M6 1a5 5 0 0 1 0 10v-1.2a3.8 3.8 0 0 0 0-7.6Z" />,
   pause: () => <path d="M2.5 1.5h2.5v9h-2.5zM7 1.5h2.5v9H7z" />,
   tick: () => <path d="m1.5 6.5 3 3 6-7" fill="none" stroke="currentColor" stroke-width="2" />,
 };

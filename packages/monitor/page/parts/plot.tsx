@@ -14,14 +14,21 @@ export interface PlotProps {
   /** Drawn across the plot: from here an alert fires. */
   readonly threshold: number | null;
   readonly format: (value: number) => string;
+  /** Distances between marks that read well in the figure's unit. */
+  readonly steps?: readonly number[];
   /** Grows with each new point: the arrays are changed in place. */
   readonly revision: number;
   /** Values under the cursor, as words; `null` when the cursor has left. */
   readonly onPoint: (words: string | null) => void;
 }
 
-function colour(element: Element, name: string): string {
-  return getComputedStyle(element).getPropertyValue(name).trim() || 'grey';
+/** A colour of the style sheets as a canvas understands it. Only a property of an element has its final value. */
+function colour(element: HTMLElement, name: string): string {
+  const before = element.style.color;
+  element.style.color = `var(${name})`;
+  const { color } = getComputedStyle(element);
+  element.style.color = before;
+  return color;
 }
 
 export function Plot(props: PlotProps): JSX.Element {
@@ -67,12 +74,12 @@ function optionsFor(home: HTMLElement, latest: { readonly current: PlotProps }):
   const ink = colour(home, '--quiet');
   const strokes = [colour(home, '--blue'), colour(home, '--orange')];
   const faint = { stroke: colour(home, '--line'), width: 1 };
-  const { format, lines } = latest.current;
+  const { format, lines, steps } = latest.current;
   return {
     width: home.clientWidth || 300,
     height: HEIGHT_PX,
     ms: 1,
-    padding: [6, 8, 0, 0],
+    padding: [6, 18, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: SYNC }, y: false, points: { size: 5 }, drag: { x: false, y: false } },
     scales: {
@@ -101,6 +108,7 @@ function optionsFor(home: HTMLElement, latest: { readonly current: PlotProps }):
         font: '11px system-ui',
         space: 28,
         values: (_plot, marks) => marks.map(format),
+        ...(steps === undefined ? {} : { incrs: [...steps] }),
       },
     ],
     series: [

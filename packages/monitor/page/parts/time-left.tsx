@@ -29,7 +29,7 @@ function wordOf(condition: Condition, row: Row): string | null {
   return condition;
 }
 
-export function ConditionMark({ row, now }: { readonly row: Row; readonly now: number }): JSX.Element | null {
+function ConditionMark({ row, now }: { readonly row: Row; readonly now: number }): JSX.Element | null {
   const condition = conditionOf(row, now);
   const word = wordOf(condition, row);
   if (word === null) return null;

@@ -117,6 +117,8 @@ export class StreamHub {
     const changed = all.changed.filter(({ id }) => sent.get(id) !== before.get(id));
     const removed = [...before.keys()].filter((id) => !sent.has(id));
     this.#broadcast('servers', { ...all, changed, removed }, this.id);
+    // Without a change too: the page shows how old the last look is.
+    this.#broadcast('locks', this.#rowsOf([]), this.id);
   }
 
   sendAlerts(): void {

@@ -1,12 +1,14 @@
 /** Debian's Chromium, as a person's browser: started once for a file, with a fresh context for each test. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { buildPage } from '../../../../../scripts/build/page.mjs';
 import { hasTool } from '../../../../holdfast/test/support/needs.ts';
 
-const PROGRAM = '/usr/bin/chromium';
+/** Debian's, and what other systems have in its place. */
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`);
+const PROGRAM = PROGRAMS.find((path) => existsSync(path));
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -21,7 +23,7 @@ const FLAGS = [
 const LIMIT_MS = 60_000;
 
 export function hasBrowser(): boolean {
-  return hasTool(PROGRAM, '--version');
+  return PROGRAM !== undefined && hasTool(PROGRAM, '--version');
 }
 
 export interface Tab {
@@ -32,6 +34,7 @@ export interface Tab {
 }
 
 export async function launch(): Promise<Browser> {
+  if (PROGRAM === undefined) throw new Error(`expected a browser among ${PROGRAMS.join(', ')}, found none`);
   return await chromium.launch({ executablePath: PROGRAM, args: FLAGS, timeout: LIMIT_MS });
 }
 

@@ -69,6 +69,8 @@ export class FakeMonitor {
   auditPage: AuditPage = { entries: makeAudit(), next: null };
   /** By path: what it answers instead. */
   readonly refusals = new Map<string, Refusal>();
+  /** By path: what its answer waits for. */
+  readonly gates = new Map<string, Promise<void>>();
   readonly posts: Posted[] = [];
   /** Times that the whole picture was asked for. */
   stateCount = 0;
@@ -111,6 +113,7 @@ export class FakeMonitor {
     this.up();
     this.cut();
     this.refusals.clear();
+    this.gates.clear();
     this.posts.length = 0;
     this.stateCount = 0;
     this.isLooking = true;
@@ -173,6 +176,7 @@ export class FakeMonitor {
     if (this.#isDown) return void request.socket.destroy();
     const url = new URL(request.url ?? '/', 'http://monitor');
     const path = url.pathname.slice(1);
+    await this.gates.get(path);
     const refusal = this.refusals.get(path);
     if (request.method === 'POST')
       this.posts.push({ path, body: await bodyOf(request), csrf: csrfOf(request) });
