@@ -1,13 +1,16 @@
 /** How real owners' holds end, and what the monitor says of it. */
 import { Locks } from 'holdfast';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { startChild } from '../../holdfast/test/support/processes/child.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { HoldView } from '../src/api/types.ts';
 import { client, closing, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
+
+beforeEach(async () => void (await ask(server.port, ['FLUSHALL'])));
 
 const LEASE_MS = 6_000;
 /** Below this two looks are close enough to say that a lease expired; see inference.ts. */

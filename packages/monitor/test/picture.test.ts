@@ -1,11 +1,14 @@
 /** What the monitor sees of a real server. */
 import { Locks } from 'holdfast';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { client, closing, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
+
+beforeEach(async () => void (await ask(server.port, ['FLUSHALL'])));
 
 test('a lock is seen with its owner, its lease and those who wait for it', async () => {
   const locks = closing(new Locks(client(server.port), { application: 'billing' }));

@@ -13,6 +13,7 @@ const RUN_LIMIT_MS = 60_000;
 const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
 const LIBRARIES = {
   holdfast: 'packages/holdfast',
+  'holdfast-monitor': 'packages/monitor',
   'holdfast-sql': 'packages/sql',
   'holdfast-telemetry': 'packages/telemetry',
   'holdfast-testing': 'packages/testing',
@@ -57,6 +58,7 @@ export class Workshop {
       // For the compiler too our libraries are what is being worked on, not what was built last.
       paths: {
         holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')],
+        'holdfast-monitor': [join(ROOT, 'packages/monitor/src/index.ts')],
         'holdfast-sql': [join(ROOT, 'packages/sql/src/index.ts')],
         'holdfast-sql/sync': [join(ROOT, 'packages/sql/src/sync.ts')],
         'holdfast-telemetry': [join(ROOT, 'packages/telemetry/src/index.ts')],

@@ -1,10 +1,31 @@
 /**
- * What the monitor and its page say to each other. The page is built from this file too, so it imports nothing.
+ * What the monitor and its page say to each other. The page is built from this file too, so it imports nothing but types.
  *
  * All times are milliseconds since 1970 **by the clock of the monitor**: the clocks of several servers differ, and a page
  * can count down by one clock only. The sampler converts the server's times with the difference it measured. A page
  * measures its own difference to the monitor by `State.at` and `Hello.at`.
  */
+import type { AlertView } from './alert-types.ts';
+import type { ServerCard } from './server-types.ts';
+
+export type {
+  AuditEntry,
+  AuditPage,
+  ErrorBody,
+  ErrorCode,
+  ReleaseRequest,
+  SilenceRequest,
+} from './action-types.ts';
+export type {
+  AlertLevel,
+  AlertMatch,
+  AlertPage,
+  AlertView,
+  DeliveryView,
+  SilenceView,
+} from './alert-types.ts';
+export type { History, SeriesName, ServerCard, ServerHealth, ServerRole } from './server-types.ts';
+export { SERIES } from './server-types.ts';
 
 /** What stands under a name. `free`: nobody holds it, and somebody waits in its line. */
 export type RowKind = 'lock' | 'mutex' | 'free';
@@ -113,96 +134,6 @@ export interface LockDetail {
   readonly reach: number;
 }
 
-/** The roles of a server; `sentinel` cards have no figures but reachability. */
-export type ServerRole = 'primary' | 'replica' | 'sentinel' | 'unknown';
-
-/** `up`; `down`: does not answer; `busy`: a script blocks it; `loading`; `refused`: login or rights. */
-export type ServerHealth = 'up' | 'down' | 'busy' | 'loading' | 'refused';
-
-/** One server, as it was last seen. `null` is "not known" in every field: a refused command, or none yet. */
-export interface ServerCard {
-  /** `host:port`. */
-  readonly id: string;
-  readonly role: ServerRole;
-  readonly health: ServerHealth;
-  /** Since when `health` is so. */
-  readonly healthSince: number;
-  /** Why it is not up, as one line; secrets are never in it. */
-  readonly trouble: string | null;
-  readonly seenAt: number | null;
-  readonly version: string | null;
-  readonly product: 'redis' | 'valkey' | null;
-  readonly startedAt: number | null;
-  /** In a quorum a server that restarted does not vote until this time; otherwise `null`. */
-  readonly guardedUntil: number | null;
-  readonly memoryUsed: number | null;
-  /** maxmemory, else the configured limit, else the memory of its host. */
-  readonly memoryLimit: number | null;
-  readonly memoryLimitFrom: 'maxmemory' | 'config' | 'host' | null;
-  readonly evictionPolicy: string | null;
-  /** maxmemory is set and the policy is not noeviction. */
-  readonly mayEvict: boolean | null;
-  readonly evictedTotal: number | null;
-  /** Share of one core that its main thread used, 0 to 1. */
-  readonly cpu: number | null;
-  readonly cpuSecondsTotal: number | null;
-  readonly clients: number | null;
-  readonly clientsLimit: number | null;
-  readonly rejectedTotal: number | null;
-  readonly commandsPerSecond: number | null;
-  /** Of TIME, over the last minute. */
-  readonly roundTripP50Ms: number | null;
-  readonly roundTripP99Ms: number | null;
-  readonly replicas: number | null;
-  readonly replicasSeenMax: number | null;
-  /** Of a primary: the replica that is furthest behind. Of a replica: its own. Seconds. */
-  readonly replicaLagSeconds: number | null;
-  readonly persistence: 'ok' | 'failing' | 'off' | null;
-  /** Its clock less that of the monitor, and how far that may be wrong (half a round trip). */
-  readonly clockOffsetMs: number | null;
-  readonly clockErrorMs: number | null;
-  readonly keys: number | null;
-  /** Commands per second that the monitor itself sends to it. */
-  readonly ownCommandsPerSecond: number | null;
-}
-
-/** The series of a server, 720 points of 5 s each. A unit for each: see SERIES_UNITS. */
-export const SERIES = [
-  'memoryUsed',
-  'memoryLimit',
-  'memoryShare',
-  'evictedPerSecond',
-  'cpu',
-  'clients',
-  'clientsShare',
-  'rejectedPerSecond',
-  'commandsPerSecond',
-  'roundTripP50Ms',
-  'roundTripP99Ms',
-  'replicas',
-  'replicaLagSeconds',
-  'clockOffsetMs',
-  'keys',
-  'expiredPerSecond',
-  'netInPerSecond',
-  'netOutPerSecond',
-  'fragmentation',
-  'locksHeld',
-  'waiting',
-  'longestWaitSeconds',
-  'changesPerSecond',
-  'ownCommandsPerSecond',
-] as const;
-export type SeriesName = (typeof SERIES)[number];
-
-/** `GET api/v1/servers/history?server=&series=a,b`: columns of equal length, oldest first; a gap is null. */
-export interface History {
-  readonly server: string;
-  readonly stepMs: number;
-  readonly times: readonly number[];
-  readonly series: Readonly<Partial<Record<SeriesName, readonly (number | null)[]>>>;
-}
-
 export type TopologyKind = 'single' | 'sentinel' | 'cluster' | 'quorum';
 
 /** What holds for all servers together. */
@@ -301,137 +232,3 @@ export interface StreamEvents {
   readonly reset: { readonly at: number };
 }
 export type StreamEventName = keyof StreamEvents;
-
-export type AlertLevel = 'warning' | 'critical';
-export type AlertState = 'pending' | 'firing' | 'resolved';
-
-/** How the message of an alert fares at one receiver. */
-export interface DeliveryView {
-  readonly receiver: string;
-  readonly state: 'queued' | 'sent' | 'retrying' | 'dead' | 'silenced';
-  readonly tries: number;
-  /** Of the last try; when it was sent, for `sent`. */
-  readonly at: number | null;
-  readonly nextAt: number | null;
-  /** Why the last try failed, one line without secrets. */
-  readonly error: string | null;
-}
-
-export interface Acknowledgement {
-  readonly by: string;
-  readonly at: number;
-  readonly until: number;
-  readonly reason: string;
-}
-
-export interface SilenceView extends Acknowledgement {
-  readonly id: string;
-  readonly match: AlertMatch;
-}
-
-/** Which alerts are meant: all of the given fields must fit; `subject` may end in `*`. At least one field. */
-export interface AlertMatch {
-  readonly fingerprint?: string;
-  readonly rule?: string;
-  readonly subject?: string;
-}
-
-export interface AlertView {
-  readonly fingerprint: string;
-  /** `<fingerprint>.<counter>`. */
-  readonly incident: string;
-  readonly rule: string;
-  readonly level: AlertLevel;
-  /** A lock's name, a server's id, or the fleet. */
-  readonly subject: string;
-  readonly subjectKind: 'lock' | 'server' | 'fleet';
-  readonly state: AlertState;
-  /** When the condition became true. */
-  readonly since: number;
-  readonly firedAt: number | null;
-  readonly resolvedAt: number | null;
-  /** What was measured and what is allowed: "memory 96 % of 2 GB, limit 95 %". */
-  readonly summary: string;
-  readonly why: string;
-  readonly todo: string;
-  readonly deliveries: readonly DeliveryView[];
-  readonly ack: Acknowledgement | null;
-  readonly silence: SilenceView | null;
-  /** The rule that speaks for it: it is not sent meanwhile. */
-  readonly inhibitedBy: string | null;
-}
-
-/** `GET api/v1/alerts?before=`: `active` first, then a page of 100 of what has been. */
-export interface AlertPage {
-  readonly active: readonly AlertView[];
-  readonly past: readonly AlertView[];
-  readonly silences: readonly SilenceView[];
-  /** Pass as `before` for the next page; `null` at the end. */
-  readonly next: string | null;
-}
-
-/** One action in the audit trail: its entry `asked`, joined with its entry `done`. */
-export interface AuditEntry {
-  readonly id: string;
-  readonly askedAt: number;
-  readonly doneAt: number | null;
-  readonly action: 'release' | 'silence' | 'ack' | 'reload';
-  /** Name of the lock, or what was silenced. */
-  readonly subject: string;
-  readonly holder: string | null;
-  readonly fence: number | null;
-  readonly by: string;
-  /** `page`, `cli`. */
-  readonly via: string;
-  readonly host: string;
-  readonly address: string | null;
-  readonly reason: string;
-  /** `null`: asked, and nothing is known of the end. */
-  readonly result: string | null;
-}
-
-/** `GET api/v1/audit?before=`: 100 entries, the newest first. */
-export interface AuditPage {
-  readonly entries: readonly AuditEntry[];
-  readonly next: string | null;
-}
-
-/** `POST api/v1/release`. 200 `{released: holder}`, 409 `{error, now: Row}`, 404 when nobody holds it. */
-export interface ReleaseRequest {
-  readonly name: string;
-  readonly holder: string;
-  /** As shown; `null` for a mutex. */
-  readonly fence: number | null;
-  readonly reason: string;
-}
-
-/** `POST api/v1/silence` and `ack`. */
-export interface SilenceRequest {
-  readonly match: AlertMatch;
-  readonly until: number;
-  readonly reason: string;
-}
-
-/** Every answer that is not 2xx. */
-export interface ErrorBody {
-  readonly error: { readonly code: ErrorCode; readonly message: string };
-  /** With `changed`: the lock as it is now. */
-  readonly now?: Row;
-}
-export type ErrorCode =
-  | 'bad-request'
-  | 'login-needed'
-  | 'wrong-login'
-  | 'slow-down'
-  | 'forbidden'
-  | 'actions-off'
-  | 'bad-origin'
-  | 'bad-host'
-  | 'not-found'
-  | 'not-held'
-  | 'changed'
-  | 'too-large'
-  | 'too-many-streams'
-  | 'audit-failed'
-  | 'redis-away'
-  | 'internal';

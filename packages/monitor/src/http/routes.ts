@@ -75,15 +75,24 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
     case 'api/v1/servers/history':
       return history(sampler, url);
     case 'api/v1/alerts':
-      return json(200, await parts.alerts.page(url.searchParams.get('before')));
+      return json(200, await orAway(parts.alerts.page(url.searchParams.get('before'))));
     case 'api/v1/audit':
-      return json(200, await parts.audit.page(cursorIn(url)));
+      return json(200, await orAway(parts.audit.page(cursorIn(url))));
     case 'metrics': {
       const body = renderMetrics(sampler.read(), parts.alerts.metrics(), parts.version);
       return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');
     }
     default:
       throw new HttpError('not-found', 'there is nothing at this address');
+  }
+}
+
+/** What is read from Redis for one request, or why it cannot be. */
+async function orAway<Value>(reading: Promise<Value>): Promise<Value> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw new HttpError('redis-away', error instanceof Error ? error.message : String(error));
   }
 }
 

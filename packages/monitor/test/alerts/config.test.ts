@@ -27,7 +27,6 @@ const FULL = `{
   // The fleet is part of every key.
   "$schema": "https://example.test/monitor.schema.json",
   "fleet": "shop",
-  "groups": ["order:*", "cron:*"],
   "mutexes": ["cache:*"],
   "memoryLimit": "2GB",
   "state": { "redis": "redis://127.0.0.1:6379" },

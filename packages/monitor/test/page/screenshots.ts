@@ -132,7 +132,7 @@ async function main(): Promise<void> {
     if (args.includes('--readme')) {
       const { page } = await openTab(browser, monitor.url, {
         colorScheme: 'light',
-        viewport: { width: 960, height: 480 },
+        viewport: { width: 960, height: 470 },
       });
       await page.locator('.row').first().waitFor();
       await page.screenshot({ path: README_PICTURE });

@@ -13,10 +13,9 @@ import { type SecretReader, systemSecrets } from './secret.ts';
 import type { AlertSettings } from './settings.ts';
 import { parseBytes } from './units.ts';
 
-const FIELDS = [
+export const FIELDS = [
   '$schema',
   'fleet',
-  'groups',
   'mutexes',
   'memoryLimit',
   'state',
@@ -65,7 +64,6 @@ function readSettings(root: JsonValue, fleetDefault: string, secrets: SecretRead
   const state = fields.get('state')?.asFields(['redis']);
   return {
     fleet,
-    groups: fields.read('groups', readPatterns, []),
     mutexes: fields.read('mutexes', readPatterns, []),
     memoryLimitBytes: fields.read(
       'memoryLimit',

@@ -25,7 +25,6 @@ export function configSchema(): Schema {
     ...closed({
       $schema: { type: 'string' },
       fleet: { type: 'string', pattern: FLEET_NAME },
-      groups: TEXTS,
       mutexes: TEXTS,
       memoryLimit: { type: 'string', pattern: BYTES_PATTERN },
       state: closed({ redis: SECRET }),

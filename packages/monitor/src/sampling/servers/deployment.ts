@@ -109,7 +109,10 @@ export class Deployment {
     if (this.layout.kind === 'cluster') await this.#discoverNodes();
     else this.#discoverReplicas();
     if (this.layout.kind === 'sentinel') this.#followPrimary();
-    this.#hasDiscovered ||= this.lanes.some(({ watch }) => watch.info !== null);
+    this.#hasDiscovered ||=
+      this.layout.kind === 'cluster'
+        ? this.#slotsOk !== null
+        : this.lanes.some(({ watch }) => watch.info !== null);
   }
 
   /** A former primary answers reads as a replica: then the sentinels are asked again. */

@@ -36,7 +36,7 @@ export class SentinelWatch {
       signal,
     );
     void repeat(
-      () => ASK_EVERY_MS,
+      () => (this.quorum === null ? PING_EVERY_MS : ASK_EVERY_MS),
       () => this.#try(() => this.#ask()),
       signal,
     );
