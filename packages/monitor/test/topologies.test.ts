@@ -48,7 +48,7 @@ describe('a quorum', () => {
     const lease = await locks.lock('order').acquire({ leaseMs: 600_000 });
     const seen = new TestMonitor({ redis: clients });
     const row = await seen.untilRow('order', ({ votes }) => (votes?.has ?? 0) >= 2);
-    expect(row.holder).toMatch(new RegExp(`^${locks.session}:d+$`));
+    expect(row.holder.split(':')[0]).toBe(locks.session);
     expect(row.server).toBeNull();
     expect(row.votes?.of).toBe(3);
     await clients[0]?.hset('half', '8743c9c0-0795-4907-87fd-6c719a6b4586:41', '1');

@@ -7,12 +7,14 @@ import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../sr
 import { sessionRecord } from '../../src/scripts/generated.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import {
+  AUDIT,
   aclWords,
   BRACES,
   CLUSTER,
   CONNECTING,
   LEAST,
   LOOKING,
+  MONITOR,
   NODE_REDIS_SENTINELS,
   REPLICATION,
   SENTINELS,
@@ -49,7 +51,7 @@ beforeAll(async () => {
 
 test('the page prints the lists that the tests use', () => {
   const lists = blocksOf(PAGE).filter(({ info }) => info === 'text');
-  const servers = [LEAST, LOOKING, BRACES, CLUSTER, REPLICATION];
+  const servers = [LEAST, LOOKING, MONITOR, AUDIT, BRACES, CLUSTER, REPLICATION];
   const sentinels = [SENTINELS, NODE_REDIS_SENTINELS];
   expect(lists.map(({ code }) => code)).toEqual([...servers, ...sentinels, CONNECTING]);
 });

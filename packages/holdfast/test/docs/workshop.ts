@@ -11,7 +11,11 @@ import { ROOT } from './pages.ts';
 const COMPILE_LIMIT_MS = 110_000;
 const RUN_LIMIT_MS = 60_000;
 const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
-const LIBRARIES = { holdfast: 'packages/holdfast', 'holdfast-testing': 'packages/testing' };
+const LIBRARIES = {
+  holdfast: 'packages/holdfast',
+  'holdfast-monitor': 'packages/monitor',
+  'holdfast-testing': 'packages/testing',
+};
 
 export interface Ran {
   readonly code: number | null;
@@ -39,6 +43,7 @@ export class Workshop {
       // For the compiler too our libraries are what is being worked on, not what was built last.
       paths: {
         holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')],
+        'holdfast-monitor': [join(ROOT, 'packages/monitor/src/index.ts')],
         'holdfast-testing': [join(ROOT, 'packages/testing/src/index.ts')],
       },
       // As strict as a reader's own project is likely to be.

@@ -53,7 +53,7 @@ export interface ServerCard {
   readonly ownCommandsPerSecond: number | null;
 }
 
-/** The series of a server, 720 points of 5 s each. A unit for each: see SERIES_UNITS. */
+/** The series of a server, 720 points of 5 s each. Shares are from 0 to 1, sizes in bytes. */
 export const SERIES = [
   'memoryUsed',
   'memoryLimit',

@@ -17,11 +17,9 @@ export type {
   SilenceRequest,
 } from './action-types.ts';
 export type {
-  Acknowledgement,
   AlertLevel,
   AlertMatch,
   AlertPage,
-  AlertState,
   AlertView,
   DeliveryView,
   SilenceView,

@@ -12,7 +12,7 @@ export interface AuditRedis {
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
-export const AUDIT_KEY = 'holdfast_audit';
+const AUDIT_KEY = 'holdfast_audit';
 
 /** Entries that are kept, two for each action. */
 const KEPT = 10_000;

@@ -24,16 +24,16 @@ export async function repeat(
 
 /** How much slower than planned the paces are, because calls took long. */
 export class Stretch {
-  /** From 1 to 8. */
+  /** From 1 to 4. */
   factor = 1;
 
   /** `extraMs`: how long a call took beyond a usual round trip. */
   took(extraMs: number): void {
     if (extraMs > SLOW_CALL_MS) this.factor = Math.min(STRETCH_MAX, this.factor * 1.5);
-    else this.factor = Math.max(1, this.factor * 0.98);
+    else this.factor = Math.max(1, this.factor * 0.9);
   }
 }
 
 /** A call of ours takes the server well under a millisecond; longer says that it has enough to do. */
 const SLOW_CALL_MS = 5;
-const STRETCH_MAX = 8;
+const STRETCH_MAX = 4;

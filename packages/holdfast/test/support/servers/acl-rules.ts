@@ -40,3 +40,12 @@ export const CONNECTING = '+client|setname +select +info';
 export function aclWords(...lists: readonly string[]): string[] {
   return lists.flatMap((list) => list.split(/\s+/));
 }
+
+/** For the monitor that looks: it can only read. */
+export const MONITOR = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:* %R~holdfast_audit
++evalsha +eval +time +info +scan +type +pttl +get +strlen
++hlen +hkeys +hget +hmget +hgetall
++xrange +xrevrange +pubsub|numsub`;
+
+/** For what is done from the monitor's page, beside what `forceRelease` needs: the audit trail. */
+export const AUDIT = '~holdfast_audit +xadd +xrange +xrevrange';

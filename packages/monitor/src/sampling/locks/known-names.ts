@@ -8,7 +8,7 @@ const KEPT_FREE_MS = 60_000;
 const KEPT_FREE_MAX = 2_000;
 
 /** Names in all. Beyond it new ones are not taken up, and the page says so. */
-export const NAMES_MAX = 100_000;
+const NAMES_MAX = 100_000;
 
 /** A renewing lease as short as this is over before the next look in turn. */
 const SHORT_LEASE_MS = 4_000;

@@ -171,7 +171,7 @@ export class Lane {
   }
 
   #took(sentAt: number): void {
-    this.stretch.took(this.#terms.now() - sentAt - (this.watch.roundTrips.quantile(0.5) ?? 0));
+    this.stretch.took(this.#terms.now() - sentAt - (this.watch.roundTrips.quantile(0.9) ?? 0));
   }
 
   #failed(error: unknown, what: string): void {

@@ -16,7 +16,7 @@ function script(source: string): Script {
 }
 
 /** No name of a lock is longer, see keys/name.ts of holdfast; prefixes come on top. */
-export const KEY_BYTES_MAX = 2_048;
+const KEY_BYTES_MAX = 2_048;
 
 /** Names of one `look`: about half a millisecond of the server. */
 export const LOOK_NAMES_MAX = 128;

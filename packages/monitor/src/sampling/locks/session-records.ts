@@ -4,6 +4,9 @@ import { repeat } from '../pace.ts';
 import type { Owner } from './rows.ts';
 
 const READ_EVERY_MS = 20_000;
+/** A record is written shortly after the lock, and a server that did not answer is asked again soon. */
+const READ_SOON_MS = 2_000;
+const READS_SOON = 5;
 /** Reads in a second. */
 const READS_MAX = 20;
 /** Sessions that nobody has asked about for this long are forgotten. */
@@ -16,6 +19,7 @@ interface Entry {
   owner: Owner;
   readAt: number;
   askedAt: number;
+  reads: number;
 }
 
 export type ReadRecords = (sessions: readonly string[]) => Promise<ReadonlyMap<string, SessionRecord>>;
@@ -58,7 +62,7 @@ export class SessionRecords {
       return entry.owner;
     }
     if (this.#entries.size < SESSIONS_MAX) {
-      this.#entries.set(session, { owner: UNKNOWN, readAt: 0, askedAt: this.#now() });
+      this.#entries.set(session, { owner: UNKNOWN, readAt: 0, askedAt: this.#now(), reads: 0 });
     }
     return UNKNOWN;
   }
@@ -66,9 +70,10 @@ export class SessionRecords {
   async #readSome(): Promise<void> {
     const now = this.#now();
     const due: string[] = [];
-    for (const [session, { readAt, askedAt }] of this.#entries) {
+    for (const [session, { readAt, askedAt, owner, reads }] of this.#entries) {
+      const everyMs = owner.app === null && reads < READS_SOON ? READ_SOON_MS : READ_EVERY_MS;
       if (now - askedAt > FORGET_MS) this.#entries.delete(session);
-      else if (now - readAt >= READ_EVERY_MS) due.push(session);
+      else if (now - readAt >= everyMs) due.push(session);
     }
     // Those that were never read come first: the page shows a UUID for them.
     due.sort((a, b) => (this.#entries.get(a)?.readAt ?? 0) - (this.#entries.get(b)?.readAt ?? 0));
@@ -83,6 +88,7 @@ export class SessionRecords {
     const entry = this.#entries.get(session);
     if (entry === undefined) return;
     entry.readAt = this.#now();
+    entry.reads += 1;
     const before = entry.owner;
     const owner: Owner =
       record === undefined

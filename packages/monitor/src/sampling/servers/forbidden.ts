@@ -2,11 +2,8 @@
 import type { Forbidden } from '../../api/types.ts';
 
 const RULES: Readonly<Record<string, readonly [what: string, rule: string]>> = {
-  look: [
-    'read locks',
-    '+eval +evalsha +time +type +hlen +hget +hmget +hgetall +hkeys +pttl +strlen +get %R~*',
-  ],
-  survey: ['find locks', '+eval +evalsha +scan +type +hlen +hkeys +strlen +get +pttl %R~*'],
+  look: ['read locks', '+eval +evalsha +time +type +hlen +hget +hmget +hgetall +hkeys +pttl +strlen +get ~*'],
+  survey: ['find locks', '+eval +evalsha +scan +type +hlen +hkeys +strlen +get +pttl ~*'],
   info: ['read the figures of the server', '+info'],
   time: ['read the clock of the server', '+time'],
   cluster: ['find the nodes of the cluster', '+cluster|slots +cluster|info'],

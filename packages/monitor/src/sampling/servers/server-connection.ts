@@ -130,6 +130,9 @@ export function healthAfter(error: unknown): { health: ServerHealth; trouble: st
   return { health: 'down', trouble };
 }
 
+/** As a command says it, and as a script does whose user may not run one of its commands. */
+const FORBIDDEN = /^NOPERM|user executing the script can't/;
+
 export function isForbidden(error: unknown): error is Error {
-  return error instanceof Error && error.message.startsWith('NOPERM');
+  return error instanceof Error && FORBIDDEN.test(error.message);
 }
