@@ -20,6 +20,11 @@ export function actionRules(bench: Bench): void {
       await page.keyboard.press(key);
       await waitFor(async () => expect(await title.innerText()).toContain(words));
     }
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key);
+    await waitFor(async () => expect(await title.innerText()).toContain('order:1001'));
+    await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await page.keyboard.press('Escape');
