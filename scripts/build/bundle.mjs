@@ -50,8 +50,6 @@ export function bundle(source, target, entries) {
       sourcesContent: true,
       // Jest runs CommonJS in a context without `import()`. The only `import()` in the sources is of a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
-      // CommonJS has `__filename` instead, which the sources ask for first.
-      logOverride: { 'empty-import-meta': 'silent' },
       logLevel: 'warning',
       // Where the sources ask for the folder that they are in, they ask for CommonJS's own name of it first.
       logOverride: { 'empty-import-meta': 'silent' },

@@ -17,6 +17,7 @@ import {
   LOOKING,
   MONITOR,
   NODE_REDIS_SENTINELS,
+  ONCE,
   REPLICATION,
   SENTINELS,
 } from '../support/servers/acl-rules.ts';
