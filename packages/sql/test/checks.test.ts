@@ -71,6 +71,8 @@ test.each([
   [7, 'got 7'],
   [null, 'got null'],
   [{}, 'got a value of type object'],
+  [{ connect: () => {}, query: () => {} }, 'got a value of type object'],
+  [{ threadId: 1, execute: () => {}, query: () => {} }, 'got a value of type object'],
   [{ prepare: () => {}, exec: () => {} }, 'got a synchronous SQLite database: import from holdfast-sql/sync'],
   [{ dialect: 'oracle', query: () => {} }, 'expected the dialect postgresql, mysql or sqlite, got "oracle"'],
   [{ dialect: 'sqlite', query: () => {} }, 'expected a seam for sqlite to have inTransaction'],

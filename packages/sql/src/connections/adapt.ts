@@ -127,14 +127,22 @@ function seamConnection(given: SqlSeam): AsyncConnection {
   };
 }
 
+/** Connections and pools, each with and without promises. Other drivers have `query` and `execute` too, and answer otherwise. */
+const isMysql2 = (given: object): boolean =>
+  memberOf(given, 'execute') !== undefined &&
+  (memberOf(given, 'promise') !== undefined || 'connection' in given || 'pool' in given);
+
+/** Clients and pools. A query runner of TypeORM has `connect` and `query` too. */
+const isPg = (given: object): boolean =>
+  memberOf(given, 'connect') !== undefined && ('connectionParameters' in given || 'totalCount' in given);
+
 function recognised(given: object): AsyncConnection {
   const query = memberOf(given, 'query');
   const unsafe = memberOf(given, 'unsafe');
   if (query && typeof Reflect.get(given, 'dialect') === 'string') return seamConnection(given as SqlSeam);
   if (typeof given === 'function' && unsafe) return postgresConnection(given, unsafe);
-  if (query && (memberOf(given, 'execute') || memberOf(given, 'getConnection')))
-    return mysqlConnection(given, query);
-  if (query && memberOf(given, 'connect')) return pgConnection(given, query);
+  if (query && isMysql2(given)) return mysqlConnection(given, query);
+  if (query && isPg(given)) return pgConnection(given, query);
   if (memberOf(given, 'prepare') && memberOf(given, 'exec'))
     throw new TypeError(`${EXPECTED}, got a synchronous SQLite database: import from holdfast-sql/sync`);
   throw new TypeError(`${EXPECTED}, got ${described(given)}`);
