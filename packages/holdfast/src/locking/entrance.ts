@@ -1,7 +1,6 @@
 /**
  * The one entrance of this process to a lock. All local callers for a name pass here: at most one of them asks the
  * servers at any time, and a hold passes from one local owner to the next without touching Redis.
- *
  * A caller that finds nobody waiting, and no hold that keeps it out, asks at once (`#enterAlone`); most are granted, and
  * nothing is built for them. A caller that is refused, or comes while others wait, queues. `#pump` serves the queue: a
  * hold with room goes to the first waiter; without one, a loop asks the servers for another hold on behalf of all
@@ -225,11 +224,12 @@ export class Entrance implements HoldKeeper {
       this.#endSeeking(null);
       throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
     }
-    const isAnswered = isTry && result.is === 'held';
+    const isAnswered = result.is === 'settled' || (isTry && result.is === 'held');
     const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
     if (waiter !== null) this.#queue().pushFirst(waiter);
     this.#endSeeking(result);
-    return waiter === null ? null : await waiter.promise;
+    if (waiter !== null) return await waiter.promise;
+    return result.is === 'settled' ? Promise.reject(result) : null;
   }
 
   /** The loop asks for all who wait, until one of them is served or all have left. */
