@@ -224,11 +224,12 @@ export class Entrance implements HoldKeeper {
       this.#endSeeking(null);
       throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
     }
-    const isAnswered = isTry && result.is === 'held';
+    const isAnswered = result.is === 'settled' || (isTry && result.is === 'held');
     const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
     if (waiter !== null) this.#queue().pushFirst(waiter);
     this.#endSeeking(result);
-    return waiter === null ? null : await waiter.promise;
+    if (waiter !== null) return await waiter.promise;
+    return result.is === 'settled' ? Promise.reject(result) : null;
   }
 
   /** The loop asks for all who wait, until one of them is served or all have left. */

@@ -31,7 +31,7 @@ function isExpected(error: unknown): boolean {
   return error instanceof LockError || error instanceof Thrown;
 }
 
-export class OnceScenario implements FaultyWorld {
+class OnceScenario implements FaultyWorld {
   readonly timeline = new Timeline();
   readonly prng: Prng;
   readonly nodes: readonly SimulatedNode[];
