@@ -1,7 +1,6 @@
 /**
  * The one entrance of this process to a lock. All local callers for a name pass here: at most one of them asks the
  * servers at any time, and a hold passes from one local owner to the next without touching Redis.
- *
  * A caller that finds nobody waiting, and no hold that keeps it out, asks at once (`#enterAlone`); most are granted. A
  * caller that is refused, or comes while others wait, queues. `#pump` serves the queue: a hold with room goes to the first
  * waiter; without one, a loop asks the servers on behalf of all waiters, unless the process has `holdsMax` holds already.

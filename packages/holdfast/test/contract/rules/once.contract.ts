@@ -1,7 +1,8 @@
 /** `once`, on every client and topology that it works on. */
 import { describe, expect } from 'vitest';
 import type { Locks } from '../../../src/index.ts';
-import { fenceKey, onceLockKey } from '../../../src/keys/name.ts';
+import { onceLockKey } from '../../../src/keys/derived.ts';
+import { fenceKey } from '../../../src/keys/name.ts';
 import { gate } from '../../support/gate.ts';
 import { listed } from '../../support/locks/listed.ts';
 import { rejection } from '../../support/rejection.ts';
