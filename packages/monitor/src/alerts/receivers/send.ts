@@ -2,7 +2,7 @@
 import type { Clock } from 'holdfast';
 import { printableJson } from 'holdfast';
 import type { Secret } from '../config/secret.ts';
-import type { Receiver } from '../config/settings.ts';
+import { type AlertSettings, type Receiver, secretsOf } from '../config/settings.ts';
 import type { Attempt } from '../delivery/attempt.ts';
 import type { Notice } from '../machine/notice.ts';
 import { runCommand } from './command.ts';
@@ -35,4 +35,13 @@ export async function send(
     default:
       return sendHttp(httpMessage(receiver, notice), secrets, clock);
   }
+}
+
+/** The same for the receivers of any settings. */
+export function senderWith(
+  clock: Clock,
+  print: (line: string) => void,
+): (receiver: Receiver, notice: Notice, settings: AlertSettings) => Promise<Attempt> {
+  return (receiver, notice, settings) =>
+    send(receiver, notice, { clock, secrets: secretsOf(settings), print });
 }
