@@ -22,6 +22,7 @@ export function actionRules(bench: Bench): void {
     }
     await page.keyboard.press('g');
     await page.keyboard.press('a');
+    await page.locator('.card.alert').nth(1).waitFor();
     for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key);
     await eventually(async () => expect(await title.innerText()).toContain('order:1001'));
     await page.keyboard.press('Escape');
@@ -29,6 +30,7 @@ export function actionRules(bench: Bench): void {
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('.row').first().waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('k');
     await page.keyboard.press('Enter');
