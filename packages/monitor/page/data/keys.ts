@@ -45,14 +45,43 @@ export const KEYS_HELP: readonly (readonly [keys: string, what: string])[] = [
 
 export const isHelpOpen = signal(false);
 
-let moves: Moves | null = null;
+/** On every page without a table: cards and entries, one after the other. Enter follows the first link in one. */
+const itemMoves: Moves = {
+  move: (step) => {
+    const items = [...document.querySelectorAll<HTMLElement>('main [data-item]')];
+    const index = items.findIndex((item) => item.contains(document.activeElement));
+    const last = items.length - 1;
+    const to = {
+      next: index + 1,
+      previous: index - 1,
+      'page down': index + 5,
+      'page up': index - 5,
+      first: 0,
+      last,
+    };
+    const item = items[Math.min(last, Math.max(0, to[step]))];
+    item?.focus();
+    item?.scrollIntoView({ block: 'nearest' });
+    return item !== undefined;
+  },
+  open: () => {
+    const link = document.activeElement?.matches('[data-item]')
+      ? document.activeElement.querySelector('a')
+      : null;
+    link?.click();
+    return link !== null && link !== undefined;
+  },
+  leave: () => false,
+};
+
+let moves: Moves = itemMoves;
 let goUntil = 0;
 
 /** For as long as a page is shown. Returns how to stop. */
 export function useKeysFor(list: Moves): () => void {
   moves = list;
   return () => {
-    if (moves === list) moves = null;
+    if (moves === list) moves = itemMoves;
   };
 }
 
@@ -74,8 +103,8 @@ function command(key: string): boolean {
     return true;
   }
   const step = STEPS[key];
-  if (step !== undefined) return moves?.move(step) ?? false;
-  if (key === 'Enter') return moves?.open() ?? false;
+  if (step !== undefined) return moves.move(step);
+  if (key === 'Enter') return moves.open();
   if (key === 'Escape') return goBack();
   if (key === 'g') goUntil = performance.now() + GO_LIMIT_MS;
   else if (key === '/') focusFilter();
@@ -86,7 +115,7 @@ function command(key: string): boolean {
 }
 
 function goBack(): boolean {
-  if (moves?.leave() === true) return true;
+  if (moves.leave()) return true;
   if (route.value.page === 'locks') return false;
   go(pageLink('locks'));
   return true;

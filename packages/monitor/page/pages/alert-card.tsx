@@ -13,7 +13,12 @@ export function AlertCard({ alert }: { readonly alert: AlertView }): JSX.Element
   const open = useSignal<QuietKind | null>(null);
   const { state, since, resolvedAt } = alert;
   return (
-    <section class={`card alert ${state} level-${alert.level}`} aria-label={`${alert.rule} ${alert.subject}`}>
+    <section
+      class={`card alert ${state} level-${alert.level}`}
+      aria-label={`${alert.rule} ${alert.subject}`}
+      tabIndex={-1}
+      data-item
+    >
       <h2>
         <LevelMark level={alert.level} /> {alert.rule} <Subject alert={alert} />
         <small>

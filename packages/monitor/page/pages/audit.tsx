@@ -75,7 +75,7 @@ function Trail({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.El
       </thead>
       <tbody>
         {entries.map((entry) => (
-          <tr key={entry.id}>
+          <tr key={entry.id} tabIndex={-1} data-item>
             <td>
               <time>{moment(entry.askedAt, now.value)}</time>
             </td>

@@ -57,7 +57,7 @@ function topologyWords({
 function Card({ card }: { readonly card: ServerCard }): JSX.Element {
   const isUp = card.health === 'up';
   return (
-    <section class={isUp ? 'card' : 'card trouble'} aria-label={card.id}>
+    <section class={isUp ? 'card' : 'card trouble'} aria-label={card.id} tabIndex={-1} data-item>
       <h2>
         {visible(card.id)} <small>{card.role}</small>
         <span class={isUp ? 'mark is-live' : 'mark is-late'}>

@@ -1,4 +1,7 @@
-/** One line for each thing that makes the picture less than live: it is old, it is kept, or a part of it is missing. */
+/**
+ * One line for each thing that makes the picture less than live: it is old, it is kept, or a part of it is missing. What
+ * counts in a banner is hidden from readers that read aloud: they would read the whole banner anew with every second.
+ */
 import type { JSX } from 'preact';
 import { now } from '../data/clock.ts';
 import { HEALTH_WORDS } from '../data/health.ts';
@@ -35,7 +38,8 @@ function LostBanner(): JSX.Element | null {
   return (
     <p class="banner warn" role="alert">
       <Shape name="cross" /> <strong>Connection to the monitor lost</strong>{' '}
-      {seconds(now.value - value.since)} ago. This is the picture of {clock(value.since)}; ages run on.
+      <span aria-hidden="true">{seconds(now.value - value.since)} ago.</span> This is the picture of{' '}
+      {clock(value.since)}; ages run on.
       <button type="button" onClick={retryNow}>
         Retry now
       </button>
@@ -98,7 +102,9 @@ function PausedBanner(): JSX.Element | null {
   return (
     <p class="banner info" role="status">
       <Shape name="pause" /> <strong>Paused</strong> at {clock(pausedAt.value)}.{' '}
-      {changesHeldBack.value > 0 && `${count(changesHeldBack.value)} locks have changed since.`}
+      <span aria-hidden="true">
+        {changesHeldBack.value > 0 && `${count(changesHeldBack.value)} locks have changed since.`}
+      </span>
       <button type="button" onClick={togglePause}>
         Go on <kbd>p</kbd>
       </button>
