@@ -10,7 +10,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PACKAGES = ['packages/holdfast', 'packages/testing'];
+const PACKAGES = ['packages/holdfast', 'packages/testing', 'packages/monitor'];
 
 const EXPORT = /^export /gm;
 const LIST = /^export (type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
