@@ -16,6 +16,7 @@ const PACKAGES = [
   { home: 'packages/testing', entries: ['index'] },
   { home: 'packages/telemetry', entries: ['index'] },
   { home: 'packages/sql', entries: ['index', 'sync'] },
+  { home: 'packages/monitor', entries: ['index'] },
 ];
 
 const EXPORT = /^export /gm;

@@ -9,6 +9,7 @@ import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { MAIN } from './support/built-cli.ts';
 import { openLocks } from './support/holders.ts';
 import { holdfast } from './support/holdfast.ts';
+import { readAs } from './support/schema.ts';
 
 const server = useRedis();
 
@@ -29,7 +30,7 @@ test('the monitor serves the locks of its server until a signal ends it', async 
     '0',
     '--json',
   ]);
-  const { url } = await child.next();
+  const { url } = readAs<Started>('monitor', JSON.stringify(await child.next()));
   const row = await waitFor(async () => {
     const state = (await (await fetch(`${url}api/v1/state`)).json()) as {
       locks: { name: string; app: string | null }[];
@@ -59,7 +60,7 @@ test('a release is in the audit trail, with who and why', async () => {
   ]);
   expect(released).toMatchObject({ code: 0, stderr: '' });
   const { stdout } = await holdfast(['audit', '--json', '--lock', 'stuck', ...flags]);
-  expect(JSON.parse(stdout)).toMatchObject({
+  expect(readAs('audit', stdout)).toMatchObject({
     entries: [
       {
         action: 'release',

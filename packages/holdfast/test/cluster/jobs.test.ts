@@ -1,4 +1,4 @@
-/** Leaders and jobs in a cluster: their keys share the slot of the name, and they survive the failover of its primary. */
+/** Leaders and jobs in a cluster: their keys share the slot of the name. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { command } from '../support/servers/redis-cluster.ts';

@@ -26,8 +26,6 @@ const STEPS: Readonly<Record<string, Step>> = {
 };
 
 const GO: Readonly<Record<string, PageName>> = { l: 'locks', s: 'servers', a: 'alerts', u: 'audit' };
-/** After `g` the letter of the page must follow within this time. */
-const GO_LIMIT_MS = 2_000;
 
 export const KEYS_HELP: readonly (readonly [keys: string, what: string])[] = [
   ['j k ↓ ↑', 'next, previous'],
@@ -75,7 +73,8 @@ const itemMoves: Moves = {
 };
 
 let moves: Moves = itemMoves;
-let goUntil = 0;
+/** Whether the last key was `g`: the letter of a page is awaited. */
+let isGoing = false;
 
 /** For as long as a page is shown. Returns how to stop. */
 export function useKeysFor(list: Moves): () => void {
@@ -90,15 +89,20 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 function focusFilter(): void {
-  if (route.value.page !== 'locks') go(pageLink('locks'));
-  // The page of locks may only be drawn after the address has changed.
-  setTimeout(() => document.querySelector<HTMLInputElement>('#filter')?.focus(), 0);
+  const focus = (): void => document.querySelector<HTMLInputElement>('#filter')?.focus();
+  if (route.value.page === 'locks') {
+    focus();
+    return;
+  }
+  go(pageLink('locks'));
+  // The page of locks is drawn after the address has changed.
+  addEventListener('hashchange', () => setTimeout(focus, 0), { once: true });
 }
 
 function command(key: string): boolean {
-  const page = GO[key];
-  if (page !== undefined && performance.now() < goUntil) {
-    goUntil = 0;
+  const page = isGoing ? GO[key] : undefined;
+  isGoing = key === 'g';
+  if (page !== undefined) {
     go(pageLink(page));
     return true;
   }
@@ -106,8 +110,8 @@ function command(key: string): boolean {
   if (step !== undefined) return moves.move(step);
   if (key === 'Enter') return moves.open();
   if (key === 'Escape') return goBack();
-  if (key === 'g') goUntil = performance.now() + GO_LIMIT_MS;
-  else if (key === '/') focusFilter();
+  if (key === 'g') return true;
+  if (key === '/') focusFilter();
   else if (key === '?') isHelpOpen.value = true;
   else if (key === 'p') togglePause();
   else return false;

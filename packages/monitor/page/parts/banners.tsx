@@ -1,6 +1,6 @@
 /**
- * One line for each thing that makes the picture less than live: it is old, it is kept, or a part of it is missing. What counts in a
- * banner is hidden from readers that read aloud: they would read the whole banner anew with every second.
+ * One line for each thing that makes the picture less than live: it is old, it is kept, or a part of it is missing. What
+ * counts in a banner is hidden from readers that read aloud: they would read the whole banner anew with every second.
  */
 import type { JSX } from 'preact';
 import { now } from '../data/clock.ts';

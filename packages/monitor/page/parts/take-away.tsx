@@ -63,7 +63,7 @@ export function TakeAway({ row: first, onClose }: TakeAwayProps): JSX.Element {
         any other at its next renewal.
       </p>
       <form onSubmit={(event) => void send(event)}>
-        <Field label="Why? It is written to the audit trail, and the owner is told.">
+        <Field label="Why? It is written to the audit trail, and told to an owner that listens.">
           {(id) => (
             <textarea
               id={id}

@@ -1,7 +1,7 @@
 /** What the page does to locks and alerts, by mouse and by keys alone. */
 import { expect, test } from 'vitest';
-import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import type { Bench } from '../support/bench.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeRow, makeState } from '../support/scripted.ts';
 
 const OWNER = makeRow('order:1001', { late: true, waiting: 5, firstWaitAt: Date.now() - 41_000 });
@@ -18,22 +18,24 @@ export function actionRules(bench: Bench): void {
     ] as const) {
       await page.keyboard.press('g');
       await page.keyboard.press(key);
-      await waitFor(async () => expect(await title.innerText()).toContain(words));
+      await eventually(async () => expect(await title.innerText()).toContain(words));
     }
     await page.keyboard.press('g');
     await page.keyboard.press('a');
+    await page.locator('.card.alert').nth(1).waitFor();
     for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key);
-    await waitFor(async () => expect(await title.innerText()).toContain('order:1001'));
+    await eventually(async () => expect(await title.innerText()).toContain('order:1001'));
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('.row').first().waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('k');
     await page.keyboard.press('Enter');
     await page.getByText('held', { exact: false }).first().waitFor();
-    await waitFor(async () => expect(await title.innerText()).toContain('order:1001'));
+    await eventually(async () => expect(await title.innerText()).toContain('order:1001'));
     await page.getByRole('button', { name: 'Take away…' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');

@@ -1,7 +1,7 @@
 /** The other pages, and what must never happen on any. */
 import { expect, test } from 'vitest';
-import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import type { Bench } from '../support/bench.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeAlert, makeAudit, makeRow } from '../support/scripted.ts';
 
 const HOSTILE = [
@@ -38,7 +38,9 @@ export function pageRules(bench: Bench): void {
 
   test('servers: a card each, with plots under one cursor', async () => {
     const page = await bench.open('#/servers');
-    await waitFor(async () => expect(await page.locator('.card').first().locator('.u-wrap').count()).toBe(5));
+    await eventually(async () =>
+      expect(await page.locator('.card').first().locator('.u-wrap').count()).toBe(5),
+    );
     const words = await page.locator('.card').nth(1).innerText();
     for (const part of [
       'redis-2:6379',
@@ -51,7 +53,7 @@ export function pageRules(bench: Bench): void {
       expect(words).toContain(part);
     }
     await page.locator('.card').first().locator('.u-over').first().hover();
-    await waitFor(async () => {
+    await eventually(async () => {
       const titles = await page.locator('.card').first().locator('.tile-title b').allInnerTexts();
       expect(titles.filter((title) => / at \d\d:\d\d:\d\d$/.test(title))).toHaveLength(5);
       return true;
@@ -92,7 +94,7 @@ export function pageRules(bench: Bench): void {
       next: null,
     };
     await page.getByRole('button', { name: 'Older' }).click();
-    await waitFor(async () => expect(await page.locator('.trail tbody tr').count()).toBe(4));
+    await eventually(async () => expect(await page.locator('.trail tbody tr').count()).toBe(4));
     expect(await page.getByRole('button', { name: 'Older' }).count()).toBe(0);
   });
 
@@ -109,7 +111,7 @@ export function pageRules(bench: Bench): void {
       }),
     );
     const page = await bench.openWith({ locks, alerts, fleet: HOSTILE[0] ?? '' });
-    await waitFor(async () => expect(await page.locator('.row').count()).toBe(HOSTILE.length));
+    await eventually(async () => expect(await page.locator('.row').count()).toBe(HOSTILE.length));
     // Signs that cannot be seen are written out.
     await page.getByText('safe\\u{202e}gnp.exe').first().waitFor();
     for (const name of HOSTILE) {
@@ -124,7 +126,7 @@ export function pageRules(bench: Bench): void {
     await page.evaluate(() => {
       location.hash = '#/alerts';
     });
-    await waitFor(async () => expect(await page.locator('.card.alert').count()).toBe(HOSTILE.length));
+    await eventually(async () => expect(await page.locator('.card.alert').count()).toBe(HOSTILE.length));
     expect(await page.locator('main img, main script').count()).toBe(0);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(
       0,

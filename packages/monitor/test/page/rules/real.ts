@@ -5,15 +5,14 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { type Child, startChild } from '../../../../holdfast/test/support/processes/child.ts';
 import { startRedis } from '../../../../holdfast/test/support/servers/redis-server.ts';
-import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import { createMonitor, createMonitorServer } from '../../../src/index.ts';
 import { client, closing } from '../../support/monitor.ts';
 import type { OwnerLine, OwnerTask } from '../children/owner.ts';
 import type { Bench } from '../support/bench.ts';
+import { eventually } from '../support/eventually.ts';
 
 const OWNER = resolve(import.meta.dirname, '../children/owner.ts');
 const LOGIN = { user: 'ann', password: 'a-secret-of-ann' };
-const WAIT = { limitMs: 60_000 };
 
 function startOwner(task: OwnerTask): Child<OwnerLine> {
   return startChild<OwnerLine>(OWNER, [JSON.stringify(task)]);
@@ -69,7 +68,7 @@ export function realRules(bench: Bench): void {
     await row('order:1').click();
     const past = page.locator('.holds li', { hasText: 'billing' });
     // On a machine that stalls the monitor may not have looked when the lease ended, and says that.
-    await waitFor(async () => expect(await past.innerText()).toMatch(/expired|ran out|end not known/), WAIT);
+    await eventually(async () => expect(await past.innerText()).toMatch(/expired|ran out|end not known/));
 
     await page.getByRole('button', { name: 'Take away…' }).click();
     const dialog = page.getByRole('dialog');
@@ -83,10 +82,10 @@ export function realRules(bench: Bench): void {
 
     await page.keyboard.press('g');
     await page.keyboard.press('u');
-    await waitFor(async () => {
+    await eventually(async () => {
       const words = await page.locator('.trail').innerText();
       return /ann/.test(words) && /order:1/.test(words) && /mailer hangs/.test(words);
-    }, WAIT);
+    });
 
     await page.keyboard.press('g');
     await page.keyboard.press('l');

@@ -1,7 +1,7 @@
 /** Every state of the page that is not the usual one. */
 import { expect, test } from 'vitest';
-import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import { type Bench, namesShown } from '../support/bench.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeCard, makeRow } from '../support/scripted.ts';
 
 export function stateRules(bench: Bench): void {
@@ -28,7 +28,7 @@ export function stateRules(bench: Bench): void {
       .waitFor();
     await page.getByText('holdfast run try-me').waitFor();
     bench.monitor.change([makeRow('first')]);
-    await waitFor(async () => expect(await namesShown(page)).toEqual(['first']));
+    await eventually(async () => expect(await namesShown(page)).toEqual(['first']));
   });
 
   test('disconnected: it says so, ages run on, bars are grey, and it comes back by itself', async () => {
@@ -37,7 +37,7 @@ export function stateRules(bench: Bench): void {
     await page.getByText('Connection to the monitor lost').waitFor();
     await page.locator('.rows.stale').waitFor();
     const age = await page.locator('.link-state').innerText();
-    await waitFor(async () => expect(await page.locator('.link-state').innerText()).not.toBe(age));
+    await eventually(async () => expect(await page.locator('.link-state').innerText()).not.toBe(age));
     bench.monitor.up();
     await page.locator('.link-state.is-live').waitFor();
     expect(await page.locator('.rows.stale').count()).toBe(0);
@@ -119,6 +119,6 @@ export function stateRules(bench: Bench): void {
     await page.getByText('2 locks have changed since').waitFor();
     expect((await namesShown(page)).sort()).toEqual(['a', 'b']);
     await page.keyboard.press('p');
-    await waitFor(async () => expect((await namesShown(page)).sort()).toEqual(['b', 'c']));
+    await eventually(async () => expect((await namesShown(page)).sort()).toEqual(['b', 'c']));
   });
 }

@@ -1,8 +1,8 @@
 /** A cut of the stream, and what comes after it. */
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import type { Bench } from '../support/bench.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeRow } from '../support/scripted.ts';
 
 /** What the rows say, but for times. */
@@ -34,7 +34,7 @@ export function streamRules(bench: Bench): void {
     const fetchedBy = monitor.stateCount;
     const fresh = await bench.open();
     await fresh.locator('[data-lock="appeared"]').waitFor();
-    await waitFor(async () => expect(await picture(page)).toEqual(await picture(fresh)));
+    await eventually(async () => expect(await picture(page)).toEqual(await picture(fresh)));
     expect(fetchedBy).toBe(before);
   });
 
@@ -48,7 +48,7 @@ export function streamRules(bench: Bench): void {
     monitor.forget();
     monitor.up();
     await page.locator('[data-lock="appeared"]').waitFor();
-    await waitFor(async () => expect(await page.locator('.row').count()).toBe(2));
+    await eventually(async () => expect(await page.locator('.row').count()).toBe(2));
     expect(monitor.stateCount).toBeGreaterThan(before);
   });
 

@@ -1,7 +1,8 @@
 /** The table of locks: what it says, how it moves, and when it does not. */
 import { expect, test } from 'vitest';
-import { during, waitFor } from '../../../../holdfast/test/support/wait-for.ts';
+import { during } from '../../../../holdfast/test/support/wait-for.ts';
 import { type Bench, namesShown } from '../support/bench.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeCrowd, makeRow } from '../support/scripted.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,7 +45,7 @@ export function tableRules(bench: Bench): void {
       ],
     });
     const expected = ['late', 'waited-for-longer', 'waited-for', 'held-long', 'held-short'];
-    await waitFor(async () => expect(await namesShown(page)).toEqual(expected));
+    await eventually(async () => expect(await namesShown(page)).toEqual(expected));
   });
 
   test('the order is kept while the pointer is over it, and what goes meanwhile stays in its place', async () => {
@@ -57,7 +58,7 @@ export function tableRules(bench: Bench): void {
     await page.getByText('1 new').waitFor();
     expect(await namesShown(page)).toEqual(['a', 'b', 'c']);
     await page.mouse.move(5, 5);
-    await waitFor(async () => expect(await namesShown(page)).toEqual(['c', 'new', 'a']));
+    await eventually(async () => expect(await namesShown(page)).toEqual(['c', 'new', 'a']));
   });
 
   test('the selected row stays with its lock, and keeps the focus, when the order changes', async () => {
@@ -71,7 +72,7 @@ export function tableRules(bench: Bench): void {
     monitor.change(rows.slice(-20).map((row) => ({ ...row, late: true })));
     // Another sort is the reader's own wish: it takes effect although the row has the focus.
     await page.getByLabel('sort').selectOption('name');
-    await waitFor(async () => expect((await namesShown(page))[0]).toBe('order:10000'));
+    await eventually(async () => expect((await namesShown(page))[0]).toBe('order:10000'));
     expect(await page.locator('.row.selected a').getAttribute('data-lock')).toBe(name);
     await page.locator('.rows').evaluate((list) => list.scrollTo(0, list.scrollHeight));
     expect(await page.locator('.row.selected a').getAttribute('data-lock')).toBe(name);
@@ -85,17 +86,17 @@ export function tableRules(bench: Bench): void {
     await page.locator('.bar-late').waitFor();
     await during(1_500, async () => expect(await namesShown(page)).toEqual(['a', 'b']));
     await page.evaluate(() => getSelection()?.removeAllRanges());
-    await waitFor(async () => expect(await namesShown(page)).toEqual(['b', 'a']));
+    await eventually(async () => expect(await namesShown(page)).toEqual(['b', 'a']));
   });
 
   test('the filter and the choices leave the rows that fit, and say when none does', async () => {
     const page = await bench.open();
     await page.keyboard.press('/');
     await page.keyboard.type('REPORTS night');
-    await waitFor(async () => expect(await namesShown(page)).toEqual(['cron:night']));
+    await eventually(async () => expect(await namesShown(page)).toEqual(['cron:night']));
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'waited for' }).click();
-    await waitFor(async () =>
+    await eventually(async () =>
       expect(await namesShown(page)).toEqual(['order:1001', 'cron:night', 'stock:sku-77']),
     );
     await page.locator('#filter').fill('nothing like it');
