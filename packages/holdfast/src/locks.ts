@@ -79,7 +79,7 @@ export class Locks {
   readonly #hasShards: boolean;
   /**
    * Runs a body once for all callers of a key, in all processes, and returns its stored result to all of them. Not on a
-   * quorum. What it promises, and what not: https://github.com/holdfast/holdfast/blob/main/docs/guide/once.md
+   * quorum. What it promises, and what not: docs/guide/once.md
    */
   readonly once: Once;
 
