@@ -53,5 +53,4 @@ if (redisMajor() < REDIS_MAJOR_MIN) {
   );
 }
 // One runtime: the oldest supported line of Node that has `node:sqlite`. The tests say what is left out without it.
-if (isCi() && Number.parseInt(process.versions.node, 10) < 22)
-  run('scripts/setup/runtimes.mjs', ['node-22']);
+if (isCi() && Number.parseInt(process.versions.node, 10) < 22) run('scripts/setup/runtimes.mjs', ['node-22']);
