@@ -1,24 +1,17 @@
 /** `createMonitor`: everything wired together, as one handler of web requests. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { Locks } from 'holdfast';
 import { type Cluster, Redis } from 'ioredis';
 import { type AlertEngine, type AlertSource, NO_ALERTS } from './alert-source.ts';
 import { createAlerts, type SettingsHolder } from './alerts/index.ts';
 import { type AuditRedis, AuditTrail } from './audit/audit-trail.ts';
 import type { FiguresSource } from './figures.ts';
-import { Actions } from './http/actions.ts';
-import { Auth } from './http/auth.ts';
-import { LockDetails } from './http/lock-detail.ts';
-import { PageFiles } from './http/page-files.ts';
 import { errorResponse, HttpError } from './http/responses.ts';
-import { answer, makeState, type RouteParts } from './http/routes.ts';
-import { StateBody } from './http/state-body.ts';
-import { StreamHub } from './http/stream-hub.ts';
+import { buildRoutes } from './http/route-parts.ts';
+import { answer, type RouteParts } from './http/routes.ts';
+import type { StreamHub } from './http/stream-hub.ts';
 import { type CheckedOptions, checkOptions, type MonitorOptions } from './options.ts';
 import { Sampler } from './sampling/sampler.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
-import { VERSION } from './version.ts';
 
 /** What the server that received a request knows of it, and the request itself does not say. */
 export interface Origin {
@@ -80,52 +73,9 @@ class RunningMonitor implements Monitor {
     this.#engine =
       options.settings === undefined ? null : this.#makeEngine(options.settings, writer, writers);
     const alerts: AlertSource = this.#engine ?? NO_ALERTS;
-    const page = new PageFiles(options.pageFolder === undefined ? ownPage() : options.pageFolder);
-    const { picture, now } = sampler;
-    const hub = new StreamHub({
-      version: page.version,
-      now,
-      rows: picture.rows,
-      takeChanged: () => picture.takeChanged(),
-      totals: () => picture.totals(),
-      servers: () => {
-        const changed = sampler.cards();
-        const topology = sampler.topology(changed);
-        return {
-          at: now(),
-          changed,
-          removed: [],
-          topology,
-          survey: sampler.survey(),
-          forbidden: sampler.forbidden(),
-        };
-      },
-      alerts: () => ({ at: now(), alerts: alerts.views() }),
-    });
+    const { hub, parts } = buildRoutes({ options, sampler, reading, writing, audit, alerts });
     this.#hub = hub;
-    const base = {
-      page,
-      sampler,
-      hub,
-      alerts,
-      audit,
-      version: VERSION,
-      details: new LockDetails(sampler, reading),
-    };
-    this.#parts = {
-      ...base,
-      state: new StateBody(() => makeState(base, fleet), now),
-      auth: new Auth({ login: options.how, actions: options.actions, cookiePath: options.basePath, now }),
-      actions: new Actions({
-        locks: writing,
-        audit,
-        isAudited: options.audit,
-        alerts,
-        now,
-        rowOf: (name) => picture.rows.get(name),
-        notice: (words) => hub.notice(words),
-      }),
-    };
+    this.#parts = parts;
     alerts.onChange(() => hub.sendAlerts());
     sampler.start();
     hub.start();
@@ -199,11 +149,4 @@ function ownClients(redis: MonitorRedis): (Redis | Cluster)[] {
     own.on('error', () => {});
     return own;
   });
-}
-
-/** The page as it was built with this package; null before it was built. */
-function ownPage(): string | null {
-  const here = typeof __dirname === 'string' ? __dirname : import.meta.dirname;
-  const folders = ['../page', '../dist/page'].map((place) => join(here, place));
-  return folders.find((folder) => existsSync(join(folder, 'manifest.json'))) ?? null;
 }

@@ -1,13 +1,11 @@
 /** `holdfast demo`: the sale that oversells without a lock, for real, in a minute. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { isBuiltin } from 'node:module';
-import { constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { constants } from 'node:os';
 import { startDemoRedis } from '../demo/demo-redis.ts';
 import { NO_OBSERVER, Progress } from '../demo/progress.ts';
 import { isAsPromised } from '../demo/round.ts';
 import { Sale } from '../demo/sale.ts';
+import { checkSqlite, makeStockFile } from '../demo/stock-file.ts';
 import { summarize } from '../demo/summary.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
@@ -38,10 +36,7 @@ export async function demo(flags: DemoFlags): Promise<number> {
       '--instances: expected at least 2, so that one may fail; got 1. See --no-chaos',
     );
   }
-  if (flags.sql && !isBuiltin('node:sqlite')) {
-    const version = process.versions.node;
-    throw new Failure('usage', `--sql: expected a Node with SQLite, 22.13 or newer; this is ${version}`);
-  }
+  if (flags.sql) checkSqlite();
   const own = flags.redis === undefined ? await startDemoRedis() : null;
   try {
     const redis = flags.redis ?? [own?.url ?? ''];
@@ -75,10 +70,7 @@ async function runSale(
   if (first === undefined) throw new Failure('internal', 'the demo has no server');
   const locks = openLocks(servers, {});
   const item = `holdfast-demo-${randomUUID().slice(0, 8)}`;
-  const folder = flags.sql ? mkdtempSync(join(tmpdir(), 'holdfast-demo-')) : null;
-  const database = folder === null ? null : join(folder, 'stock.db');
-  // At the exit, also after a signal: the shops have ended by then.
-  if (folder !== null) process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const database = flags.sql ? makeStockFile() : null;
   const refuser = database === null ? 'the fence' : 'the database';
   const observer = json ? NO_OBSERVER : new Progress(locks, item, process.stdout.isTTY === true, refuser);
   if (!json) {

@@ -1,6 +1,6 @@
 /** What an operator may ask for, what is written down of it, and how an answer says no. */
 import type { AlertMatch } from './alert-types.ts';
-import type { Row } from './types.ts';
+import type { Row } from './row-types.ts';
 
 /** One action in the audit trail: its entry `asked`, joined with its entry `done`. */
 export interface AuditEntry {
