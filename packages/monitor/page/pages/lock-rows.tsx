@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { now } from '../data/clock.ts';
 import { type Step, useKeysFor } from '../data/keys.ts';
 import { go, lockLink } from '../data/route.ts';
@@ -51,8 +51,9 @@ export function LockRows(): JSX.Element {
     focusRequest.value += 1;
   };
 
-  useEffect(() => watchCloseLooks(scroller.current, measure), []);
-  useEffect(() => {
+  // Before the rows are seen: whoever sees them may press a key at once.
+  useLayoutEffect(() => watchCloseLooks(scroller.current, measure), []);
+  useLayoutEffect(() => {
     // Back from the page of a lock: to the row that one left from.
     if (selected.peek() !== null && order.peek().includes(selected.peek() ?? '')) {
       select(order.peek().indexOf(selected.peek() ?? ''));
