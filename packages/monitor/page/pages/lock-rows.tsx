@@ -8,7 +8,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { now } from '../data/clock.ts';
 import { type Step, useKeysFor } from '../data/keys.ts';
 import { go, lockLink } from '../data/route.ts';
-import { rowOrDeparted, rowsVersion } from '../data/store.ts';
+import { rowOf, rowOrDeparted, rowsVersion } from '../data/store.ts';
 import { choice, keepOrder, order, selected } from '../data/view.ts';
 import { isNarrow } from '../data/width.ts';
 import { isStale } from '../parts/banners.tsx';
@@ -54,10 +54,9 @@ export function LockRows(): JSX.Element {
   // Before the rows are seen: whoever sees them may press a key at once.
   useLayoutEffect(() => watchCloseLooks(scroller.current, measure), []);
   useLayoutEffect(() => {
-    // Back from the page of a lock: to the row that one left from.
-    if (selected.peek() !== null && order.peek().includes(selected.peek() ?? '')) {
-      select(order.peek().indexOf(selected.peek() ?? ''));
-    }
+    // Back from the page of a lock: to the row that one left from, if it is still there.
+    const left = selected.peek() ?? '';
+    if (rowOf(left) !== undefined && order.peek().includes(left)) select(order.peek().indexOf(left));
     return useKeysFor({
       move: (step) => {
         const index = order.peek().indexOf(selected.peek() ?? '');

@@ -8,6 +8,8 @@ export interface OwnerTask {
   readonly application: string;
   readonly name: string;
   readonly leaseMs: number;
+  /** Takes the lock again when it was lost: on a machine that stalls a short lease may end before anybody has looked. */
+  readonly isStubborn?: boolean;
 }
 
 export interface OwnerLine {
@@ -18,13 +20,27 @@ export interface OwnerLine {
 
 const WAIT_MS = 120_000;
 
-const { port, application, name, leaseMs } = readTask<OwnerTask>();
+const { port, application, name, leaseMs, isStubborn = false } = readTask<OwnerTask>();
 const redis = new Redis(port, '127.0.0.1', { lazyConnect: true });
 const locks = new Locks(redis, { application, leaseMs });
-const lease = await locks.lock(name).acquire({ waitMs: WAIT_MS });
-say({ held: true } satisfies OwnerLine);
-lease.signal.addEventListener('abort', () => say({ lost: String(lease.signal.reason) } satisfies OwnerLine));
-await nextWord();
-await lease.release();
+const word = nextWord();
+while (await hold());
+await word;
 await locks.close();
 redis.disconnect();
+
+/** Holds the lock once. Whether it is to be taken again. */
+async function hold(): Promise<boolean> {
+  const lease = await locks.lock(name).acquire({ waitMs: WAIT_MS });
+  say({ held: true } satisfies OwnerLine);
+  const lost = new Promise<'lost'>((resolve) => {
+    lease.signal.addEventListener('abort', () => resolve('lost'), { once: true });
+    if (lease.signal.aborted) resolve('lost');
+  });
+  if ((await Promise.race([word, lost])) !== 'lost') {
+    await lease.release();
+    return false;
+  }
+  say({ lost: String(lease.signal.reason) } satisfies OwnerLine);
+  return isStubborn;
+}
