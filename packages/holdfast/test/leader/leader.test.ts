@@ -279,7 +279,7 @@ test('current tells who leads, in any process', async () => {
   expect(await other.leader('boss').current()).toMatchObject({ session: locks.session, isMe: false });
   const listed = [];
   for await (const found of other.list({ prefix: 'bo' })) listed.push(found);
-  expect(listed).toMatchObject([{ name: 'boss', kind: 'lock', role: 'leader' }]);
+  expect(listed).toMatchObject([{ name: 'boss', kind: 'leader' }]);
 });
 
 test('events are told on the channel too', async () => {
