@@ -5,6 +5,9 @@ import { Support } from './scripts/test/support.ts';
 import { Tally } from './scripts/test/tally.ts';
 
 const SOURCE = fileURLToPath(new URL('packages/holdfast/src', import.meta.url));
+const SQL = fileURLToPath(new URL('packages/sql/src', import.meta.url));
+const TELEMETRY = fileURLToPath(new URL('packages/telemetry/src', import.meta.url));
+const MONITOR = fileURLToPath(new URL('packages/monitor/src', import.meta.url));
 const TESTING = fileURLToPath(new URL('packages/testing/src', import.meta.url));
 
 const ALL = 'packages/*/test/**/*.test.ts';
@@ -32,6 +35,10 @@ export default defineConfig({
     // Tests that run inside this process see the source; on a fresh clone nothing has been built yet.
     alias: [
       { find: /^holdfast$/, replacement: `${SOURCE}/index.ts` },
+      { find: /^holdfast-sql\/sync$/, replacement: `${SQL}/sync.ts` },
+      { find: /^holdfast-sql$/, replacement: `${SQL}/index.ts` },
+      { find: /^holdfast-telemetry$/, replacement: `${TELEMETRY}/index.ts` },
+      { find: /^holdfast-monitor$/, replacement: `${MONITOR}/index.ts` },
       { find: /^holdfast-testing$/, replacement: `${TESTING}/index.ts` },
     ],
   },

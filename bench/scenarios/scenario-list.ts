@@ -2,19 +2,23 @@
 
 import { callers } from './callers.ts';
 import { farProcess } from './far-process.ts';
+import { fenceInSql } from './fence-in-sql.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
+import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
 import { processes } from './processes.ts';
 import { quorum } from './quorum.ts';
 import { renewal } from './renewal.ts';
 import { sale } from './sale.ts';
 import type { Scenario } from './scenario.ts';
+import { telemetry } from './telemetry/telemetry.ts';
 import { waiters } from './waiters.ts';
 import { wake } from './wake.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   oneCaller,
+  telemetry,
   callers,
   waiters,
   processes,
@@ -23,6 +27,8 @@ export const SCENARIOS: readonly Scenario[] = [
   wake,
   quorum,
   renewal,
+  once,
   heap,
   sale,
+  fenceInSql,
 ];

@@ -10,7 +10,8 @@ import { Locks } from 'holdfast';
 import { Redis } from 'ioredis';
 import { createShopServer } from './server.ts';
 import { CarefulShop, CarelessShop } from './shop.ts';
-import { Stock } from './stock.ts';
+import { openSqliteStock } from './sqlite-stock.ts';
+import { RedisStock } from './stock.ts';
 
 const { values } = parseArgs({
   options: {
@@ -18,6 +19,8 @@ const { values } = parseArgs({
     port: { type: 'string', default: '0' },
     'lease-ms': { type: 'string', default: '30000' },
     careless: { type: 'boolean', default: false },
+    /** A file of SQLite that has the stock, instead of Redis. */
+    database: { type: 'string' },
   },
 });
 
@@ -27,7 +30,10 @@ const clients = urls.map((url) => new Redis(url));
 const [redis, ...others] = clients as [Redis, ...Redis[]];
 const options = { leaseMs: Number(values['lease-ms']), application: 'inventory shop' };
 const locks = new Locks(others.length === 0 ? redis : clients, options);
-const stock = new Stock(redis, `${values.item}:stock`);
+const stock =
+  values.database === undefined
+    ? new RedisStock(redis, `${values.item}:stock`)
+    : await openSqliteStock(values.database);
 const shop = values.careless ? new CarelessShop(stock) : new CarefulShop(stock, locks, values.item);
 
 const server = createShopServer(shop, stock, locks.session);

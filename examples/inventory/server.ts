@@ -1,4 +1,4 @@
-/** The shop over HTTP: `POST /sale` sells one item, `GET /stock` returns how many are left. */
+/** The shop over HTTP: `POST /sale` sells one item, `GET /stock` returns how many are left, `PUT /stock?left=9` sets it. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Sale, Shop } from './shop.ts';
 import type { Stock } from './stock.ts';
@@ -20,7 +20,11 @@ export function createShopServer(shop: Shop, stock: Stock, session: string | nul
     if (method === 'GET' && pathname === '/stock') {
       return { status: 200, body: { left: await stock.read(), session, selling: shop.selling } };
     }
-    return { status: 404, body: { error: 'expected POST /sale or GET /stock' } };
+    if (method === 'PUT' && pathname === '/stock') {
+      await stock.write(Number(searchParams.get('left') ?? 0));
+      return { status: 200, body: {} };
+    }
+    return { status: 404, body: { error: 'expected POST /sale, GET /stock or PUT /stock' } };
   };
   return createServer((request, response) => {
     answer(request)

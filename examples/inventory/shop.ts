@@ -70,7 +70,7 @@ export class CarefulShop implements Shop {
     return this.#locks.lock(this.#item).using(
       async ({ fence }): Promise<Sale> => {
         this.#selling = fence;
-        const left = await this.#stock.read();
+        const left = await this.#stock.read(fence);
         if (left <= 0) return { result: 'sold out' };
         if (thinkMs > 0) await sleep(thinkMs);
         const isWritten = await this.#stock.writeFenced(left - 1, fence);

@@ -1,5 +1,21 @@
-/** How many items are left: one number in Redis, read and written back in two steps, as most programs do. */
+/** How many items are left: one number, read and written back in two steps, as most programs do. */
 import type { Redis } from 'ioredis';
+
+export interface Stock {
+  /** With a fence, owners with an older one are refused from now on: what was read stays true until this owner writes. */
+  read(fence?: number): Promise<number>;
+  /** Writes without a check: the last writer wins. */
+  write(left: number): Promise<void>;
+  /** Returns false if an owner with a larger fence has been here: this write is too late. */
+  writeFenced(left: number, fence: number): Promise<boolean>;
+}
+
+/** Records the fence and reads the number, in one atomic step. */
+const READ = `
+  local last = tonumber(redis.call('HGET', KEYS[1], 'fence') or '0')
+  if tonumber(ARGV[1]) > last then redis.call('HSET', KEYS[1], 'fence', ARGV[1]) end
+  return redis.call('HGET', KEYS[1], 'left')
+`;
 
 /** Compares the fence and writes the number and the fence, in one atomic step. */
 const WRITE = `
@@ -9,7 +25,7 @@ const WRITE = `
   return 1
 `;
 
-export class Stock {
+export class RedisStock implements Stock {
   readonly #redis: Redis;
   readonly #key: string;
 
@@ -18,16 +34,14 @@ export class Stock {
     this.#key = key;
   }
 
-  async read(): Promise<number> {
-    return Number(await this.#redis.hget(this.#key, 'left'));
+  async read(fence = 0): Promise<number> {
+    return Number(await this.#redis.eval(READ, 1, this.#key, fence));
   }
 
-  /** Writes without a check: the last writer wins. */
   async write(left: number): Promise<void> {
     await this.#redis.hset(this.#key, 'left', left);
   }
 
-  /** Returns false if an owner with a larger fence has already written: this write is too late. */
   async writeFenced(left: number, fence: number): Promise<boolean> {
     return (await this.#redis.eval(WRITE, 1, this.#key, fence, left)) === 1;
   }

@@ -13,8 +13,9 @@ const { values } = parseArgs({
 
 function prepare() {
   if (values.help) return true;
-  if (!run('scripts/setup/setup.mjs') || !run('scripts/build/package.mjs', ['packages/holdfast', '--code']))
-    return false;
+  const packages = ['packages/holdfast', 'packages/telemetry', 'packages/sql'];
+  const build = (/** @type {string} */ home) => run('scripts/build/package.mjs', [home, '--code']);
+  if (!run('scripts/setup/setup.mjs') || !packages.every(build)) return false;
   buildWorker();
   if (typeof values.before !== 'string') return true;
   try {

@@ -1,7 +1,7 @@
 // Builds the packages: `npm run build`. The demo's shop is compiled into the command line, which runs it.
 import { run } from '../run.mjs';
 
-const LIBRARIES = ['packages/holdfast', 'packages/testing'];
+const LIBRARIES = ['holdfast', 'testing', 'telemetry', 'sql', 'monitor'].map((name) => `packages/${name}`);
 const PROJECTS = ['packages/cli/tsconfig.build.json', 'packages/cli/tsconfig.inventory.json'];
 
 // In this order: the command line is compiled against the libraries as they were built.

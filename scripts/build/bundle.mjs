@@ -1,4 +1,4 @@
-// The JavaScript of a package: one file, as an ES module and as CommonJS. Not minified, and with source maps that contain
+// The JavaScript of a package: one file for each entry, as an ES module and as CommonJS. Not minified, and with source maps that contain
 // the sources, so that a stack trace leads a user to the line that threw.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -28,12 +28,13 @@ function anchorMap(file, source, target) {
 /**
  * @param {string} source the folder with the sources
  * @param {string} target the folder of the package
+ * @param {readonly string[]} entries the names of its entries: `index` and, for some packages, others
  */
-export function bundle(source, target) {
+export function bundle(source, target, entries) {
   for (const format of /** @type {const} */ (['esm', 'cjs'])) {
     const folder = join(target, 'dist', format);
     buildSync({
-      entryPoints: [join(source, 'index.ts')],
+      entryPoints: entries.map((entry) => join(source, `${entry}.ts`)),
       // esbuild's comments name source files relative to this folder.
       absWorkingDir: dirname(source),
       outdir: folder,
@@ -50,8 +51,10 @@ export function bundle(source, target) {
       // Jest runs CommonJS in a context without `import()`. The only `import()` in the sources is of a CommonJS package.
       supported: { 'dynamic-import': format === 'esm' },
       logLevel: 'warning',
+      // Where the sources ask for the folder that they are in, they ask for CommonJS's own name of it first.
+      logOverride: { 'empty-import-meta': 'silent' },
     });
-    anchorMap(join(folder, 'index.js.map'), source, target);
+    for (const entry of entries) anchorMap(join(folder, `${entry}.js.map`), source, target);
   }
   // The package has "type": "module". This file says that the scripts and types beside it are CommonJS.
   mkdirSync(join(target, 'dist/cjs'), { recursive: true });

@@ -1,4 +1,4 @@
-// The type declarations of a package: those that its entry point imports, once for each module format. Both copies are the
+// The type declarations of a package: those that its entries import, once for each module format. Both copies are the
 // same, but a compiler takes declarations beside an ES module for an ES module, and refuses them to a CommonJS file.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -29,8 +29,9 @@ function reach(folder, path, reached) {
  * @param {string} source the folder with the sources, from the compiler's `rootDir`: a package is compiled together with
  *   the sources of the packages that it imports
  * @param {string} target the folder of the package
+ * @param {readonly string[]} entries the names of its entries
  */
-export function declare(project, source, target) {
+export function declare(project, source, target, entries) {
   mkdirSync(target, { recursive: true });
   const draft = mkdtempSync(join(target, '.declarations-'));
   try {
@@ -38,7 +39,7 @@ export function declare(project, source, target) {
     if (!run('node_modules/typescript/bin/tsc', args)) return false;
     /** @type {Map<string, string>} */
     const reached = new Map();
-    reach(join(draft, source), 'index.d.ts', reached);
+    for (const entry of entries) reach(join(draft, source), `${entry}.d.ts`, reached);
     for (const [path, text] of reached) {
       for (const format of ['esm', 'cjs']) {
         const file = join(target, 'dist', format, path);

@@ -12,13 +12,25 @@ const TYPE_PROJECTS = [
   'packages/testing/tsconfig.json',
   'packages/testing/tsconfig.build.json',
   'packages/cli/tsconfig.json',
+  'packages/sql/tsconfig.json',
+  'packages/sql/tsconfig.build.json',
+  'packages/telemetry/tsconfig.json',
+  'packages/telemetry/tsconfig.build.json',
+  'packages/monitor/tsconfig.json',
+  'packages/monitor/tsconfig.build.json',
+  'packages/monitor/page/tsconfig.json',
+  'packages/monitor/test/page/tsconfig.json',
   'scripts/tsconfig.json',
   'bench/tsconfig.json',
   'model/tsconfig.json',
   'interop/tsconfig.json',
 ];
 
-const LOCK_FILES = ['package-lock.json', 'packages/holdfast/test/compat/tools/package-lock.json'];
+const LOCK_FILES = [
+  'package-lock.json',
+  'packages/holdfast/test/compat/tools/package-lock.json',
+  'packages/sql/test/tools/package-lock.json',
+];
 
 /** @type {ReadonlyArray<readonly [name: string, command: string, args: readonly string[]]>} */
 const STEPS = [

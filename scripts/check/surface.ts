@@ -1,5 +1,5 @@
 /**
- * Compares what each package exports with its surface.txt, so that a change of the public face shows up as a line in
+ * Compares what each entry of a package exports with its surface.txt, so that a change of the public face shows up as a line in
  * a review. `--write` updates the files.
  *
  * Reads the source as text: an index names every export, and each name is declared in plain sight in the file that
@@ -10,7 +10,14 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PACKAGES = ['packages/holdfast', 'packages/testing'];
+/** Packages, each with its entries. The file of an entry other than `index` is called after it. */
+const PACKAGES = [
+  { home: 'packages/holdfast', entries: ['index'] },
+  { home: 'packages/testing', entries: ['index'] },
+  { home: 'packages/telemetry', entries: ['index'] },
+  { home: 'packages/sql', entries: ['index', 'sync'] },
+  { home: 'packages/monitor', entries: ['index'] },
+];
 
 const EXPORT = /^export /gm;
 const LIST = /^export (type )?\{([^}]*)\} from '(\.[^']+)';$/gm;
@@ -48,8 +55,10 @@ function exportsOf(file: string): Map<string, string> {
   return found;
 }
 
-function describeSurface(home: string): string {
-  const lines = [...exportsOf(join(ROOT, home, 'src/index.ts'))].map(([name, kind]) => `${kind} ${name}\n`);
+function describeSurface(home: string, entry: string): string {
+  const lines = [...exportsOf(join(ROOT, home, `src/${entry}.ts`))].map(
+    ([name, kind]) => `${kind} ${name}\n`,
+  );
   return lines.sort((a, b) => (a < b ? -1 : 1)).join('');
 }
 
@@ -62,16 +71,17 @@ function difference(before: string, after: string): string[] {
   ];
 }
 
-function check(home: string): void {
-  const surface = join(ROOT, home, 'surface.txt');
-  const exported = describeSurface(home);
+function check(home: string, entry: string): void {
+  const name = entry === 'index' ? 'surface.txt' : `surface-${entry}.txt`;
+  const surface = join(ROOT, home, name);
+  const exported = describeSurface(home, entry);
   const listed = existsSync(surface) ? readFileSync(surface, 'utf8') : '';
   if (process.argv.includes('--write')) {
     writeFileSync(surface, exported);
-    console.log(`${home}/surface.txt lists ${exported.split('\n').length - 1} exports`);
+    console.log(`${home}/${name} lists ${exported.split('\n').length - 1} exports`);
   } else if (exported !== listed) {
     console.error(
-      `${home} does not export what its surface.txt lists; if that is meant, run \`npm run surface\``,
+      `${home} does not export what its ${name} lists; if that is meant, run \`npm run surface\``,
     );
     for (const line of difference(listed, exported)) console.error(line);
     process.exitCode = 1;
@@ -79,7 +89,7 @@ function check(home: string): void {
 }
 
 try {
-  for (const home of PACKAGES) check(home);
+  for (const { home, entries } of PACKAGES) for (const entry of entries) check(home, entry);
 } catch (error) {
   if (!(error instanceof SurfaceError)) throw error;
   console.error(error.message);

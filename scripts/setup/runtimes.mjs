@@ -1,4 +1,4 @@
-// Downloads the runtimes of the matrix from npm: `npm run runtimes`, or `npm run runtimes node` for some of them. Prints
+// Downloads the runtimes of the matrix from npm: `npm run runtimes`, or `npm run runtimes node` or `node-22` for some. Prints
 // which ones are unavailable. That is a failure where `CI` is set; elsewhere the matrix uses those that are there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,10 @@ function fetched(/** @type {typeof WANTED[number]} */ { product, name, version, 
 
 mkdirSync(FOLDER, { recursive: true });
 const names = process.argv.slice(2);
-const asked = WANTED.filter(({ name }) => names.length === 0 || names.includes(name));
+const asked = WANTED.filter(
+  ({ name, version }) =>
+    names.length === 0 || names.includes(name) || names.includes(`${name}-${version.split('.')[0]}`),
+);
 for (const wanted of asked) {
   console.log(`${wanted.name} ${wanted.version}: ${fetched(wanted)}`);
   const isThere = existsSync(join(FOLDER, `${wanted.name}-${wanted.version}`, 'runtime.json'));

@@ -1,37 +1,38 @@
-// Prepares a fresh clone for the tests: npm packages, and a redis-server that is new enough. Imports only Node's modules.
+// Prepares a fresh clone for the tests: npm packages, and a redis-server that is new enough. Where `CI` is set, also what
+// some tests can do without on a person's machine. Imports only Node's modules.
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { ROOT } from '../run.mjs';
+import { existsSync } from 'node:fs';
+import { isCi } from '../ci.mjs';
+import { run } from '../run.mjs';
+import { canInstall, installDebian } from './debian.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 
 const REDIS_MAJOR_MIN = 7;
-/** Debian runs this file, if it exists, to decide whether a newly installed service may start. Exit code 101: no. */
-const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
 /**
- * @param {string} command
- * @param {string[]} args
+ * What some tests can do without on a person's machine: the programs by which it is known to be there, and the packages
+ * of Debian and Ubuntu that have it. Debian puts PostgreSQL into a folder of its own, a subfolder for each version.
  */
-function run(command, args) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const { status } = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit', env });
-  return status === 0;
-}
+const CI_TOOLS = [
+  { found: ['/usr/lib/postgresql', 'postgres'], packages: ['postgresql'] },
+  { found: ['/usr/sbin/mariadbd', 'mariadbd'], packages: ['mariadb-server'] },
+  {
+    found: ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
+    packages: ['chromium'],
+  },
+  { found: ['promtool'], packages: ['prometheus'] },
+  { found: ['prometheus-alertmanager'], packages: ['prometheus-alertmanager'] },
+];
 
 function redisMajor() {
   const { stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });
   return Number(/v=(\d+)\./.exec(stdout ?? '')?.[1] ?? 0);
 }
 
-function installRedis() {
-  const hadPolicy = existsSync(SERVICE_POLICY);
-  if (!hadPolicy) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  try {
-    run('apt-get', ['update']);
-    run('apt-get', ['install', '-y', 'redis-server']);
-  } finally {
-    if (!hadPolicy) rmSync(SERVICE_POLICY);
-  }
+/** @param {string} program a path, or a name on the PATH */
+function isThere(program) {
+  if (program.startsWith('/')) return existsSync(program);
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined;
 }
 
 /** @param {string} message */
@@ -42,10 +43,14 @@ function fail(message) {
 
 if (!ensureDependencies()) fail('npm could not install the dependencies');
 
-const isRoot = process.getuid?.() === 0;
-if (redisMajor() < REDIS_MAJOR_MIN && isRoot && existsSync('/usr/bin/apt-get')) installRedis();
+const wanted = redisMajor() < REDIS_MAJOR_MIN ? ['redis-server'] : [];
+if (isCi())
+  wanted.push(...CI_TOOLS.filter(({ found }) => !found.some(isThere)).flatMap(({ packages }) => packages));
+if (wanted.length > 0 && canInstall()) installDebian(wanted);
 if (redisMajor() < REDIS_MAJOR_MIN) {
   fail(
     `The tests need redis-server ${REDIS_MAJOR_MIN}.0 or newer on PATH: see https://redis.io/docs/latest/operate/oss_and_stack/install/`,
   );
 }
+// One runtime: the oldest supported line of Node that has `node:sqlite`. The tests say what is left out without it.
+if (isCi() && Number.parseInt(process.versions.node, 10) < 22) run('scripts/setup/runtimes.mjs', ['node-22']);

@@ -8,10 +8,11 @@ import type { DevFlags } from './commands/dev.ts';
 import type { DoctorFlags } from './commands/doctor.ts';
 import type { ListFlags } from './commands/ls.ts';
 import type { ReleaseFlags } from './commands/release.ts';
-import type { RunFlags } from './commands/run.ts';
 import type { WatchFlags } from './commands/watch.ts';
 import type { ShellName } from './completion.ts';
-import { EXIT } from './exit-codes.ts';
+import { exitWith } from './grammar/exit-with.ts';
+import { addMonitor } from './grammar/monitoring.ts';
+import { addJob, addRun } from './grammar/running.ts';
 import type { ReaderFlags } from './locks/lock-reader.ts';
 import { duration, integer, oneMore, timerDuration, withJson, withServers } from './options.ts';
 
@@ -24,68 +25,15 @@ export function buildProgram(version: string): Command {
     .enablePositionalOptions()
     .configureHelp({ showGlobalOptions: false });
   addRun(program);
+  addJob(program);
   addLooking(program);
   addRelease(program);
   addDoctor(program);
+  addMonitor(program);
   addDemo(program);
   addDev(program);
   addCompletion(program);
   return program;
-}
-
-/** The exit code is the result of the command. */
-function exitWith(work: Promise<number>): Promise<void> {
-  return work.then((code) => {
-    process.exitCode = code;
-  });
-}
-
-function addRun(program: Command): void {
-  withServers(program.command('run'))
-    .summary('run a command under a lock')
-    .description(
-      'Acquires the lock, runs the command, renews the lock while the command runs, and releases it. The exit code is that of the command. ' +
-        'When the lock can no longer be renewed, the whole process group of the command gets SIGTERM and, after the grace, SIGKILL, ' +
-        'before anybody else can get the lock. The command finds HOLDFAST_LOCK, HOLDFAST_FENCE and HOLDFAST_SESSION in ' +
-        'its environment.',
-    )
-    .argument('<name>', 'the name of the lock')
-    .argument('<command...>', 'the command and its arguments, best after --')
-    .option('--wait <time>', 'wait this long for the lock (default: as long as it takes)', duration)
-    .option('--no-wait', 'do not wait: exit if somebody else holds it')
-    .addOption(
-      new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
-        .argParser(duration)
-        .default(30_000, '30s'),
-    )
-    .option(
-      '--grace <time>',
-      'from SIGTERM to SIGKILL (default: 5s, less with a lease under 10.5s)',
-      timerDuration,
-    )
-    .option('--on-busy-exit <code>', 'the exit code when somebody else holds it', integer(0, 255), EXIT.busy)
-    .option('--quiet', 'do not say who holds it while waiting')
-    .passThroughOptions()
-    .action(async (name: string, words: string[], _flags: RunFlags, command: Command) => {
-      const { run } = await import('./commands/run.ts');
-      const rest = readOptionsAfterName(command, words);
-      await exitWith(run(name, rest, command.opts<RunFlags>()));
-    });
-}
-
-/**
- * Options of `run` may stand behind the name too. The command begins at the first word that is none, or behind the two
- * dashes; everything from there on is its own.
- */
-function readOptionsAfterName(command: Command, words: readonly string[]): string[] {
-  const { operands, unknown } = command.parseOptions([...words]);
-  const [wrong] = unknown;
-  if (wrong === '--help' || wrong === '-h') command.help();
-  if (wrong !== undefined)
-    command.error(`error: unknown option '${wrong}'; the command goes after --`, {
-      code: 'commander.unknownOption',
-    });
-  return operands;
 }
 
 /** An option before the command is a common slip. */
@@ -112,6 +60,7 @@ function addLooking(program: Command): void {
     )
     .argument('[prefix]', 'only names that begin with this', '')
     .option('--all', ALL)
+    .option('--jobs', 'list jobs instead: the last run, where, how long, how it ended, and the next slot')
     .option('--limit <count>', 'list at most this many', integer(1, LIMIT_MAX), LIMIT_DEFAULT)
     .action(async (prefix: string, flags: ListFlags) => {
       const { ls } = await import('./commands/ls.ts');
@@ -156,7 +105,8 @@ function addRelease(program: Command): void {
     )
     .argument('<name>', 'the name of the lock')
     .option('--force', 'required: confirms that the owner may be at work')
-    .option('--reason <text>', 'required: why; repeated in the output, stored nowhere')
+    .option('--reason <text>', 'required: why; told to the owner, and kept in the audit trail')
+    .option('--no-audit', 'do not write it down, if the audit trail cannot be written')
     .option('--yes', 'do not ask')
     .action(async (name: string, flags: ReleaseFlags) => {
       const { release } = await import('./commands/release.ts');
@@ -201,6 +151,7 @@ function addDemo(program: Command): void {
     .option('--buyers <count>', 'how many buy at the same time', integer(2, 1_000), 60)
     .option('--seconds <count>', 'end each round after this many seconds', integer(1, 600), 12)
     .option('--no-chaos', 'leave out the rounds with a killed and a frozen shop')
+    .option('--sql', 'keep the stock in SQLite, which refuses the late write; needs Node 22.13 or newer')
     .action(async (flags: DemoFlags) => {
       const { demo } = await import('./commands/demo.ts');
       await exitWith(demo(flags));

@@ -6,6 +6,7 @@ import { useLeakCheck } from '../../holdfast/test/support/leak-check.ts';
 import { ask, asStrings } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { sqliteNode } from '../../sql/test/support/sqlite-node.ts';
 import type { RoundResult } from '../src/demo/round.ts';
 import { CODE } from '../src/demo/summary.ts';
 import { ROOT } from './support/built-cli.ts';
@@ -20,6 +21,9 @@ const SMALL = ['--buyers', '20', '--instances', '2', '--seconds', '100'];
 
 /** Past the end of a lease, and before a waiter would come back that does not know when that is. */
 const LATE_MS_MAX = 1_600;
+
+/** The oldest supported Node has no SQLite. */
+const sqlite = sqliteNode();
 
 const redis = useRedis();
 const locked = useRedis({ args: ['--requirepass', 'hunter2'] });
@@ -104,6 +108,29 @@ describe('the demo', { timeout: LIMIT_MS }, () => {
     expect(await running.ended).toMatchObject({ code });
     await waitFor(() => !children.some(isRunning), { what: 'the shops to end', limitMs: 60_000 });
   });
+
+  test.runIf(sqlite !== null)(
+    'with --sql keeps the stock in SQLite, which refuses the late write',
+    async () => {
+      const command = [...SMALL, '--stock', '100', '--redis', redis.url, '--json', '--sql'];
+      const ran = await holdfast(['demo', ...command], { node: sqlite ?? '' });
+      expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+      const { rounds } = readAs<Played>('demo', ran.stdout);
+      expect(rounds.slice(1).every(({ isExact }) => isExact)).toBe(true);
+      expect(rounds.at(-1)?.refusedWrites).toBeGreaterThanOrEqual(1);
+    },
+  );
+
+  test.runIf(Number.parseInt(process.versions.node, 10) < 22)(
+    'with --sql on a Node without SQLite says so',
+    async () => {
+      const { code, stderr } = await holdfast(['demo', '--sql']);
+      expect({ code, stderr }).toEqual({
+        code: 64,
+        stderr: `holdfast: --sql: expected a Node with SQLite, 22.13 or newer; this is ${process.versions.node}\n`,
+      });
+    },
+  );
 
   test('shows the code of the example', () => {
     const shop = readFileSync(join(ROOT, 'examples/inventory/shop.ts'), 'utf8');

@@ -13,7 +13,12 @@ export type LockErrorCode =
   | 'ELOCKUNAVAILABLE'
   | 'ELOCKCONFLICT'
   | 'ELOCKCONFIG'
-  | 'ELOCKCLOSED';
+  | 'ELOCKCLOSED'
+  | 'EONCEFAILED'
+  | 'EONCEMISMATCH'
+  | 'EONCERESULT'
+  | 'ELEADERSTUCK'
+  | 'EJOBTIMEOUT';
 
 /** Written out instead of read from `new.target.name`, because bundlers rename classes. */
 const NAMES: Readonly<Record<LockErrorCode, string>> = {
@@ -26,11 +31,16 @@ const NAMES: Readonly<Record<LockErrorCode, string>> = {
   ELOCKCONFLICT: 'LockConflictError',
   ELOCKCONFIG: 'LockConfigError',
   ELOCKCLOSED: 'LockClosedError',
+  EONCEFAILED: 'OnceFailedError',
+  EONCEMISMATCH: 'OnceMismatchError',
+  EONCERESULT: 'OnceResultError',
+  ELEADERSTUCK: 'LeaderStuckError',
+  EJOBTIMEOUT: 'JobTimeoutError',
 };
 
 const CODE: symbol = Symbol.for('holdfast.error.code');
 
-function hasCode(value: unknown, code: LockErrorCode | null): boolean {
+export function hasCode(value: unknown, code: LockErrorCode | null): boolean {
   if (typeof value !== 'object' || value === null || !(CODE in value)) return false;
   return code === null || Reflect.get(value, CODE) === code;
 }
@@ -114,7 +124,7 @@ export class LockAbortedError extends LockError {
  * - `expired`: the lease's time ran out by this process's own clock: no renewal got through, the lease was fixed, or
  *   the process was paused.
  * - `gone`: the server says that the lock is no longer ours: it was deleted, flushed, evicted or taken.
- * - `revoked`: `forceRelease` in this process took the lock.
+ * - `revoked`: `forceRelease` took the lock. The message has the operator's words, if there were any.
  * - `closed`: `close` or `destroy` ended the lease.
  * - `abandoned`: the lease was garbage-collected without a release, so it was no longer renewed.
  */
@@ -125,7 +135,7 @@ export class LockLostError extends LockError {
   readonly reason: LossReason;
   /** The fence of the lost lease, so that a resource can refuse it. */
   declare readonly fence: number | undefined;
-  /** The result of the body of `using`, although the lease was lost while the body ran. Only when `using` throws. */
+  /** What the body did, although the lease was lost while it ran. Only when `using` or `once` throws. */
   declare readonly outcome: PromiseSettledResult<unknown> | undefined;
 
   constructor(
@@ -169,8 +179,15 @@ export class LockNotHeldError extends LockError {
  * lock as not held.
  */
 export class LockUnknownError extends LockError {
-  constructor(message: string, details: LockErrorDetails = {}) {
+  /** What the body of `once` did, when nobody answered whether it is stored. Only when `once` throws. */
+  declare readonly outcome: PromiseSettledResult<unknown> | undefined;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { outcome?: PromiseSettledResult<unknown> | undefined } = {},
+  ) {
     super('ELOCKUNKNOWN', message, details);
+    if (details.outcome !== undefined) this.outcome = details.outcome;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -229,5 +246,34 @@ export class LockClosedError extends LockError {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     return hasCode(value, 'ELOCKCLOSED');
+  }
+}
+
+/**
+ * The body of a leader did not end within `graceMs` after its signal had aborted. Its lease is not renewed any more, and
+ * another process will lead when the lease has run out. End the process: the body may still be at work.
+ */
+export class LeaderStuckError extends LockError {
+  /** The fence of the term whose body did not end. */
+  readonly fence: number;
+
+  constructor(message: string, details: LockErrorDetails & { fence: number }) {
+    super('ELEADERSTUCK', message, details);
+    this.fence = details.fence;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return hasCode(value, 'ELEADERSTUCK');
+  }
+}
+
+/** A run of a job took longer than `atMostMs`. The reason of its signal, and what the run is recorded with. */
+export class JobTimeoutError extends LockError {
+  constructor(message: string, details: LockErrorDetails = {}) {
+    super('EJOBTIMEOUT', message, details);
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return hasCode(value, 'EJOBTIMEOUT');
   }
 }

@@ -11,7 +11,9 @@ export type {
   InspectedWaiter,
   Inspection,
   InspectOptions,
+  JobsOptions,
   ListOptions,
+  Role,
   SessionRecord,
 } from './admin/index.ts';
 export type {
@@ -29,6 +31,8 @@ export type {
 } from './clients/client.ts';
 export { CallFailure, CLIENT } from './clients/client.ts';
 export type { RedisClient } from './clients/redis-client.ts';
+export type { OnceFailure, OriginalError } from './errors/once-errors.ts';
+export { OnceFailedError, OnceMismatchError, OnceResultError } from './errors/once-errors.ts';
 export type {
   Holder,
   LockErrorCode,
@@ -37,6 +41,8 @@ export type {
   ServerFailure,
 } from './errors.ts';
 export {
+  JobTimeoutError,
+  LeaderStuckError,
   LockAbortedError,
   LockClosedError,
   LockConfigError,
@@ -52,21 +58,62 @@ export type { FencedLease, Lease } from './locking/lease.ts';
 export type { CloseOptions } from './locks.ts';
 export { Locks } from './locks.ts';
 export type { AcquireOptions, TryAcquireOptions } from './options/acquire-options.ts';
+export type { OnceCodec, OnceOptions } from './options/once-options.ts';
 export type { LocksOptions } from './options/options.ts';
 export type { ReplicaOptions } from './options/replicas.ts';
+export type {
+  Leader,
+  LeaderBody,
+  LeaderEvents,
+  LeaderInfo,
+  LeaderOptions,
+  LeaderRunOptions,
+  LeaderTerm,
+} from './primitives/leader/index.ts';
 export type { Lock } from './primitives/lock/lock.ts';
 export type { Mutex } from './primitives/mutex/mutex.ts';
+export type { Once, OnceState } from './primitives/once/once.ts';
+export type { OnceRun } from './primitives/once/run.ts';
+export type {
+  JobBody,
+  JobInfo,
+  JobResult,
+  JobRun,
+  JobRunContext,
+  JobState,
+  Schedule,
+  ScheduleEvents,
+  ScheduleOptions,
+  SingleRun,
+  SingleRunOptions,
+  SkipReason,
+  SlotOptions,
+  StopOptions,
+} from './primitives/schedule/index.ts';
 export type { Clock, Timer } from './runtime/clock.ts';
 export { printable, printableJson, quote } from './runtime/printable.ts';
 export type { Random } from './runtime/random.ts';
 export type {
   AbandonedMessage,
+  AcquiredVia,
+  EndedMessage,
+  HandedOverMessage,
   Kind,
   LateReleaseMessage,
+  LeaseEnd,
   LockTrace,
   LostMessage,
+  NodeHealthMessage,
+  OnceTrace,
   RenewTrace,
+  UsingTrace,
   WakeReason,
   WokenMessage,
 } from './telemetry/channels.ts';
 export { CHANNELS } from './telemetry/channels.ts';
+export type {
+  JobSkippedMessage,
+  JobTrace,
+  LeaderEvent,
+  LeaderMessage,
+} from './telemetry/jobs.ts';

@@ -9,20 +9,45 @@ import {
   type Inspection,
   type InspectOptions,
   inspect,
+  inspectLeader,
+  type JobsOptions,
+  jobs,
   type ListOptions,
   list,
+  REASON_LENGTH_MAX,
+  readSessionRecords,
+  type SessionRecord,
+  SessionRecordWriter,
+  shownOwner,
 } from './admin/index.ts';
-import { SessionRecordWriter } from './admin/session-record.ts';
-import { shownOwner } from './admin/shown-owner.ts';
 import type { RedisClient } from './clients/redis-client.ts';
+import { leaderKey } from './keys/derived.ts';
 import { checkName, checkSlots } from './keys/name.ts';
 import { Session } from './locking/session.ts';
-import { checkKnown, checkObject, finiteFromZero, nonEmptyString, ofType } from './options/checks.ts';
+import {
+  checkKnown,
+  checkObject,
+  finiteFromZero,
+  nonEmptyString,
+  nonEmptyStrings,
+  ofType,
+  textUpTo,
+} from './options/checks.ts';
 import { type LocksOptions, resolveLocksOptions } from './options/options.ts';
-import { Lock } from './primitives/lock/lock.ts';
-import { LockProtocol } from './primitives/lock/protocol.ts';
-import { Mutex } from './primitives/mutex/mutex.ts';
-import { MutexProtocol } from './primitives/mutex/protocol.ts';
+import { type Leader, type LeaderOptions, leaderOf } from './primitives/leader/index.ts';
+import { type Lock, lockOf } from './primitives/lock/lock.ts';
+import { type Mutex, mutexOf } from './primitives/mutex/mutex.ts';
+import { type Once, onceOf } from './primitives/once/once.ts';
+import {
+  type JobBody,
+  type JobInfo,
+  runOnce,
+  type Schedule,
+  type ScheduleOptions,
+  type SingleRun,
+  type SingleRunOptions,
+  startSchedule,
+} from './primitives/schedule/index.ts';
 import { type Facts, inspectable } from './runtime/inspectable.ts';
 import { TimerQueue } from './runtime/timer-queue.ts';
 import { topologyOf } from './topologies/choose.ts';
@@ -34,7 +59,7 @@ export interface CloseOptions {
 
 const INSPECT_OPTIONS = new Set(['record']);
 const LIST_OPTIONS = new Set(['prefix', 'all', 'record']);
-const FORCE_RELEASE_OPTIONS = new Set(['owner']);
+const FORCE_RELEASE_OPTIONS = new Set(['owner', 'reason']);
 const CLOSE_OPTIONS = new Set(['graceMs']);
 
 /**
@@ -52,6 +77,11 @@ export class Locks {
   readonly #servers: AdminServers;
   readonly #keyPrefix: string;
   readonly #hasShards: boolean;
+  /**
+   * Runs a body once for all callers of a key, in all processes, and returns its stored result to all of them. Not on a
+   * quorum. What it promises, and what not: docs/guide/once.md
+   */
+  readonly once: Once;
 
   /** One client: its server decides who has a lock. Several clients, of independent servers: a majority decides. */
   constructor(clients: RedisClient | readonly RedisClient[], options: LocksOptions = {}) {
@@ -68,6 +98,7 @@ export class Locks {
     this.#hasShards = topology.shards !== undefined;
     this.#keyPrefix = topology.keyPrefix + resolved.prefix;
     this.#servers = new AdminServers(topology, resolved.callTimeoutMs, this.#keyPrefix);
+    this.once = onceOf(this.#session, (name) => this.#keyOf(name));
   }
 
   /** The UUID of this session: the first part of the owner of every `lock` that it holds. */
@@ -81,13 +112,49 @@ export class Locks {
    */
   lock(name: string): Lock {
     const key = this.#keyOf(name);
-    return new Lock(this.#session, new LockProtocol(name, key, this.#session.options.fenceTtlMs));
+    return lockOf(this.#session, name, key);
   }
 
   /** A plain mutex: a string key with a random value, the format of node-redlock and of the Redis documentation. */
   mutex(name: string): Mutex {
     const key = this.#keyOf(name);
-    return new Mutex(this.#session, new MutexProtocol(name, key));
+    return mutexOf(this.#session, name, key);
+  }
+
+  /**
+   * Elects one leader among all processes. `leader.run(body)` campaigns, runs the body while this process leads, and
+   * campaigns again. The body is told to end before another process can lead. Works on every topology.
+   */
+  leader(name: string, options: LeaderOptions = {}): Leader {
+    this.#session.assertOpen(name);
+    const key = leaderKey(this.#keyOf(name));
+    const look = () => inspectLeader(this.#servers, key, this.#session.id);
+    return leaderOf(this.#session, { name, key }, options, look);
+  }
+
+  /**
+   * Runs the body at each slot of a schedule, on one of all processes that have this schedule: at most one start for each
+   * slot and attempt, by the server's clock, and never early. Runs until `stop` or `close`, and keeps the process alive.
+   * Refused on a quorum.
+   */
+  schedule(name: string, options: ScheduleOptions, body: JobBody): Schedule {
+    this.#session.assertOpen(name);
+    return startSchedule(this.#session, { name, key: this.#keyOf(name) }, options, body);
+  }
+
+  /**
+   * Runs a job once, for programs that something else starts. With `cron` or `everyMs`: for the present slot, unless the
+   * slot has had its run. Without: now, outside of the schedule, under the job's lock. Refused on a quorum.
+   */
+  async runJob(name: string, body: JobBody, options: SingleRunOptions = {}): Promise<SingleRun> {
+    this.#session.assertOpen(name);
+    return runOnce(this.#session, { name, key: this.#keyOf(name) }, options, body);
+  }
+
+  /** Iterates over the jobs that the server knows: the last run of each, and its next slot. In no order. */
+  async *jobs(options: JobsOptions = {}): AsyncGenerator<JobInfo, void, undefined> {
+    this.#session.assertOpen();
+    yield* jobs(this.#servers, options);
   }
 
   /** Resolves to who holds the name, for how long, and who waits; `null` when nobody holds it or waits for it. */
@@ -114,6 +181,16 @@ export class Locks {
   }
 
   /**
+   * Who sessions are: application, host and process of those that have a record. A session is the first part of an owner
+   * that `inspect` shows. One call for each session.
+   */
+  async records(sessions: readonly string[]): Promise<ReadonlyMap<string, SessionRecord>> {
+    this.#session.assertOpen();
+    const asked = new Set(nonEmptyStrings(sessions, 'sessions'));
+    return readSessionRecords([...asked], (call) => this.#servers.query(call));
+  }
+
+  /**
    * Takes a lock or a mutex away from `owner`, or from whoever holds it, in this process or elsewhere. The next in line
    * gets it in the same step. Resolves to the owner that lost it, or `null` when nobody held it. Rejects with
    * `LockNotHeldError` when another owner than `owner` holds it. An owner in another process is notified at its next
@@ -124,15 +201,19 @@ export class Locks {
     const key = this.#keyOf(name);
     checkObject(options, 'the options of forceRelease');
     checkKnown(options, FORCE_RELEASE_OPTIONS, 'an option of forceRelease');
-    const { owner } = options;
+    const { owner, reason = '' } = options;
+    const words = textUpTo(reason, 'reason', REASON_LENGTH_MAX);
     const lost = await forceRelease(
       this.#servers,
       name,
       owner === undefined ? '' : nonEmptyString(owner, 'owner'),
+      words,
     );
     // An owner in this process is notified now, not at its next renewal.
     for (const hold of this.#session.holdsOf(key)) {
-      if (shownOwner(hold.protocol.kind, hold.holder) === lost) hold.lose('revoked');
+      if (shownOwner(hold.protocol.kind, hold.holder) !== lost) continue;
+      hold.takenFor = words;
+      hold.lose('revoked');
     }
     return lost;
   }

@@ -5,6 +5,7 @@ import { startDemoRedis } from '../demo/demo-redis.ts';
 import { NO_OBSERVER, Progress } from '../demo/progress.ts';
 import { isAsPromised } from '../demo/round.ts';
 import { Sale } from '../demo/sale.ts';
+import { checkSqlite, makeStockFile } from '../demo/stock-file.ts';
 import { summarize } from '../demo/summary.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
@@ -21,6 +22,7 @@ export interface DemoFlags {
   readonly buyers: number;
   readonly seconds: number;
   readonly chaos: boolean;
+  readonly sql?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,6 +36,7 @@ export async function demo(flags: DemoFlags): Promise<number> {
       '--instances: expected at least 2, so that one may fail; got 1. See --no-chaos',
     );
   }
+  if (flags.sql) checkSqlite();
   const own = flags.redis === undefined ? await startDemoRedis() : null;
   try {
     const redis = flags.redis ?? [own?.url ?? ''];
@@ -67,13 +70,16 @@ async function runSale(
   if (first === undefined) throw new Failure('internal', 'the demo has no server');
   const locks = openLocks(servers, {});
   const item = `holdfast-demo-${randomUUID().slice(0, 8)}`;
-  const observer = json ? NO_OBSERVER : new Progress(locks, item, process.stdout.isTTY === true);
+  const database = flags.sql ? makeStockFile() : null;
+  const refuser = database === null ? 'the fence' : 'the database';
+  const observer = json ? NO_OBSERVER : new Progress(locks, item, process.stdout.isTTY === true, refuser);
   if (!json) {
     const where = isOwnRedis ? 'a Redis of its own' : servers.labels.join(', ');
-    printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}`, '']);
+    const store = database === null ? '' : ', with the stock in SQLite';
+    printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}${store}`, '']);
   }
   const sale = new Sale(
-    { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls },
+    { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls, database },
     [first, ...others],
     locks,
     observer,
@@ -82,7 +88,7 @@ async function runSale(
   try {
     const results = await sale.run(chaos);
     if (json) printJson({ leaseMs: LEASE_MS, rounds: results });
-    else printLines(summarize(results, LEASE_MS));
+    else printLines(summarize(results, LEASE_MS, database === null ? 'the stock' : 'the database'));
     return results.every(isAsPromised) ? EXIT.ok : EXIT.nothing;
   } finally {
     stop();

@@ -11,14 +11,23 @@ import { resolveTerms } from '../run/terms.ts';
 import type { ServerFlags } from '../servers/address.ts';
 import { openServers } from '../servers/connection.ts';
 import { checkName, closeInTime, openLocks } from '../servers/locks.ts';
+import type { OncePerFlags } from './job.ts';
 
-export interface RunFlags extends ServerFlags, WaitFlags {
+export interface RunFlags extends ServerFlags, WaitFlags, Partial<Pick<OncePerFlags, OncePerName>> {
   readonly grace?: number;
   readonly prefix?: string;
 }
 
+type OncePerName = 'oncePer' | 'timeZone' | 'attempts' | 'early' | 'late';
+
 export async function run(name: string, command: readonly string[], flags: RunFlags): Promise<number> {
   refuseWindows();
+  const { oncePer, ...rest } = flags;
+  if (oncePer !== undefined) {
+    const { runOncePer } = await import('./job.ts');
+    return runOncePer(name, command, { ...rest, oncePer });
+  }
+  refuseJobFlags(flags);
   if (command.length === 0) throw new Failure('usage', 'expected a command after --, got none');
   checkName(name, flags);
   checkExecutable(command[0] ?? '');
@@ -48,6 +57,18 @@ function refuseWindows(): void {
   if (process.platform === 'win32') {
     throw new Failure('usage', 'run: needs process groups, which this system does not have');
   }
+}
+
+/** They say something of slots, which a plain run does not have. */
+function refuseJobFlags({ timeZone, attempts, early, late }: RunFlags): void {
+  const given = Object.entries({
+    '--time-zone': timeZone,
+    '--attempts': attempts,
+    '--early': early,
+    '--late': late,
+  });
+  const [wrong] = given.find(([, value]) => value !== undefined) ?? [];
+  if (wrong !== undefined) throw new Failure('usage', `${wrong}: expected with --once-per only`);
 }
 
 /** Rejects on abort. The work goes on, and ends by its own limit. */

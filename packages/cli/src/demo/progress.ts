@@ -24,13 +24,16 @@ export class Progress implements SaleObserver {
   readonly #locks: Locks;
   readonly #item: string;
   readonly #isLive: boolean;
+  readonly #refuser: string;
   #timer: NodeJS.Timeout | undefined;
   #holder = '';
 
-  constructor(locks: Locks, item: string, isLive: boolean) {
+  /** `refuser` is what refuses late writes: the fence of the stock in Redis, or the database. */
+  constructor(locks: Locks, item: string, isLive: boolean, refuser: string) {
     this.#locks = locks;
     this.#item = item;
     this.#isLive = isLive;
+    this.#refuser = refuser;
   }
 
   begin(round: RoundName, stock: number, pool: BuyerPool, shops: readonly ShopProcess[]): void {
@@ -50,7 +53,7 @@ export class Progress implements SaleObserver {
 
   end(result: RoundResult): void {
     clearInterval(this.#timer);
-    this.#print(outcomeOf(result));
+    this.#print(outcomeOf(result, this.#refuser));
   }
 
   #status(round: RoundName, stock: number, pool: BuyerPool, startedMs: number): string {
@@ -76,18 +79,9 @@ export class Progress implements SaleObserver {
   }
 }
 
-function outcomeOf({
-  round,
-  sold,
-  stock,
-  left,
-  oversold,
-  lostUpdates,
-  isExact,
-  seconds,
-  pausedMs,
-  refusedWrites,
-}: RoundResult): Line {
+function outcomeOf(result: RoundResult, refuser: string): Line {
+  const { round, sold, stock, left, oversold, lostUpdates, isExact, seconds, pausedMs, refusedWrites } =
+    result;
   const counted = `${whole(sold)} of ${whole(stock)} sold in ${seconds.toFixed(1)} s, ${whole(left)} left`;
   if (!isExact) {
     const over = oversold > 0 ? `oversold by ${whole(oversold)}` : 'not exact';
@@ -98,7 +92,7 @@ function outcomeOf({
   const pause = pausedMs === null ? '' : `; the others went on after ${(pausedMs / 1000).toFixed(1)} s`;
   const refused =
     round === 'frozen'
-      ? `; its late write was ${refusedWrites > 0 ? 'refused by the fence' : 'not refused'}`
+      ? `; its late write was ${refusedWrites > 0 ? `refused by ${refuser}` : 'not refused'}`
       : '';
   return ['  ', styled('green', 'exact'), `: ${counted}${closed}${pause}${refused}`];
 }

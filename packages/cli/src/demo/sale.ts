@@ -29,6 +29,8 @@ export interface SaleTerms {
   readonly leaseMs: number;
   readonly item: string;
   readonly urls: readonly string[];
+  /** A file of SQLite that has the stock; null where Redis has it. */
+  readonly database: string | null;
 }
 
 /** A round before the stock is counted at its end. */
@@ -43,7 +45,7 @@ export interface SaleObserver {
 
 export class Sale {
   readonly #terms: SaleTerms;
-  /** Where the stock is. */
+  /** Where the stock is, unless a database has it. */
   readonly #redis: Redis;
   readonly #servers: readonly Redis[];
   readonly #locks: Locks;
@@ -133,7 +135,8 @@ export class Sale {
 
   async #begin(round: RoundName, stock: number): Promise<{ pool: BuyerPool; facts: FactsBeforeCount }> {
     // The fence of the stock stays as it is: a write that it has refused must stay refused.
-    await this.#redis.hset(this.#stockKey, 'left', stock);
+    if (this.#terms.database === null) await this.#redis.hset(this.#stockKey, 'left', stock);
+    else await this.#anyOpenShop().restock(stock);
     const { buyers, secondsMax } = this.#terms;
     const untilMs = performance.now() + secondsMax * 1000;
     const wishes = Math.ceil(stock * WISHES_PER_ITEM);
@@ -144,10 +147,20 @@ export class Sale {
   }
 
   async #settle(pool: BuyerPool, facts: FactsBeforeCount): Promise<RoundResult> {
-    const left = Number(await this.#redis.hget(this.#stockKey, 'left'));
+    const left =
+      this.#terms.database === null
+        ? Number(await this.#redis.hget(this.#stockKey, 'left'))
+        : (await this.#anyOpenShop().stock()).left;
     const result = settleRound(pool, { ...facts, left });
     this.#observer.end(result);
     return result;
+  }
+
+  /** Only the shops open the database. */
+  #anyOpenShop(): ShopProcess {
+    const shop = this.#shops.find(({ isOpen }) => isOpen);
+    if (shop === undefined) throw new Failure('internal', 'the demo has no open shop');
+    return shop;
   }
 
   get #stockKey(): string {
@@ -177,8 +190,8 @@ export class Sale {
   }
 
   #openShop(number: number, isCareless: boolean): Promise<ShopProcess> {
-    const { urls, item, leaseMs } = this.#terms;
-    return ShopProcess.start(number, { urls, item, leaseMs, isCareless });
+    const { urls, item, leaseMs, database } = this.#terms;
+    return ShopProcess.start(number, { urls, item, leaseMs, isCareless, database });
   }
 
   async #replace(dead: ShopProcess): Promise<void> {

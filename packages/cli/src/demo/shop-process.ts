@@ -11,6 +11,8 @@ export interface ShopTerms {
   readonly item: string;
   readonly leaseMs: number;
   readonly isCareless: boolean;
+  /** A file of SQLite that has the stock; null where Redis has it. */
+  readonly database: string | null;
 }
 
 export interface Answer {
@@ -48,7 +50,8 @@ export class ShopProcess {
 
   static async start(number: number, terms: ShopTerms): Promise<ShopProcess> {
     const options = ['--item', terms.item, '--lease-ms', String(terms.leaseMs)];
-    const args = [MAIN, ...options, ...(terms.isCareless ? ['--careless'] : [])];
+    const stock = terms.database === null ? [] : ['--database', terms.database];
+    const args = [MAIN, ...options, ...stock, ...(terms.isCareless ? ['--careless'] : [])];
     // Not among the arguments, which everybody on the machine can read: a URL may have a password.
     const environment = { REDIS_URL: terms.urls.join(' ') };
     const { child, line } = await startProcess<{ port: number; session: string }>(
@@ -67,6 +70,11 @@ export class ShopProcess {
   /** Rejects when the instance goes away before it has answered. */
   sell(thinkMs = 0): Promise<Answer> {
     return this.#ask('POST', thinkMs === 0 ? '/sale' : `/sale?thinkMs=${thinkMs}`);
+  }
+
+  /** Sets how many items are left. */
+  async restock(left: number): Promise<void> {
+    await this.#ask('PUT', `/stock?left=${left}`);
   }
 
   stock(): Promise<StockAnswer> {

@@ -8,7 +8,7 @@ export const CODE: readonly string[] = [
   'this.#locks.lock(this.#item).using(',
   '  async ({ fence }): Promise<Sale> => {',
   '    this.#selling = fence;',
-  '    const left = await this.#stock.read();',
+  '    const left = await this.#stock.read(fence);',
   "    if (left <= 0) return { result: 'sold out' };",
   '    if (thinkMs > 0) await sleep(thinkMs);',
   '    const isWritten = await this.#stock.writeFenced(left - 1, fence);',
@@ -18,11 +18,12 @@ export const CODE: readonly string[] = [
   ');',
 ];
 
-export function summarize(results: readonly RoundResult[], leaseMs: number): Line[] {
+/** `refuser` is what has the stock: it refuses the late write. */
+export function summarize(results: readonly RoundResult[], leaseMs: number, refuser: string): Line[] {
   return [
     '',
     [styled('bold', 'What happened')],
-    ...results.flatMap((result) => explain(result, leaseMs).map((line) => `  ${line}`)),
+    ...results.flatMap((result) => explain(result, leaseMs, refuser).map((line) => `  ${line}`)),
     '',
     [styled('bold', 'The code that did it')],
     ...CODE.map((line) => ['  ', styled('cyan', line)]),
@@ -31,7 +32,7 @@ export function summarize(results: readonly RoundResult[], leaseMs: number): Lin
   ];
 }
 
-function explain(result: RoundResult, leaseMs: number): string[] {
+function explain(result: RoundResult, leaseMs: number, refuser: string): string[] {
   const { round, sold, stock, oversold, lostUpdates, handovers, refusedWrites } = result;
   switch (round) {
     case 'without': {
@@ -58,7 +59,7 @@ function explain(result: RoundResult, leaseMs: number): string[] {
       return [
         'A shop that stood still believed, when it woke, that it held the lock. Others had sold meanwhile.',
         refusedWrites > 0
-          ? 'Its write carried an older fence than theirs, so the stock refused it.'
+          ? `Its write carried an older fence than theirs, so ${refuser} refused it.`
           : 'Its write was not refused: something is wrong.',
       ];
   }

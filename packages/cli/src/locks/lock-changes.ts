@@ -14,13 +14,18 @@ export class LockChanges {
   /** The first list gives `held` events; each later one gives the changes since. A renewal is no change. */
   next(locks: readonly LockView[]): LockChange[] {
     const before = this.#before;
-    const now = new Map(locks.map((lock) => [lock.name, lock]));
+    const now = new Map(locks.map((lock) => [identity(lock), lock]));
     this.#before = now;
     if (before === null) return locks.map((lock) => ({ event: 'held', lock }));
-    const appeared = locks.flatMap((lock) => changeOf(before.get(lock.name), lock));
-    const released = [...before.values()].filter(({ name }) => !now.has(name));
+    const appeared = locks.flatMap((lock) => changeOf(before.get(identity(lock)), lock));
+    const released = [...before.values()].filter((lock) => !now.has(identity(lock)));
     return [...released.map((lock) => ({ event: 'released', lock }) as const), ...appeared];
   }
+}
+
+/** A leader or a job may have the name of a lock. */
+function identity({ name, kind }: LockView): string {
+  return kind === 'leader' || kind === 'job' ? `${kind} ${name}` : ` ${name}`;
 }
 
 function changeOf(before: LockView | undefined, lock: LockView): LockChange[] {

@@ -42,6 +42,10 @@ export class LockReader {
     return new LockReader(servers, locks);
   }
 
+  get servers(): Servers {
+    return this.#servers;
+  }
+
   async close(): Promise<void> {
     await this.locks.close();
     this.#servers.close();

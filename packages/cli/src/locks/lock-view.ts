@@ -15,7 +15,8 @@ import {
 /** As it is in JSON. What is not known is null. */
 export interface LockView extends SessionView, LineView {
   readonly name: string;
-  readonly kind: 'lock' | 'mutex';
+  /** `once`, `leader` and `job` are locks too: of a run of a once key, of a leader, of a run of a job. */
+  readonly kind: 'lock' | 'mutex' | 'once' | 'leader' | 'job';
   /** `<session>:<hold number>`, or a Redisson holder. Null for a mutex: its value is a secret of its owner. */
   readonly owner: string | null;
   readonly session: string | null;
@@ -29,13 +30,13 @@ export interface LockView extends SessionView, LineView {
   readonly fence: number | null;
 }
 
-export type HeldInspection = Extract<Inspection, { kind: 'lock' } | { kind: 'mutex' }>;
+export type HeldInspection = Exclude<Inspection, { kind: 'free' } | { kind: 'other' }>;
 
 /** Nobody holds it, and somebody waits. */
 export type FreeInspection = Extract<Inspection, { kind: 'free' }>;
 
 export function isHeld(inspection: Inspection): inspection is HeldInspection {
-  return inspection.kind === 'lock' || inspection.kind === 'mutex';
+  return inspection.kind !== 'free' && inspection.kind !== 'other';
 }
 
 /** Fences are microseconds since 1970; a smaller number was counted by something else. */
@@ -43,19 +44,21 @@ const FENCE_MIN = 1e15;
 
 export function makeView(inspection: HeldInspection, serverMs: number): LockView {
   const { name, kind, ttlMs } = inspection;
-  const record = inspection.kind === 'lock' ? inspection.record : undefined;
-  const fence = inspection.kind === 'lock' ? (inspection.fence ?? null) : null;
+  // Neither a session nor a fence is known of a mutex.
+  const lock = inspection.kind === 'mutex' ? null : inspection;
+  const record = lock?.record;
+  const fence = lock?.fence ?? null;
   const isTimed = fence !== null && fence >= FENCE_MIN;
   return {
     name,
     kind,
-    owner: inspection.kind === 'lock' ? inspection.owner : null,
-    session: inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null,
+    owner: lock?.owner ?? null,
+    session: lock?.owner.split(':')[0] ?? null,
     ...viewSession(record),
     heldForMs: isTimed ? Math.max(0, Math.round(serverMs - fence / 1000)) : null,
     isHeldForExact: isTimed && record !== undefined,
     leftMs: ttlMs < 0 ? null : ttlMs,
-    holdCount: inspection.kind === 'lock' ? inspection.holdCount : null,
+    holdCount: lock?.holdCount ?? null,
     fence,
     ...viewLine(inspection),
   };

@@ -35,6 +35,11 @@ export class SignalForwarder implements Disposable {
     this.#forward = forward;
   }
 
+  /** There is no command to forward to any more: a signal ends the wait for the next. */
+  stopForwarding(): void {
+    this.#forward = null;
+  }
+
   [Symbol.dispose](): void {
     for (const [signal, listener] of this.#listeners) process.off(signal, listener);
   }

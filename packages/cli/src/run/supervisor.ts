@@ -34,6 +34,9 @@ export interface SupervisorTerms {
   readonly graceMs: number;
 }
 
+/** What of a lease a command depends on. */
+export type SupervisedLease = Pick<Lease, 'signal' | 'isHeld' | 'remainingMs'>;
+
 export interface Ending {
   /** The exit code of the command. */
   readonly exitCode: number;
@@ -41,7 +44,7 @@ export interface Ending {
 }
 
 export class Supervisor {
-  readonly #lease: Lease;
+  readonly #lease: SupervisedLease;
   readonly #group: ChildGroup;
   readonly #guard: Guard;
   readonly #terms: SupervisorTerms;
@@ -51,7 +54,7 @@ export class Supervisor {
   #isEnding = false;
   #wasLost = false;
 
-  constructor(lease: Lease, group: ChildGroup, guard: Guard, terms: SupervisorTerms) {
+  constructor(lease: SupervisedLease, group: ChildGroup, guard: Guard, terms: SupervisorTerms) {
     this.#lease = lease;
     this.#group = group;
     this.#guard = guard;

@@ -25,14 +25,19 @@ const PACKAGER = join(ROOT, 'scripts/build/package.mjs');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const SOURCES = [
   'packages/holdfast/src',
+  'packages/sql/src',
   'packages/testing/src',
+  'packages/monitor/src',
+  'packages/monitor/page',
   'packages/cli/src',
   'packages/cli/schemas',
   'examples/inventory',
 ];
 const MANIFESTS = [
   'packages/holdfast/package.json',
+  'packages/sql/package.json',
   'packages/testing/package.json',
+  'packages/monitor/package.json',
   'packages/cli/package.json',
   'packages/cli/tsconfig.build.json',
   'scripts/build/bundle.mjs',
@@ -69,7 +74,9 @@ function build(folder: string): void {
   mkdirSync(cli, { recursive: true });
   cpSync(join(ROOT, 'packages/cli/package.json'), join(cli, 'package.json'));
   bundle('packages/holdfast', join(draft, 'node_modules/holdfast'));
+  bundle('packages/sql', join(draft, 'node_modules/holdfast-sql'));
   bundle('packages/testing', join(draft, 'node_modules/holdfast-testing'));
+  bundle('packages/monitor', join(draft, 'node_modules/holdfast-monitor'));
   // What npm could not put beside the packages of others: they want another version of it.
   const own = join(ROOT, 'packages/cli/node_modules');
   if (existsSync(own)) symlinkSync(own, join(cli, 'node_modules'));

@@ -9,6 +9,8 @@ export interface StartOptions {
   /** Written to its standard input, which is then closed. By default it is closed at once. */
   readonly input?: string;
   readonly cwd?: string;
+  /** Another Node than the one that runs the tests. */
+  readonly node?: string;
 }
 
 export interface Ran {
@@ -36,9 +38,9 @@ export class Running {
   #stdout = '';
   #stderr = '';
 
-  constructor(args: readonly string[], { env, input, cwd }: StartOptions) {
+  constructor(args: readonly string[], { env, input, cwd, node = process.execPath }: StartOptions) {
     const startedMs = performance.now();
-    this.#child = spawn(process.execPath, [MAIN, ...args], {
+    this.#child = spawn(node, [MAIN, ...args], {
       env: environmentFor(env),
       stdio: 'pipe',
       ...(cwd === undefined ? {} : { cwd }),

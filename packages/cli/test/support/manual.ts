@@ -47,10 +47,20 @@ holdfast run migrate -- ./migrate.sh --all
 holdfast run --no-wait --on-busy-exit 0 backup -- ./backup.sh
 \`\`\`
 
-**One at a time is not once.** \`run\` keeps two machines from running the command at the same time. It does not remember that the command
-has run: three machines that start it from cron run it three times, one after the other; with \`--no-wait\` too, if the command is short.
-For a job that must run once on one of several machines see [a job that runs once per
-slot](../guide/quick-start.md#a-job-that-runs-once-per-slot).
+**Once, and not only one at a time.** Without \`--once-per\`, \`run\` keeps two machines from running the command at the same time, and
+does not remember that it has run: three machines that start it from cron run it three times, one after the other. With \`--once-per\` a slot
+is run once, on one of all machines with the same line:
+
+\`\`\`sh
+# In the crontab of every machine. Cron starts it everywhere, and one machine runs it.
+30 2 * * *  holdfast run --once-per '30 2 * * *' nightly-report -- /opt/report.sh
+\`\`\`
+
+The slot is the newest time of the schedule that has come, by the clock of the Redis server. Whoever asks first runs it. The others print one
+line on standard error, which names the machine that ran it, and exit with 0. A machine whose clock is ahead is started before the slot: if
+the next slot is nearer than \`--early\`, it waits for that slot. \`--attempts\` above 1 lets the others wait for the end, and take over when the
+command fails or its machine dies. \`--late\` limits how late a slot may start. The command finds \`HOLDFAST_SLOT\` and \`HOLDFAST_ATTEMPT\` in
+its environment. \`--once-per\` is refused on a quorum. See [schedules](../guide/schedule.md) for what is promised.
 
 **While it waits.** After a second \`run\` prints on standard error who holds the lock: application, host, process, and for how long. It
 prints a new line when the holder changes, in a long wait at most one a minute. In a quorum it also names servers that do not vote
@@ -73,6 +83,14 @@ SIGUSR1, SIGUSR2, SIGWINCH and SIGCONT are passed to the command. Ctrl-Z (SIGTST
 \`holdfast\`, because a stopped process cannot renew.
 
 **Left behind.** Processes that the command leaves in the background when it exits are no longer under the lock.`,
+  job: `\`\`\`sh
+holdfast job run nightly-report -- /opt/report.sh
+\`\`\`
+
+A job that a program schedules has its body in that program. From the command line the body is the command after \`--\`: it runs under the same
+lock, so it never runs beside a scheduled run, and it is written into the same marker, so \`ls --jobs\` shows it as the last run. It counts as a
+slot of its own, at this moment. A scheduled slot that is due and was not started is not started after it; slots that come later are not
+affected. The command gets the same environment as with \`run --once-per\`.`,
   ls: `\`HELD\` is counted from the fence. \`<5m\` means at most five minutes: the owner has no record, so it may be a program that takes the lock
 without raising the fence, as Java's \`RLock\` does. Programs that set the option \`application\` of \`Locks\` have a
 [record](../reference/keys.md#the-record-of-a-session) and are shown by application, host and process. The value of a mutex is a secret of its
@@ -87,7 +105,10 @@ that process has waited. \`does not listen\` means that it would not hear of its
 \`WAITERS\` counts the processes that listen.
 
 On a terminal the table fits the width: long names and owners are cut in the middle, and columns are left out where there is no room
-(next, fence, count, kind, waiters, in this order). In a pipe nothing is cut.`,
+(next, fence, count, kind, waiters, in this order). In a pipe nothing is cut.
+
+\`--jobs\` lists jobs instead: the last slot, how it ended (\`done\`, \`failed\`, \`running\`, \`retry\`, \`dead\`, \`missed\`, \`baseline\`; see
+[states](../guide/schedule.md#states)), how long it took, on which machine, and the next slot. \`failed (2)\` was the second attempt.`,
   inspect: `Below the lock stand those who wait in the line, the first 100 of them: application, host and process (or the session, where a program
 does not say), and for how long. A waiting process is recorded as an owner is, also one that waits for a mutex.
 

@@ -7,6 +7,7 @@
 -- @arg channel string: where those listen who have no ticket
 -- @arg mode string: how to tell them: plain, sharded or both
 -- @arg mailbox string: the channel of a session, less its id; empty on a server of a quorum, which has no line
+-- @arg words string: why, in the operator's words; told to the owner
 -- @outcome RELEASED owner:string receivers:integer
 -- @outcome HELD owner:string ttl_ms:integer
 -- @outcome GONE
@@ -23,6 +24,7 @@ local owner = ARGV[1]
 local channel = ARGV[2]
 local mode = ARGV[3]
 local mailbox = ARGV[4]
+local words = ARGV[5]
 
 local found = redis.call('TYPE', lock)['ok']
 if found == 'none' then return { GONE } end
@@ -33,5 +35,5 @@ local field = redis.call('HGETALL', lock)
 if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end
 local holder = field[1]
 if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end
-local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)
+local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, words)
 return { RELEASED, holder, receivers }

@@ -31,5 +31,5 @@ local shown = mutex_owner(mutex)
 if not shown then return { CONFLICT, 'a string too long for a mutex' } end
 if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end
 -- Its token says nothing about its session, so its owner is not told.
-local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)
+local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, '')
 return { RELEASED, shown, receivers }

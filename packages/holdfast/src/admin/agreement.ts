@@ -19,7 +19,7 @@ export function agree(inspections: readonly (Inspection | null)[], majority: num
   if (last.kind === 'other' || last.kind === 'free') return last;
   const waiters = Math.max(...agreed.map((one) => (one.kind === 'other' ? 0 : one.waiters)));
   if (last.kind === 'mutex') return { ...last, waiters };
-  const fences = agreed.flatMap((one) => (one.kind === 'lock' && one.fence !== undefined ? [one.fence] : []));
+  const fences = agreed.flatMap((one) => ('fence' in one && one.fence !== undefined ? [one.fence] : []));
   return { ...last, waiters, fence: fences.length === 0 ? undefined : Math.max(...fences) };
 }
 

@@ -17,7 +17,12 @@ import type { AdminServers, Answer } from './servers.ts';
 export interface ForceReleaseOptions {
   /** Only from this owner, as `inspect` and `list` show it. @default whoever holds it */
   readonly owner?: string;
+  /** Why, at most 500 characters. An owner that is told at once finds it in the message of its `LockLostError`. */
+  readonly reason?: string;
 }
+
+/** What fits into a message that every owner must read. */
+export const REASON_LENGTH_MAX = 500;
 
 type Outcome = AdminForceReleaseMutexOutcome;
 
@@ -29,8 +34,9 @@ export async function forceRelease(
   servers: AdminServers,
   name: string,
   owner: string,
+  words: string,
 ): Promise<string | null> {
-  const outcomes = await outcomesOf(servers, name, owner);
+  const outcomes = await outcomesOf(servers, name, owner, words);
   refuseOtherOwner(name, owner, outcomes, servers.majority);
   const lost = mostCommon(outcomes.flatMap((outcome) => (outcome.is === 'RELEASED' ? [outcome.owner] : [])));
   if (lost !== undefined) return lost;
@@ -46,8 +52,13 @@ export async function forceRelease(
  * The next owner is made by the script, and a script can make one of one kind. So the servers are asked to release a
  * lock, and those that have a string instead are asked to release a mutex.
  */
-async function outcomesOf(servers: AdminServers, name: string, owner: string): Promise<Outcome[]> {
-  const key = servers.keyPrefix + name;
+async function outcomesOf(
+  servers: AdminServers,
+  name: string,
+  owner: string,
+  words: string,
+): Promise<Outcome[]> {
+  const key = servers.keyOf(name);
   const mailbox = servers.mailboxOf(key);
   const keys = { fence: fenceKey(key), line: lineKey(key), mailbox };
   // While a slot of a cluster moves, the keys of one lock may be on different nodes. The lock's own key is then released
@@ -55,7 +66,16 @@ async function outcomesOf(servers: AdminServers, name: string, owner: string): P
   const ownKey = { fence: key, line: key, mailbox: '' };
 
   const lockCall = ({ fence, line, mailbox }: typeof keys, mode: PubSubMode): ScriptCall =>
-    adminForceReleaseLock.call({ lock: key, fence, line, owner, channel: lockChannel(key), mode, mailbox });
+    adminForceReleaseLock.call({
+      lock: key,
+      fence,
+      line,
+      owner,
+      channel: lockChannel(key),
+      mode,
+      mailbox,
+      words,
+    });
   const askLock = (of: typeof keys): Promise<Answer<AdminForceReleaseLockOutcome>[]> =>
     servers.ask(servers.deciding, (_, mode) => lockCall(of, mode), adminForceReleaseLock.decode, name);
   const asLock = await servers.withOwnKeyIfSplit(

@@ -3,10 +3,15 @@
  * session says who it is. Nothing here grants or renews a lock. It may use everything below `locks.ts`; only
  * `locks.ts` uses it.
  */
+
+export type { Role } from '../keys/derived.ts';
 export { check, type Finding } from './check.ts';
-export { type ForceReleaseOptions, forceRelease } from './force-release.ts';
+export { type ForceReleaseOptions, forceRelease, REASON_LENGTH_MAX } from './force-release.ts';
 export { inspect } from './inspect.ts';
 export type { InspectedLine, InspectedWaiter, Inspection, InspectOptions } from './inspection.ts';
+export { type JobsOptions, jobs } from './jobs.ts';
+export { inspectLeader } from './leader.ts';
 export { type ListOptions, list } from './list.ts';
 export { AdminServers } from './servers.ts';
-export type { SessionRecord } from './session-record.ts';
+export { readSessionRecords, type SessionRecord, SessionRecordWriter } from './session-record.ts';
+export { shownOwner } from './shown-owner.ts';

@@ -1,5 +1,6 @@
 /** Asks what stands under one name: who holds the lock or the mutex, for how long, who waits. */
 import type { Reply } from '../clients/client.ts';
+import { roleOf } from '../keys/derived.ts';
 import { fenceKey, lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { assert } from '../runtime/assert.ts';
 import { adminInspect } from '../scripts/generated.ts';
@@ -29,7 +30,7 @@ export async function inspectName(
   name: string,
   shownMax: number,
 ): Promise<Inspection | null> {
-  const key = servers.keyPrefix + name;
+  const key = servers.keyOf(name);
   const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
   const { hasLine } = servers;
   const askWith = (fence: string, line: string): Promise<Answer<Inspection | null>[]> =>
@@ -37,7 +38,7 @@ export async function inspectName(
       servers.deciding,
       (_, mode) =>
         adminInspect.call({ name: key, fence, line, ...channels, mode, shownMax: hasLine ? shownMax : 0 }),
-      (reply) => readInspection(name, reply, hasLine),
+      (reply) => withKind(servers, key, readInspection(name, reply, hasLine)),
       name,
     );
   // While a slot of a cluster moves, the keys of one lock may be on different nodes. A call that names only the lock's
@@ -50,6 +51,13 @@ export async function inspectName(
     answers.map(({ value }) => value),
     servers.majority,
   );
+}
+
+/** The lock of a once key, a leader or a job is shown as that. */
+function withKind(servers: AdminServers, key: string, inspection: Inspection | null): Inspection | null {
+  const found = roleOf(key);
+  if (inspection?.kind !== 'lock' || !found?.origin.startsWith(servers.keyPrefix)) return inspection;
+  return { ...inspection, kind: found.role, name: found.origin.slice(servers.keyPrefix.length) };
 }
 
 function readInspection(name: string, reply: Reply, hasLine: boolean): Inspection | null {

@@ -1,4 +1,5 @@
 /** What an inspection of one name tells. */
+import type { Role } from '../keys/derived.ts';
 import type { SessionRecord } from './session-record.ts';
 
 /** A process that waits in the line of a name. */
@@ -34,7 +35,8 @@ export interface InspectedLine {
 export type Inspection =
   | (InspectedLine & {
       readonly name: string;
-      readonly kind: 'lock';
+      /** `once`, `leader`, `job`: the lock of a run of a once key, of a leader, of a run of a job. `name` is that of the key, leader or job. */
+      readonly kind: 'lock' | Role;
       /** `<session>:<hold number>`, or a Redisson holder. */
       readonly owner: string;
       /** Who the owner is. Only when `record` was asked for, and the owner's session has a record. */

@@ -1,4 +1,6 @@
 /** All locks and mutexes that are held, found with SCAN. */
+import { LockUnavailableError } from '../errors.ts';
+import { DERIVED_BYTES_MAX, roleOf } from '../keys/derived.ts';
 import { NAME_BYTES_MAX, sharesSlot } from '../keys/name.ts';
 import { adminScan } from '../scripts/generated.ts';
 import type { QueryCall } from '../topologies/topology.ts';
@@ -43,11 +45,23 @@ export async function* list(
   for await (const names of namesIn(servers, prefix, all)) {
     for (let i = 0; i < names.length; i += INSPECT_MAX) {
       const some = names.slice(i, i + INSPECT_MAX);
-      const found = await Promise.all(some.map((name) => inspectName(servers, name, SHOWN_MAX)));
+      const found = await Promise.all(some.map((name) => inspectFound(servers, name)));
       const held = found.filter((inspection) => inspection !== null).filter(isHeld);
       yield* records === null ? held : await withRecords(servers, held, records);
     }
   }
+}
+
+/** The name, or the key of a lock that is made from a name. */
+async function inspectFound(servers: AdminServers, name: string): Promise<Inspection | null> {
+  const inspecting = inspectName(servers, name, SHOWN_MAX);
+  if (roleOf(name) === null) return inspecting;
+  // A user whose rights end with the prefix may not look at the keys that are made from names: then they are left out.
+  return inspecting.catch((error: unknown) => {
+    if (error instanceof LockUnavailableError && error.servers.some(({ text }) => /NOPERM/.test(text)))
+      return null;
+    throw error;
+  });
 }
 
 /** The names of what looks like a lock or a mutex, page by page, each name once. */
@@ -58,9 +72,10 @@ async function* namesIn(
 ): AsyncGenerator<readonly string[], void, undefined> {
   const { keyPrefix, hasShards } = servers;
   const terms = {
-    pattern: `${escapeGlob(keyPrefix + prefix)}*`,
+    // Also within a key: those of once keys, leaders and jobs have the name behind a word of ours.
+    pattern: `*${escapeGlob(keyPrefix + prefix)}*`.replace(/^\*\*$/, '*'),
     count: SCAN_COUNT,
-    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX,
+    keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX + DERIVED_BYTES_MAX,
     wantsAll: isAll ? 1 : 0,
   };
   // SCAN may return a key twice while the table is resized, and in a quorum every server returns it.
@@ -86,16 +101,23 @@ async function* namesIn(
     const names = [...keys]
       // In a cluster no lock has a name whose keys would be in different slots: such a key is somebody's data.
       .filter((key) => !hasShards || sharesSlot(key))
-      .map((key) => key.slice(keyPrefix.length))
+      .flatMap((key) => nameOf(key, keyPrefix, prefix))
       .filter((name) => name !== '' && !seen.has(name));
     for (const name of names) seen.add(name);
     yield names;
   }
 }
 
+/** What `inspectName` takes: a key that is made from a name as it is, any other without the prefix of all keys. */
+function nameOf(key: string, keyPrefix: string, prefix: string): string[] {
+  const wanted = keyPrefix + prefix;
+  if (roleOf(key)?.origin.startsWith(wanted)) return [key];
+  return key.startsWith(wanted) ? [key.slice(keyPrefix.length)] : [];
+}
+
 /** SCAN took it for a lock by its form; the inspection after it may have found something else. */
 function isHeld(inspection: Inspection): boolean {
-  return inspection.kind === 'lock' ? OWNER.test(inspection.owner) : inspection.kind === 'mutex';
+  return 'holdCount' in inspection ? OWNER.test(inspection.owner) : inspection.kind === 'mutex';
 }
 
 function escapeGlob(text: string): string {

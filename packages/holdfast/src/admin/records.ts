@@ -28,7 +28,7 @@ function sessionsIn(inspection: Inspection): string[] {
 
 /** Null for a mutex: its token names no session. */
 function ownerSession(inspection: Inspection): string | null {
-  return inspection.kind === 'lock' ? (inspection.owner.split(':')[0] ?? null) : null;
+  return 'holdCount' in inspection ? (inspection.owner.split(':')[0] ?? null) : null;
 }
 
 function withKnown(inspection: Inspection, known: Records): Inspection {
@@ -39,6 +39,6 @@ function withKnown(inspection: Inspection, known: Records): Inspection {
   });
   const owner = ownerSession(inspection);
   const record = owner === null ? null : (known.get(owner) ?? null);
-  if (record === null || inspection.kind !== 'lock') return { ...inspection, line };
+  if (record === null || !('holdCount' in inspection)) return { ...inspection, line };
   return { ...inspection, line, record };
 }

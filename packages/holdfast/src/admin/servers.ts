@@ -1,6 +1,7 @@
 /** Sends an administrative script to the servers of a topology, and fails unless enough of them answer. */
 import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
 import { LockUnavailableError, LockUnknownError, type ServerFailure } from '../errors.ts';
+import { roleOf } from '../keys/derived.ts';
 import { lineChannel, sessionChannel } from '../keys/name.ts';
 import { describeServers } from '../locking/failures.ts';
 import { read } from '../topologies/server/reading.ts';
@@ -24,6 +25,11 @@ export class AdminServers {
     this.#topology = topology;
     this.#callTimeoutMs = callTimeoutMs;
     this.keyPrefix = keyPrefix;
+  }
+
+  /** The key of a name. The key of the lock of a once key, a leader or a job, as SCAN finds it, is taken as it is. */
+  keyOf(name: string): string {
+    return roleOf(name) === null ? this.keyPrefix + name : name;
   }
 
   /** How many servers must agree on what a name holds. */

@@ -1,19 +1,14 @@
 /**
  * The one entrance of this process to a lock. All local callers for a name pass here: at most one of them asks the
  * servers at any time, and a hold passes from one local owner to the next without touching Redis.
- *
- * A caller that finds nobody waiting, and no hold that keeps it out, asks at once (`#enterAlone`); most are granted, and
- * nothing is built for them. A caller that is refused, or comes while others wait, queues. `#pump` serves the queue: a
- * hold with room goes to the first waiter; without one, a loop asks the servers for another hold on behalf of all
- * waiters, unless the process has `holdsMax` holds already.
+ * A caller that finds nobody waiting, and no hold that keeps it out, asks at once (`#enterAlone`); most are granted. A
+ * caller that is refused, or comes while others wait, queues. `#pump` serves the queue: a hold with room goes to the first
+ * waiter; without one, a loop asks the servers on behalf of all waiters, unless the process has `holdsMax` holds already.
  *
  * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
- * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old.
- * Then it is released, and the line of waiters decides who is next. Without a line (a quorum), this process pauses before it
- * asks again, if others were listening.
- *
- * While `#turning` is above zero no waiter moves, because a step under way decides what comes next: a lease is being
- * restated for a caller with a fixed lease, a hold is being released with callers waiting, or owners hear of a loss.
+ * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old. Then
+ * the line of waiters decides who is next. Without a line (a quorum), this process pauses if others were listening.
+ * While `#turning` is above zero no waiter moves: a step under way decides what comes next (a restated lease, a release).
  */
 import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
@@ -23,7 +18,7 @@ import type { ReleaseResult } from '../topologies/topology.ts';
 import type { EntranceSession } from './entrance-session.ts';
 import { type Broken, closedError, crowdError, type Refusal, releaseError } from './failures.ts';
 import type { Hold, HoldKeeper } from './hold.ts';
-import { beginHold, loseHold, releaseHold } from './hold-life.ts';
+import { beginHold, endHold, loseHold, releaseHold } from './hold-life.ts';
 import { Holds } from './holds.ts';
 import { LeaseHandle } from './lease.ts';
 import { Owner } from './owner.ts';
@@ -90,18 +85,23 @@ export class Entrance implements HoldKeeper {
       return false;
     }
     owner.markReleased();
-    if (hold.owners.length > 0 && this.protocol.reentry !== undefined) {
+    if (hold.owners.length > 0 && this.protocol.reentry !== undefined)
       return this.session.reentry.leave(owner);
-    }
     const next = this.#head;
     if (hold.owners.length > 0 || (next !== null && this.#roomFor(next.options) === hold)) {
       this.#pump();
       return true;
     }
-    if (next === null && this.holds.isKept(hold)) return true;
+    if (next === null && this.holds.keep(hold)) return true;
     const result = await this.#release(hold);
     if (result.is === 'failed') throw releaseError(this.protocol, result.servers);
     return result.is === 'released';
+  }
+
+  /** The servers have ended the owner's hold by a call that did more than release it: see `endHold`. */
+  ended(owner: Owner): void {
+    owner.markReleased();
+    void this.#release(owner.hold, endHold(this.session, owner.hold));
   }
 
   /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
@@ -134,7 +134,7 @@ export class Entrance implements HoldKeeper {
       if (next.options.renew) next.resolve(this.#serveNext(hold, next.options));
       else {
         hold.handoversLeft -= 1;
-        void this.#restate(hold, next);
+        void this.#restate(hold, next, hold.handoverVia);
       }
     }
     if (this.#turning > 0) return;
@@ -186,23 +186,23 @@ export class Entrance implements HoldKeeper {
   #serveNext(hold: Hold, { leaseMs }: ResolvedAcquireOptions): LeaseHandle {
     hold.handoversLeft -= 1;
     if (hold.owners.length === 0) this.session.renewal.adopt(hold, leaseMs, true);
-    return this.#serve(hold);
+    return this.#serve(hold, hold.handoverVia);
   }
 
   /** A caller with a fixed lease gets its full length: one script call states the lease anew. */
-  async #restate(hold: Hold, waiter: LeaseWaiter): Promise<void> {
+  async #restate(hold: Hold, waiter: LeaseWaiter, via: Owner['via']): Promise<void> {
     this.#turning += 1;
     hold.renews = false;
     const result = await this.session.renewal.extend(hold, waiter.options.leaseMs);
     this.#turning -= 1;
-    if (hold.isLive && result?.is === 'kept' && waiter.isWaiting) waiter.resolve(this.#serve(hold));
+    if (hold.isLive && result?.is === 'kept' && waiter.isWaiting) waiter.resolve(this.#serve(hold, via));
     // No answer, or the caller left meanwhile: let the hold go and start over.
     else if (hold.isLive) await this.#release(hold);
     this.#pump();
   }
 
-  #serve(hold: Hold): LeaseHandle {
-    return new LeaseHandle(new Owner(hold, hold.nextFence(), null));
+  #serve(hold: Hold, via: Owner['via']): LeaseHandle {
+    return new LeaseHandle(new Owner(hold, hold.nextFence(), null, via));
   }
 
   /** A caller with nobody ahead of it: one attempt, in its own async context, which usually brings the lease. */
@@ -214,7 +214,7 @@ export class Entrance implements HoldKeeper {
     const result = await this.#wait().make({ leaseMs, waitMs, behind: 0, joins: !isTry, lingerMs });
     const isOpen = session.state === 'open';
     if (result.is === 'granted' && isOpen) {
-      const lease = this.#serve(this.#hold(result, options.renew));
+      const lease = this.#serve(this.#hold(result, options.renew), 'free');
       this.#pump();
       return lease;
     }
@@ -223,11 +223,12 @@ export class Entrance implements HoldKeeper {
       this.#endSeeking(null);
       throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
     }
-    const isAnswered = isTry && result.is === 'held';
+    const isAnswered = result.is === 'settled' || (isTry && result.is === 'held');
     const waiter = isAnswered ? null : this.#queue().newWaiter(options, startedMs);
     if (waiter !== null) this.#queue().pushFirst(waiter);
     this.#endSeeking(result);
-    return waiter === null ? null : await waiter.promise;
+    if (waiter !== null) return await waiter.promise;
+    return result.is === 'settled' ? Promise.reject(result) : null;
   }
 
   /** The loop asks for all who wait, until one of them is served or all have left. */
@@ -239,17 +240,17 @@ export class Entrance implements HoldKeeper {
     if (grant === null || next === null) {
       // The grant crossed the departure of the last caller.
       if (grant !== null) this.session.topology.abandon(this.protocol, grant.terms);
-      this.#endSeeking(null);
-      return;
+      return this.#endSeeking(null);
     }
     const { leaseMs, renew } = next.options;
+    const via = this.#queue().viaOf(grant);
     const hold = this.#hold(grant, renew);
     if (!renew && (leaseMs !== grant.terms.leaseMs || grant.claimMs !== undefined)) {
       // The lease was asked for by whoever was first then, or is a claim that nobody would restate.
-      void this.#restate(hold, next);
+      void this.#restate(hold, next, via);
     } else {
       this.session.renewal.adopt(hold, leaseMs, renew);
-      next.resolve(this.#serve(hold));
+      next.resolve(this.#serve(hold, via));
     }
     this.#pump();
   }
@@ -277,8 +278,7 @@ export class Entrance implements HoldKeeper {
   }
 
   /** Releases in Redis. If servers without a line tell of other listeners, callers who wait here ask again later. */
-  async #release(hold: Hold): Promise<ReleaseResult> {
-    const releasing = releaseHold(this.session, hold);
+  async #release(hold: Hold, releasing = releaseHold(this.session, hold)): Promise<ReleaseResult> {
     this.holds.drop(hold);
     const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
     // If nobody waits, the next caller may ask at once: its acquire is written after this release.

@@ -16,7 +16,7 @@ import {
 import { inMs, printable, quote } from '../runtime/printable.ts';
 import type { Subject } from '../telemetry/channels.ts';
 import type { Policy } from '../topologies/protocol.ts';
-import type { AcquireResult } from '../topologies/topology.ts';
+import type { AcquireResult, Settled } from '../topologies/topology.ts';
 
 /** Why an attempt did not bring the lock. */
 export type Refusal = Exclude<AcquireResult, { is: 'granted' }>;
@@ -60,7 +60,11 @@ function describeHolder({ owner, ttlMs }: Holder): string {
 }
 
 /** The error for a caller whose attempt, or whose whole wait, ended so. Null: no attempt was made for the caller. */
-export function acquireError(subject: SubjectOfKind, refusal: Refusal | null, elapsedMs: number): LockError {
+export function acquireError(
+  subject: SubjectOfKind,
+  refusal: Exclude<Refusal, Settled> | null,
+  elapsedMs: number,
+): LockError {
   const lock = quoted(subject);
   const took = inMs(elapsedMs);
   const details = { lock: subject.name, elapsedMs };
@@ -126,10 +130,12 @@ export interface LostHold {
   readonly protocol: Subject;
   readonly renews: boolean;
   readonly leaseMs: number;
+  /** Why an operator took it away; '' where nobody said. */
+  readonly takenFor: string;
 }
 
 export function lossError(
-  { protocol, renews, leaseMs }: LostHold,
+  { protocol, renews, leaseMs, takenFor }: LostHold,
   fence: number | undefined,
   reason: LossReason,
   heldMs: number,
@@ -137,7 +143,7 @@ export function lossError(
   const why = {
     expired: `${renews ? 'no renewal got through before the end of its' : 'at the end of its fixed'} lease of ${leaseMs} ms`,
     gone: 'the server says that it is not ours any more',
-    revoked: 'it was released by force',
+    revoked: `it was released by force${takenFor === '' ? '' : `: ${quote(takenFor)}`}`,
     closed: 'this session was closed',
     abandoned: 'its lease was garbage-collected without a release',
   }[reason];

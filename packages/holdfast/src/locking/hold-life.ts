@@ -42,6 +42,7 @@ export function beginHold(
     firstFence: answer.firstFence,
     handovers: Math.min(handovers, protocol.policy.handoversMax),
     grantedMs: answer.heardAt.monotonicMs,
+    attempt: answer.attempt,
     keeper,
   });
   // Others of this process would need a hand-over, which a claim alone may be too short for.
@@ -89,6 +90,15 @@ export function releaseHold(
   return releasing;
 }
 
+/** The servers have ended the hold by a call that did more than release it. Only what may still arrive is cleaned up. */
+export async function endHold({ topology, renewal }: HoldingServices, hold: Hold): Promise<ReleaseResult> {
+  hold.markReleased();
+  renewal.forget(hold);
+  const { holder, leaseMs } = hold.releaseTerms;
+  topology.abandon(hold.protocol, { holder, leaseMs }, true);
+  return { is: 'released', receivers: 0 };
+}
+
 /** The hold has ended by itself or was taken away. */
 export function loseHold(
   { timers, topology, renewal }: HoldingServices,
@@ -99,6 +109,8 @@ export function loseHold(
   renewal.forget(hold);
   // The owners hear of it before anything is sent that could let somebody else in.
   hold.tellLoss(reason);
+  // An owner that cannot be stopped may be at work until the very end of the lease.
+  if (hold.isLeftToLease) return;
   // Unless the servers have said so, the hold may still stand there: a renewal without an answer may have kept it.
   topology.abandon(hold.protocol, hold.releaseTerms, reason === 'gone' || reason === 'revoked');
 }

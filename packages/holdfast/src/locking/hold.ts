@@ -19,14 +19,13 @@ import type { Clock } from '../runtime/clock.ts';
 import { detached } from '../runtime/detached.ts';
 import type { HeapItem } from '../runtime/heap.ts';
 import { type Instant, instantNow, leaseDeadline, remainingAt } from '../runtime/instant.ts';
-import { telemetry } from '../telemetry/channels.ts';
+import { type ToldLease, telemetry } from '../telemetry/publish.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseTerms, StateResult } from '../topologies/topology.ts';
 import { lossError } from './failures.ts';
 
 /** A local owner, as its hold sees it. */
-export interface HoldOwner {
-  readonly fence: number | undefined;
+export interface HoldOwner extends ToldLease {
   /** Whether the owner's lease was garbage-collected unreleased. */
   isAbandoned(): boolean;
   /** Settles the owner's state. No callback runs. */
@@ -46,6 +45,8 @@ export interface HoldKeeper {
   lost(hold: Hold, reason: LossReason): void;
   /** Takes one ownership back. True: the lock was ours to the end. False: it was not any more. */
   leave(owner: HoldOwner): Promise<boolean>;
+  /** The servers have ended the hold of that owner by a call that did more than release it. */
+  ended(owner: HoldOwner): void;
 }
 
 /** How a hold may be kept unowned. */
@@ -72,6 +73,8 @@ export interface HoldGrant {
   readonly keeper: HoldKeeper;
   /** Absent: the hold must not be kept unowned. */
   readonly linger: Linger | undefined;
+  /** Which attempt at its work the hold is for, where the kind counts attempts. */
+  readonly attempt?: number | undefined;
 }
 
 export class Hold implements HeapItem {
@@ -79,6 +82,7 @@ export class Hold implements HeapItem {
   readonly holder: string;
   readonly grantedMs: number;
   readonly keeper: HoldKeeper;
+  readonly attempt: number | undefined;
   /** The end of the block of fences. */
   readonly lastFence: number | undefined;
   /** Those who own the hold now, re-entries included: their number is the hold count in Redis. */
@@ -92,8 +96,14 @@ export class Hold implements HeapItem {
   lingerUntilMs: number;
   /** How it is heard that somebody wants a hold that may be kept unowned. */
   readonly linger: Linger | undefined;
+  /** Whether the hold has been kept unowned since its last owner left. */
+  wasKept = false;
+  /** Its owner cannot be stopped: at its end nothing is released, and the lease on the server runs out. */
+  isLeftToLease = false;
   /** Why the hold is lost when the server says that it is gone. */
   goneAs: 'gone' | 'revoked' = 'gone';
+  /** Why an operator took it away, in the operator's words; '' where none were said. */
+  takenFor = '';
   /** How long the server had the hold for when it last said so: a claim or a lease. */
   statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */
@@ -110,6 +120,7 @@ export class Hold implements HeapItem {
     this.holder = grant.holder;
     this.grantedMs = grant.grantedMs;
     this.keeper = grant.keeper;
+    this.attempt = grant.attempt;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
     this.lingerUntilMs = grant.linger?.untilMs ?? 0;
@@ -143,7 +154,7 @@ export class Hold implements HeapItem {
 
   /** What a release must know of the hold. */
   get releaseTerms(): ReleaseTerms {
-    return { holder: this.holder, leaseMs: this.#longestMs };
+    return { holder: this.holder, leaseMs: this.#longestMs, wasServed: true };
   }
 
   /** How long until the deadline, by whichever clock says sooner; zero or less when it has passed. */
@@ -164,7 +175,13 @@ export class Hold implements HeapItem {
     return this.lastFence === undefined ? undefined : this.lastFence - this.handoversLeft;
   }
 
+  /** How the next owner gets the hold. */
+  get handoverVia(): 'local' | 'linger' {
+    return this.wasKept ? 'linger' : 'local';
+  }
+
   addOwner(owner: HoldOwner): void {
+    this.wasKept = false;
     this.owners = this.owners.concat(owner);
   }
 
@@ -216,7 +233,10 @@ export class Hold implements HeapItem {
     detached(() => {
       for (const owner of this.owners) owner.tellLoss();
       const [first] = this.owners;
-      if (first !== undefined) telemetry.lost(this.protocol, first.fence, reason);
+      if (first !== undefined) telemetry.lost(this.protocol, first, reason);
+      if (!telemetry.tellsEnds) return;
+      const nowMs = this.keeper.session.timers.clock.monotonicMs();
+      for (const owner of this.owners) telemetry.ended(this.protocol, owner, nowMs, reason);
     });
   }
 

@@ -59,6 +59,12 @@ export class Holds {
     return this.#all.find((hold) => hold.owners.length === 0 && (isWanted || !this.isKept(hold)));
   }
 
+  /** Keeps the hold although nobody owns it any more, if that is allowed. */
+  keep(hold: Hold): boolean {
+    hold.wasKept = this.isKept(hold);
+    return hold.wasKept;
+  }
+
   /** Whether the hold is kept although nobody owns it. */
   isKept(hold: Hold): boolean {
     return lingers(this.#services, hold);

@@ -3,7 +3,7 @@ import { LockLostError, LockNotHeldError, LockUnavailableError, LockUnknownError
 import { checkLeaseMs } from '../options/options.ts';
 import { type Facts, inspectable } from '../runtime/inspectable.ts';
 import { inMs } from '../runtime/printable.ts';
-import { telemetry } from '../telemetry/channels.ts';
+import { telemetry } from '../telemetry/publish.ts';
 import { describeServers, lossAgain, quoted } from './failures.ts';
 import type { Owner } from './owner.ts';
 
@@ -114,9 +114,27 @@ export class LeaseHandle implements Lease {
 
   release(): Promise<boolean> {
     const owner = this.#owner;
+    return telemetry.tellsReleases ? this.#releaseTold() : owner.hold.keeper.leave(owner);
+  }
+
+  /** The end is told last, when it is known whether the lock was ours to the end. */
+  async #releaseTold(): Promise<boolean> {
+    const owner = this.#owner;
     const { keeper, protocol } = owner.hold;
-    if (!telemetry.tracesReleases) return keeper.leave(owner);
-    return telemetry.release(protocol, keeper.session.id, () => keeper.leave(owner));
+    const { id, timers } = keeper.session;
+    const nowMs = timers.clock.monotonicMs();
+    const wasHeld = owner.state === 'held';
+    let wasGone = false;
+    try {
+      const isOurs = await telemetry.release(protocol, id, owner, () => keeper.leave(owner));
+      wasGone = !isOurs;
+      return isOurs;
+    } finally {
+      // The end of a lease that is lost has been told with the loss.
+      if (wasHeld && this.#owner.state === 'released') {
+        telemetry.ended(protocol, owner, nowMs, wasGone ? 'gone' : undefined);
+      }
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

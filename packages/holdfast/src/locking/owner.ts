@@ -12,6 +12,8 @@ import type { LockLostError } from '../errors.ts';
 import { assert } from '../runtime/assert.ts';
 import { LinkedQueue } from '../runtime/linked-queue.ts';
 import { WeakLater } from '../runtime/weak-later.ts';
+import type { AcquiredVia } from '../telemetry/channels.ts';
+import { newLeaseId, telemetry } from '../telemetry/publish.ts';
 import type { Hold, HoldOwner } from './hold.ts';
 import type { Waiter } from './waiting/waiter.ts';
 
@@ -25,22 +27,34 @@ export class Owner implements HoldOwner {
   readonly hold: Hold;
   readonly fence: number | undefined;
   readonly parent: Owner | null;
+  /** How the caller got the lock. */
+  readonly via: AcquiredVia;
+  /** When the caller got the lease; null: nobody listens for the ends of leases. */
+  sinceMs: number | null = null;
   /** The re-entry that runs under this owner now: at most one. */
   child: Owner | null = null;
   /** Null until the first re-entry waits for another. */
   #siblings: Siblings | null = null;
   /** The lease that was handed to the caller. Null: the owner counts as held also when nobody has its lease any more. */
   #lease: WeakLater<object> | null = null;
+  #id: string | null = null;
   #end: 'released' | LockLostError | null = null;
   /** Null until somebody asks for the signal. */
   #controller: AbortController | null = null;
 
   /** Enters the hold. A re-entry has the fence of the owner above. */
-  constructor(hold: Hold, fence: number | undefined, parent: Owner | null) {
+  constructor(hold: Hold, fence: number | undefined, parent: Owner | null, via: AcquiredVia) {
     this.hold = hold;
     this.fence = fence;
     this.parent = parent;
+    this.via = via;
     hold.addOwner(this);
+  }
+
+  /** Names the lease in messages. Made when first asked for: nobody may listen. */
+  get id(): string {
+    this.#id ??= newLeaseId(this.hold.keeper.session.id);
+    return this.#id;
   }
 
   get state(): 'held' | 'released' | 'lost' {
@@ -75,6 +89,7 @@ export class Owner implements HoldOwner {
   /** The lease that the caller was given. When it is garbage-collected, nobody can release the lock any more. */
   handTo(lease: object): void {
     this.#lease = new WeakLater(lease);
+    if (telemetry.tellsEnds) this.sinceMs = this.hold.keeper.session.timers.clock.monotonicMs();
   }
 
   /** From now on only a release or a loss ends the ownership, whoever still has the lease. */

@@ -16,7 +16,7 @@ import type { Renewal } from './renewal.ts';
 import { WAITERS_MAX, Waiter } from './waiting/waiter.ts';
 
 function addChild(parent: Owner): Owner {
-  const child = new Owner(parent.hold, parent.fence, parent);
+  const child = new Owner(parent.hold, parent.fence, parent, 'reentry');
   parent.child = child;
   return child;
 }

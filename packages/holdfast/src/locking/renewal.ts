@@ -11,7 +11,7 @@ import { assert } from '../runtime/assert.ts';
 import { Heap } from '../runtime/heap.ts';
 import { type Instant, instantNow } from '../runtime/instant.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
-import { telemetry } from '../telemetry/channels.ts';
+import { telemetry } from '../telemetry/publish.ts';
 import { warnAbandoned } from '../telemetry/warnings.ts';
 import type { Statement, StatementBatch } from '../topologies/protocol.ts';
 import type { StateResult, Topology } from '../topologies/topology.ts';
@@ -247,8 +247,7 @@ export class Renewal {
       this.#place(hold, sentAt);
     }
     const timeoutMs = this.#timeoutMs(holds);
-    const subjects = holds.map(({ protocol }) => protocol);
-    const sending = telemetry.renew(subjects, () => this.#topology.state(statements, timeoutMs));
+    const sending = telemetry.renew(holds, clock, () => this.#topology.state(statements, timeoutMs));
     const settle = (results: readonly StateResult[]): void => {
       if (holds.length > 1 && results.every(isForbidden)) {
         this.#split(holds);

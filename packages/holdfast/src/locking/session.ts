@@ -32,6 +32,14 @@ export interface RecordKeeper {
   stop(): void;
 }
 
+/** Something of a session that goes on by itself: a leader, a schedule. It ends with the session. */
+export interface SessionService {
+  /** Ends in good order: nothing new begins, and what runs has `graceMs` or longer to finish. Never rejects. */
+  close(graceMs: number): Promise<void>;
+  /** Nothing new begins, and nothing is sent any more. */
+  halt(): void;
+}
+
 export interface SessionParts {
   /** A UUID: the first part of the holder id of every lock. */
   readonly id: string;
@@ -55,8 +63,9 @@ export class Session implements EntranceSession {
   readonly holderIds: HolderIds;
   readonly mailboxes: Mailboxes;
   state: 'open' | 'closing' | 'closed' = 'open';
-  /** By kind, then by key. */
+  /** By kind, then by `queueKey` or key. */
   readonly #entrances = new Map<string, Map<string, Entrance>>();
+  readonly #services = new Set<SessionService>();
   /** How many attempts, and holds that attempts brought, have not ended. `close` waits until there are none. */
   #work = 0;
   #closing: Promise<void> | null = null;
@@ -71,7 +80,9 @@ export class Session implements EntranceSession {
     this.topology = topology;
     this.record = record;
     this.renewal = new Renewal(timers, topology, options);
-    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder) => this.#suspect(holder));
+    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder, words) =>
+      this.#suspect(holder, words),
+    );
     this.reentry = new Reentry(timers, this.renewal, options);
     let holdNumber = 0;
     const nextNumber = (): number => {
@@ -92,19 +103,26 @@ export class Session implements EntranceSession {
     throw new LockClosedError(`${what}this Locks has been closed`, { lock: name });
   }
 
+  /** The service ends with the session. Returns how to take it away again. */
+  serve(service: SessionService): () => void {
+    this.assertOpen();
+    this.#services.add(service);
+    return () => this.#services.delete(service);
+  }
+
   /** The entrance to that lock. Throws once the session closes. */
   entrance(protocol: Protocol): Entrance {
     if (this.state !== 'open') this.assertOpen(protocol.name);
-    const { kind, key } = protocol;
+    const { kind, key, queueKey = key } = protocol;
     let ofKind = this.#entrances.get(kind);
     if (ofKind === undefined) {
       ofKind = new Map();
       this.#entrances.set(kind, ofKind);
     }
-    let entrance = ofKind.get(key);
+    let entrance = ofKind.get(queueKey);
     if (entrance === undefined) {
       entrance = new Entrance(this, protocol);
-      ofKind.set(key, entrance);
+      ofKind.set(queueKey, entrance);
     }
     return entrance;
   }
@@ -118,17 +136,19 @@ export class Session implements EntranceSession {
   }
 
   /** A hold is said to have been taken away by force: the server is asked now, and not at the next renewal. */
-  #suspect(holder: string): void {
+  #suspect(holder: string, words: string): void {
     for (const hold of this.#all().flatMap(({ holds }) => holds.all)) {
-      if (hold.holder === holder) this.renewal.suspect(hold);
+      if (hold.holder !== holder) continue;
+      hold.takenFor = words;
+      this.renewal.suspect(hold);
     }
   }
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */
   forget(entrance: Pick<Entrance, 'protocol'>): void {
-    const { kind, key } = entrance.protocol;
+    const { kind, key, queueKey = key } = entrance.protocol;
     const ofKind = this.#entrances.get(kind);
-    if (ofKind?.get(key) === entrance) ofKind.delete(key);
+    if (ofKind?.get(queueKey) === entrance) ofKind.delete(queueKey);
   }
 
   /** Something is under way that may leave a lock behind if the connection is closed now. */
@@ -152,7 +172,10 @@ export class Session implements EntranceSession {
     if (this.state === 'closed') return;
     this.state = 'closing';
     for (const entrance of this.#all()) entrance.turnAway();
+    // Services release what they hold themselves, when what runs under it has ended.
+    const serving = [...this.#services].map((service) => service.close(graceMs));
     if (this.holds > 0 && graceMs > 0) await this.#untilIdle(graceMs);
+    await Promise.all(serving);
     for (const entrance of this.#all()) entrance.close();
     // A grant that crosses the closing must be released too.
     if (this.#work > 0) await this.#untilIdle(this.options.callTimeoutMs);
@@ -166,6 +189,7 @@ export class Session implements EntranceSession {
     this.state = 'closed';
     // First, so that the entrances send no releases when they close: the locks are left to their leases on the server.
     this.topology.stop();
+    for (const service of [...this.#services]) service.halt();
     for (const entrance of this.#all()) entrance.close();
     this.renewal.stop();
     this.record?.stop();

@@ -22,6 +22,17 @@ export function nonEmptyString(value: unknown, name: string): string {
   throw new LockConfigError(`expected ${name} to be a non-empty string, got ${describe(value)}`);
 }
 
+export function nonEmptyStrings(value: unknown, name: string): readonly string[] {
+  if (Array.isArray(value)) return value.map((one) => nonEmptyString(one, `each of ${name}`));
+  throw new LockConfigError(`expected ${name} to be an array of strings, got ${describe(value)}`);
+}
+
+export function textUpTo(value: unknown, name: string, lengthMax: number): string {
+  const text = ofType(value, name, 'string');
+  if (text.length <= lengthMax) return text;
+  throw new LockConfigError(`expected ${name} of at most ${lengthMax} characters, got ${text.length}`);
+}
+
 export function ofType<Type extends 'boolean' | 'string'>(
   value: unknown,
   name: string,

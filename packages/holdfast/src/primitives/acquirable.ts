@@ -13,7 +13,9 @@ import {
 } from '../options/acquire-options.ts';
 import { describe } from '../runtime/describe.ts';
 import { type Facts, inspectable } from '../runtime/inspectable.ts';
-import { telemetry } from '../telemetry/channels.ts';
+import type { UsingTrace } from '../telemetry/channels.ts';
+import { enclosed } from '../telemetry/enclose.ts';
+import { telemetry } from '../telemetry/publish.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 
 export abstract class Acquirable<Proof extends Lease | FencedLease> {
@@ -66,19 +68,24 @@ export abstract class Acquirable<Proof extends Lease | FencedLease> {
     if (typeof body !== 'function') {
       throw new LockConfigError(`expected the body of using to be a function, got ${describe(body)}`);
     }
-    const work = (): Promise<Result> => this.#using(body, options);
+    const work = (trace: UsingTrace | null): Promise<Result> => this.#using(body, options, trace);
     return telemetry.using(this.#protocol, this.#session.id, work);
   }
 
   async #using<Result>(
     body: (lease: Proof) => Result | PromiseLike<Result>,
     options: AcquireOptions | undefined,
+    trace: UsingTrace | null,
   ): Promise<Result> {
     const lease = await this.acquire(options);
     const owner = LeaseHandle.ownerOf(lease, this.#session) as Owner;
+    if (trace !== null) {
+      trace.lease = owner.id;
+      trace.fence = owner.fence;
+    }
     // A body that never ends holds the lock for ever. If only its timers are left to keep it, so be it.
     owner.keep();
-    const [outcome] = await Promise.allSettled([runAs(owner, () => body(lease))]);
+    const [outcome] = await Promise.allSettled([runAs(owner, () => enclosed(trace, () => body(lease)))]);
     // A body may release early. No answer to the release says nothing about the time before it.
     const wasOurs = owner.state === 'released' || (await lease.release().catch(() => true));
     if (owner.loss !== null || !wasOurs) throw this.#lossDuring(owner, outcome);
@@ -105,8 +112,8 @@ export abstract class Acquirable<Proof extends Lease | FencedLease> {
           : resolveAcquireOptions(options, this.#session.options, isTry);
       if (resolved.signal?.aborted) throw resolved.signal.reason;
       const startedMs = this.#session.timers.clock.monotonicMs();
-      const entering = telemetry.tracesAcquires
-        ? this.#enterTraced(resolved, startedMs)
+      const entering = telemetry.tellsAcquires
+        ? this.#enterTold(resolved, startedMs)
         : this.#enter(resolved, startedMs);
       // The handle has a fence exactly when the kind has fences, which is what `Proof` says.
       return entering as Promise<unknown> as Promise<Proof | null>;
@@ -115,12 +122,13 @@ export abstract class Acquirable<Proof extends Lease | FencedLease> {
     }
   }
 
-  #enterTraced(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
-    return telemetry.acquire(this.#protocol, this.#session.id, async (trace) => {
-      const lease = await this.#enter(options, startedMs);
-      if (trace !== null) trace.fence = lease?.fence;
-      return lease;
-    });
+  #enterTold(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
+    const { id: session, timers } = this.#session;
+    return telemetry.acquire(
+      { subject: this.#protocol, session, clock: timers.clock, startedMs },
+      () => this.#enter(options, startedMs),
+      (lease) => LeaseHandle.ownerOf(lease, this.#session),
+    );
   }
 
   #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {

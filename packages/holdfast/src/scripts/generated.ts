@@ -304,10 +304,12 @@ const adminForceReleaseLockSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, words)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
-  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if session and mailbox ~= '' then\n" +
+  "notify(mode, mailbox .. session, 'x ' .. holder .. ' revoked' .. (words ~= '' and ' ' .. words or ''))\n" +
+  'end\n' +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
   'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
@@ -322,6 +324,7 @@ const adminForceReleaseLockSource =
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
   'local mailbox = ARGV[4]\n' +
+  'local words = ARGV[5]\n' +
   "local found = redis.call('TYPE', lock)['ok']\n" +
   "if found == 'none' then return { GONE } end\n" +
   "if found == 'string' then return { MUTEX } end\n" +
@@ -331,12 +334,12 @@ const adminForceReleaseLockSource =
   "if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock' } end\n" +
   'local holder = field[1]\n' +
   "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
-  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox)\n' +
+  'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, words)\n' +
   'return { RELEASED, holder, receivers }\n';
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '231b75822b739491833ade248307f8ea56e22260',
+  sha: '8bea80b50903902e2f981a614b99b980c0a60218',
   source: adminForceReleaseLockSource,
 };
 
@@ -355,6 +358,8 @@ export interface AdminForceReleaseLockInput {
   readonly mode: string;
   /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
   readonly mailbox: string;
+  /** why, in the operator's words; told to the owner */
+  readonly words: string;
 }
 
 export type AdminForceReleaseLockOutcome =
@@ -371,7 +376,7 @@ export const adminForceReleaseLock: Script<AdminForceReleaseLockInput, AdminForc
     return {
       script: adminForceReleaseLockText,
       keys: [input.lock, input.fence, input.line],
-      args: [input.owner, input.channel, input.mode, input.mailbox],
+      args: [input.owner, input.channel, input.mode, input.mailbox, input.words],
     };
   },
   decode(reply: Reply): AdminForceReleaseLockOutcome {
@@ -657,10 +662,12 @@ const adminForceReleaseMutexSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'local function revoke(key, fence, line, holder, channel, mode, mailbox)\n' +
+  'local function revoke(key, fence, line, holder, channel, mode, mailbox, words)\n' +
   "redis.call('DEL', key)\n" +
   "local session = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):%d+$')\n" +
-  "if session and mailbox ~= '' then notify(mode, mailbox .. session, string.format('x %s revoked', holder)) end\n" +
+  "if session and mailbox ~= '' then\n" +
+  "notify(mode, mailbox .. session, 'x ' .. holder .. ' revoked' .. (words ~= '' and ' ' .. words or ''))\n" +
+  'end\n' +
   'local is_done, receivers = true\n' +
   "if mailbox ~= '' then\n" +
   'is_done, receivers = pcall(go_on, key, fence, line, holder, true, mode, channel)\n' +
@@ -682,12 +689,12 @@ const adminForceReleaseMutexSource =
   'local shown = mutex_owner(mutex)\n' +
   "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
-  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox)\n" +
+  "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, '')\n" +
   'return { RELEASED, shown, receivers }\n';
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: 'd09d5b8da6405e01606e2dcbae13af637b6ba4c8',
+  sha: 'fff0f7ea80be2542c149c43fa36f21e7b7ccab66',
   source: adminForceReleaseMutexSource,
 };
 
@@ -1190,6 +1197,629 @@ export const adminScan: Script<AdminScanInput, AdminScanOutcome> = {
         };
       default:
         return refuseReply(adminScanText, reply);
+    }
+  },
+};
+
+const adminScanJobsSource =
+  '#!lua flags=no-writes,allow-cross-slot-keys\n' +
+  'local FOUND = 14\n' +
+  'local cursor = ARGV[1]\n' +
+  'local pattern = ARGV[2]\n' +
+  'local count = tonumber(ARGV[3])\n' +
+  "local page = redis.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', count)\n" +
+  'local reply = { FOUND, page[1] }\n' +
+  'for i = 1, #page[2] do\n' +
+  'local key = page[2][i]\n' +
+  "local slot = redis.pcall('HMGET', key, 'slot')\n" +
+  "if slot['err'] == nil and slot[1] or (slot['err'] and string.sub(slot['err'], 1, 9) ~= 'WRONGTYPE') then reply[#reply + 1] = key end\n" +
+  'end\n' +
+  'return reply\n';
+
+const adminScanJobsText: ScriptText = {
+  name: 'admin.scan-jobs',
+  sha: '3b5a641a19486ccb240e555a457e545a6935a823',
+  source: adminScanJobsSource,
+};
+
+export interface AdminScanJobsInput {
+  /** '0' to begin, then what the last step answered */
+  readonly cursor: string;
+  /** a glob */
+  readonly pattern: string;
+  /** how many keys to look at */
+  readonly count: number;
+}
+
+export type AdminScanJobsOutcome = {
+  readonly is: 'FOUND';
+  readonly cursor: string;
+  readonly keys: readonly string[];
+};
+
+/** One step of a walk over the key space: the keys that look like the marker of a job. */
+export const adminScanJobs: Script<AdminScanJobsInput, AdminScanJobsOutcome> = {
+  text: adminScanJobsText,
+  call(input: AdminScanJobsInput): ScriptCall {
+    return { script: adminScanJobsText, keys: [], args: [input.cursor, input.pattern, String(input.count)] };
+  },
+  decode(reply: Reply): AdminScanJobsOutcome {
+    const items = openReply(adminScanJobsText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FOUND:
+        return {
+          is: 'FOUND',
+          cursor: stringAt(adminScanJobsText, items, 1),
+          keys: stringsFrom(adminScanJobsText, items, 2),
+        };
+      default:
+        return refuseReply(adminScanJobsText, reply);
+    }
+  },
+};
+
+const jobFinishSource =
+  '#!lua flags=allow-oom\n' +
+  'local ENDED = 37\n' +
+  'local RELEASED = 5\n' +
+  'local GONE = 6\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local job = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local slot_ms = tonumber(ARGV[2])\n' +
+  'local attempt = tonumber(ARGV[3])\n' +
+  'local state = ARGV[4]\n' +
+  'local text = ARGV[5]\n' +
+  'local retry_ms = tonumber(ARGV[6])\n' +
+  'local channel = ARGV[7]\n' +
+  'local mode = ARGV[8]\n' +
+  "local was_owner = redis.pcall('HDEL', lock, holder) == 1\n" +
+  "local receivers = was_owner and notify(mode, channel, '0') or 0\n" +
+  "local marker = redis.pcall('HMGET', job, 'owner', 'slot', 'attempt', 'state')\n" +
+  "local is_run = not marker['err'] and marker[1] == holder and (slot_ms == 0 or tonumber(marker[2]) == slot_ms)\n" +
+  'if is_run and attempt > 0 then is_run = tonumber(marker[3]) == attempt end\n' +
+  "local is_open = marker[4] == 'running' or (marker[4] == 'dead' and state ~= 'withdrawn')\n" +
+  "if is_run and state ~= '' and (is_open or marker[4] == state) then\n" +
+  'local now_ms = server_now()\n' +
+  "if state == 'withdrawn' then\n" +
+  "redis.call('HSET', job, 'state', 'retry', 'attempt', tonumber(marker[3]) - 1, 'ended', now_ms, 'free', 0)\n" +
+  'elseif is_open then\n' +
+  "redis.call('HSET', job, 'state', state, 'ended', now_ms, 'error', text)\n" +
+  "if state == 'retry' then redis.call('HSET', job, 'free', now_ms + retry_ms) end\n" +
+  'end\n' +
+  'return { ENDED, receivers }\n' +
+  'end\n' +
+  'if was_owner then return { RELEASED, receivers } end\n' +
+  'return { GONE }\n';
+
+const jobFinishText: ScriptText = {
+  name: 'job.finish',
+  sha: 'e2cbe3b8436a44545f9a6e842ff155760fdae454',
+  source: jobFinishSource,
+};
+
+export interface JobFinishInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: the marker, see include/job.lua */
+  readonly job: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** ms of server time: the slot that ran, 0 where it is not known */
+  readonly slotMs: number;
+  /** the attempt that ran, 0 where it is not known */
+  readonly attempt: number;
+  /** done, failed, retry; withdrawn for a start that no run followed; empty to record nothing */
+  readonly state: string;
+  /** the error of a run that failed */
+  readonly text: string;
+  /** ms: how long until the next attempt */
+  readonly retryMs: number;
+  /** where those who wait listen */
+  readonly channel: string;
+  /** how to tell them: nobody, plain, sharded or both */
+  readonly mode: string;
+}
+
+export type JobFinishOutcome =
+  | { readonly is: 'ENDED'; readonly receivers: number }
+  | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'GONE' };
+
+/** Ends a run of a job: frees its lock and records how the run ended. Fields that are not ours stay. */
+export const jobFinish: Script<JobFinishInput, JobFinishOutcome> = {
+  text: jobFinishText,
+  call(input: JobFinishInput): ScriptCall {
+    return {
+      script: jobFinishText,
+      keys: [input.lock, input.job],
+      args: [
+        input.holder,
+        String(input.slotMs),
+        String(input.attempt),
+        input.state,
+        input.text,
+        String(input.retryMs),
+        input.channel,
+        input.mode,
+      ],
+    };
+  },
+  decode(reply: Reply): JobFinishOutcome {
+    const items = openReply(jobFinishText, reply);
+    switch (items[0]) {
+      case OUTCOMES.ENDED:
+        requireItems(jobFinishText, items, 2);
+        return { is: 'ENDED', receivers: integerAt(jobFinishText, items, 1) };
+      case OUTCOMES.RELEASED:
+        requireItems(jobFinishText, items, 2);
+        return { is: 'RELEASED', receivers: integerAt(jobFinishText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(jobFinishText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(jobFinishText, reply);
+    }
+  },
+};
+
+const jobReadSource =
+  '#!lua flags=no-writes\n' +
+  'local JOB = 38\n' +
+  'local ABSENT = 10\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local job = KEYS[1]\n' +
+  'local lock = KEYS[2]\n' +
+  'local now_ms = server_now()\n' +
+  "local names = { 'slot', 'state', 'attempt', 'owner', 'fence', 'host', 'began', 'ended', 'error', 'spec', 'next' }\n" +
+  "local found = redis.pcall('HMGET', job, unpack(names))\n" +
+  "if found['err'] or not found[1] or #found[1] > 15 or not string.match(found[1], '^%d+$') then return { ABSENT, now_ms } end\n" +
+  'local w = {}\n' +
+  "for i = 1, #names do w[i] = string.sub(found[i] or '', 1, 2048) end\n" +
+  "if w[2] == 'running' and redis.pcall('HEXISTS', lock, w[4]) ~= 1 then w[2] = 'dead' end\n" +
+  'return { JOB, now_ms, w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11] }\n';
+
+const jobReadText: ScriptText = {
+  name: 'job.read',
+  sha: 'dddb9f97651aa8504856153602609f08b52e3fc1',
+  source: jobReadSource,
+};
+
+export interface JobReadInput {
+  /** hash: the marker, see include/job.lua */
+  readonly job: string;
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+}
+
+export type JobReadOutcome =
+  | {
+      readonly is: 'JOB';
+      readonly nowMs: number;
+      readonly slot: string;
+      readonly state: string;
+      readonly attempt: string;
+      readonly owner: string;
+      readonly fence: string;
+      readonly host: string;
+      readonly began: string;
+      readonly ended: string;
+      readonly text: string;
+      readonly spec: string;
+      readonly next: string;
+    }
+  | { readonly is: 'ABSENT'; readonly nowMs: number };
+
+/** Tells what is known of a job: its last run and its next slot. */
+export const jobRead: Script<JobReadInput, JobReadOutcome> = {
+  text: jobReadText,
+  call(input: JobReadInput): ScriptCall {
+    return { script: jobReadText, keys: [input.job, input.lock], args: [] };
+  },
+  decode(reply: Reply): JobReadOutcome {
+    const items = openReply(jobReadText, reply);
+    switch (items[0]) {
+      case OUTCOMES.JOB:
+        requireItems(jobReadText, items, 13);
+        return {
+          is: 'JOB',
+          nowMs: integerAt(jobReadText, items, 1),
+          slot: stringAt(jobReadText, items, 2),
+          state: stringAt(jobReadText, items, 3),
+          attempt: stringAt(jobReadText, items, 4),
+          owner: stringAt(jobReadText, items, 5),
+          fence: stringAt(jobReadText, items, 6),
+          host: stringAt(jobReadText, items, 7),
+          began: stringAt(jobReadText, items, 8),
+          ended: stringAt(jobReadText, items, 9),
+          text: stringAt(jobReadText, items, 10),
+          spec: stringAt(jobReadText, items, 11),
+          next: stringAt(jobReadText, items, 12),
+        };
+      case OUTCOMES.ABSENT:
+        requireItems(jobReadText, items, 2);
+        return { is: 'ABSENT', nowMs: integerAt(jobReadText, items, 1) };
+      default:
+        return refuseReply(jobReadText, reply);
+    }
+  },
+};
+
+const jobStartSource =
+  '#!lua\n' +
+  'local STARTED = 20\n' +
+  'local DONE = 21\n' +
+  'local RUNNING = 25\n' +
+  'local EARLY = 33\n' +
+  'local STALE = 34\n' +
+  'local PASSED = 35\n' +
+  'local RESTING = 36\n' +
+  'local HELD = 2\n' +
+  'local LATE = 3\n' +
+  'local CONFLICT = 4\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  'local first, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  "redis.call('HSET', lock, holder, '1')\n" +
+  "redis.call('PEXPIRE', lock, lease_ms)\n" +
+  'return first, given\n' +
+  'end\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function is_lock(field, ttl_ms)\n' +
+  "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
+  "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local function read_job(job)\n' +
+  "local fields = redis.pcall('HMGET', job, 'slot', 'state', 'attempt', 'owner', 'fence', 'host', 'free', 'spec')\n" +
+  "if fields['err'] then return nil, found_instead(fields, job) end\n" +
+  'local words = {}\n' +
+  "for i = 1, 8 do words[i] = fields[i] or '' end\n" +
+  'return {\n' +
+  'slot = tonumber(words[1]) or 0,\n' +
+  'state = words[2],\n' +
+  'attempt = tonumber(words[3]) or 0,\n' +
+  'owner = words[4],\n' +
+  'fence = tonumber(words[5]) or 0,\n' +
+  'host = words[6],\n' +
+  'free = tonumber(words[7]) or 0,\n' +
+  'spec = words[8],\n' +
+  '}\n' +
+  'end\n' +
+  'local function lock_owner(lock)\n' +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  'if ttl_ms == -2 then return nil, 0 end\n' +
+  "local fields = redis.pcall('HLEN', lock)\n" +
+  "if type(fields) == 'table' then return nil, 0, found_instead(fields, lock) end\n" +
+  "local field = redis.call('HGETALL', lock)\n" +
+  "if fields ~= 1 or not is_lock(field, ttl_ms) then return nil, 0, 'a hash that is not a lock' end\n" +
+  'return field[1], ttl_ms\n' +
+  'end\n' +
+  'local OVER = { done = true, failed = true, missed = true, dead = true, baseline = true }\n' +
+  'local RETRY_MS_MAX = 30000\n' +
+  'local KEEP_MS = 604800000\n' +
+  'local function write_job(job, next_ms, now_ms, fields)\n' +
+  "redis.call('HSET', job, unpack(fields))\n" +
+  "redis.call('PEXPIRE', job, math.max(next_ms - now_ms, 0) + KEEP_MS)\n" +
+  'end\n' +
+  'local function rest_of(marker, max_ms, now_ms)\n' +
+  'return math.max(0, math.min(marker.free - now_ms, max_ms))\n' +
+  'end\n' +
+  'local function same_slot(job, marker, owner, attempts, next_ms, now_ms)\n' +
+  'if OVER[marker.state] then return marker.state end\n' +
+  "if owner then return 'running' end\n" +
+  "if now_ms < marker.slot then return 'early' end\n" +
+  'if marker.attempt >= attempts then\n' +
+  "write_job(job, next_ms, now_ms, { 'state', 'dead', 'ended', now_ms })\n" +
+  "return 'dead'\n" +
+  'end\n' +
+  "return nil, marker.state == 'retry' and rest_of(marker, RETRY_MS_MAX, now_ms) or 0\n" +
+  'end\n' +
+  'local function write_end(job, state, slot_ms, next_ms, spec, now_ms)\n' +
+  "write_job(job, next_ms, now_ms, { 'slot', slot_ms, 'state', state, 'attempt', 0, 'owner', '', 'spec', spec, 'next', next_ms })\n" +
+  'return state\n' +
+  'end\n' +
+  'local function new_slot(job, marker, slot_ms, next_ms, late_ms, is_known, owner, spec, now_ms)\n' +
+  "if now_ms < slot_ms then return 'early' end\n" +
+  "if next_ms > 0 and now_ms >= next_ms then return 'stale' end\n" +
+  'if marker.slot == 0 and is_known == 0 then\n' +
+  "return write_end(job, 'baseline', slot_ms, next_ms, spec, now_ms)\n" +
+  'end\n' +
+  "if owner then return 'held' end\n" +
+  'if late_ms >= 0 and now_ms > slot_ms + late_ms then\n' +
+  "return write_end(job, 'missed', slot_ms, next_ms, spec, now_ms)\n" +
+  'end\n' +
+  'return nil\n' +
+  'end\n' +
+  'local function write_start(job, marker, slot_ms, attempt, holder, first, host, now_ms, rest_ms, spec, next_ms)\n' +
+  "if spec == '' then spec = marker.spec end\n" +
+  "if next_ms == 0 then next_ms = tonumber(redis.call('HMGET', job, 'next')[1] or '') or 0 end\n" +
+  "local run = { 'slot', slot_ms, 'state', 'running', 'attempt', attempt, 'owner', holder, 'fence', first, 'host', host }\n" +
+  "local times = { 'began', now_ms, 'ended', 0, 'free', now_ms + rest_ms, 'error', '', 'spec', spec, 'next', next_ms }\n" +
+  'for i = 1, #times do run[#run + 1] = times[i] end\n' +
+  'write_job(job, next_ms, now_ms, run)\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local job = KEYS[3]\n' +
+  'local holder = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local fence_ttl_ms = tonumber(ARGV[3])\n' +
+  'local not_after_ms = tonumber(ARGV[4])\n' +
+  'local slot_ms = tonumber(ARGV[5])\n' +
+  'local next_ms = tonumber(ARGV[6])\n' +
+  'local late_ms = tonumber(ARGV[7])\n' +
+  'local attempts = tonumber(ARGV[8])\n' +
+  'local rest_ms = tonumber(ARGV[9])\n' +
+  'local is_known = tonumber(ARGV[10])\n' +
+  'local host = ARGV[11]\n' +
+  'local spec = ARGV[12]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  'local marker, no_marker = read_job(job)\n' +
+  'if no_marker then return { CONFLICT, now_ms, no_marker } end\n' +
+  'local owner, ttl_ms, no_lock = lock_owner(lock)\n' +
+  'if no_lock then return { CONFLICT, now_ms, no_lock } end\n' +
+  'require_expiry(job, lease_ms)\n' +
+  "if marker.owner == holder and marker.state ~= 'running' then return { DONE, now_ms, marker.state, marker.host, marker.spec } end\n" +
+  'if marker.owner == holder and owner == holder then\n' +
+  "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  'return { STARTED, now_ms, marker.slot, marker.attempt, marker.fence, marker.spec }\n' +
+  'end\n' +
+  'local attempt, rest, answer = 1, 0, nil\n' +
+  'if slot_ms == 0 then\n' +
+  'slot_ms = math.max(now_ms, marker.slot + 1)\n' +
+  "answer = owner and 'held'\n" +
+  'elseif marker.slot > slot_ms then\n' +
+  'return { PASSED, now_ms, marker.slot, marker.spec }\n' +
+  "elseif marker.slot == slot_ms and (marker.state ~= 'baseline' or is_known == 0) then\n" +
+  'answer, rest = same_slot(job, marker, owner, attempts, next_ms, now_ms)\n' +
+  'attempt = marker.attempt + 1\n' +
+  'else\n' +
+  'answer = new_slot(job, marker, slot_ms, next_ms, late_ms, is_known, owner, spec, now_ms)\n' +
+  'rest = rest_of(marker, rest_ms, now_ms)\n' +
+  'end\n' +
+  "if answer == 'early' then return { EARLY, now_ms } end\n" +
+  "if answer == 'held' then return { HELD, now_ms, ttl_ms, owner } end\n" +
+  "if answer == 'running' then return { RUNNING, now_ms, ttl_ms, marker.host, marker.spec } end\n" +
+  "if answer and answer ~= 'stale' then return { DONE, now_ms, answer, marker.host, marker.spec } end\n" +
+  "if answer == 'stale' or (next_ms > 0 and now_ms >= next_ms) then return { STALE, now_ms } end\n" +
+  'if rest > 0 then return { RESTING, now_ms, rest } end\n' +
+  'local first = hold_lock(lock, fence, holder, lease_ms, 1, fence_ttl_ms, now_ms, now_us, 0)\n' +
+  'write_start(job, marker, slot_ms, attempt, holder, first, host, now_ms, rest_ms, spec, next_ms)\n' +
+  'return { STARTED, now_ms, slot_ms, attempt, first, marker.spec }\n';
+
+const jobStartText: ScriptText = {
+  name: 'job.start',
+  sha: '93f02c16d1c1cd2d0f3491679b4e57ab91432480',
+  source: jobStartSource,
+};
+
+export interface JobStartInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: the marker, see include/job.lua */
+  readonly job: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** ms */
+  readonly leaseMs: number;
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
+  readonly fenceTtlMs: number;
+  /** ms of server time: refuse when later, 0 never */
+  readonly notAfterMs: number;
+  /** ms of server time: the slot; 0 for a run outside of the schedule, now */
+  readonly slotMs: number;
+  /** ms of server time: the slot after it, 0 where there is none */
+  readonly nextMs: number;
+  /** ms: how long after its time the slot may start; -1 while it is the newest */
+  readonly lateMs: number;
+  /** how often one slot may start */
+  readonly attempts: number;
+  /** ms: at least this long from a start to the start of the next slot */
+  readonly restMs: number;
+  /** 1 if the process has seen the server's time before the slot */
+  readonly isKnown: number;
+  /** where this is, for those who look at the job */
+  readonly host: string;
+  /** the schedule in words; empty to keep what is there */
+  readonly spec: string;
+}
+
+export type JobStartOutcome =
+  | {
+      readonly is: 'STARTED';
+      readonly nowMs: number;
+      readonly slotMs: number;
+      readonly attempt: number;
+      readonly fence: number;
+      readonly spec: string;
+    }
+  | {
+      readonly is: 'DONE';
+      readonly nowMs: number;
+      readonly state: string;
+      readonly host: string;
+      readonly spec: string;
+    }
+  | {
+      readonly is: 'RUNNING';
+      readonly nowMs: number;
+      readonly ttlMs: number;
+      readonly host: string;
+      readonly spec: string;
+    }
+  | { readonly is: 'EARLY'; readonly nowMs: number }
+  | { readonly is: 'STALE'; readonly nowMs: number }
+  | { readonly is: 'PASSED'; readonly nowMs: number; readonly slotMs: number; readonly spec: string }
+  | { readonly is: 'RESTING'; readonly nowMs: number; readonly restMs: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | { readonly is: 'LATE'; readonly nowMs: number }
+  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
+
+/** Starts a slot of a job under the job's lock, or says why the slot does not start now. */
+export const jobStart: Script<JobStartInput, JobStartOutcome> = {
+  text: jobStartText,
+  call(input: JobStartInput): ScriptCall {
+    return {
+      script: jobStartText,
+      keys: [input.lock, input.fence, input.job],
+      args: [
+        input.holder,
+        String(input.leaseMs),
+        String(input.fenceTtlMs),
+        String(input.notAfterMs),
+        String(input.slotMs),
+        String(input.nextMs),
+        String(input.lateMs),
+        String(input.attempts),
+        String(input.restMs),
+        String(input.isKnown),
+        input.host,
+        input.spec,
+      ],
+    };
+  },
+  decode(reply: Reply): JobStartOutcome {
+    const items = openReply(jobStartText, reply);
+    switch (items[0]) {
+      case OUTCOMES.STARTED:
+        requireItems(jobStartText, items, 6);
+        return {
+          is: 'STARTED',
+          nowMs: integerAt(jobStartText, items, 1),
+          slotMs: integerAt(jobStartText, items, 2),
+          attempt: integerAt(jobStartText, items, 3),
+          fence: integerAt(jobStartText, items, 4),
+          spec: stringAt(jobStartText, items, 5),
+        };
+      case OUTCOMES.DONE:
+        requireItems(jobStartText, items, 5);
+        return {
+          is: 'DONE',
+          nowMs: integerAt(jobStartText, items, 1),
+          state: stringAt(jobStartText, items, 2),
+          host: stringAt(jobStartText, items, 3),
+          spec: stringAt(jobStartText, items, 4),
+        };
+      case OUTCOMES.RUNNING:
+        requireItems(jobStartText, items, 5);
+        return {
+          is: 'RUNNING',
+          nowMs: integerAt(jobStartText, items, 1),
+          ttlMs: integerAt(jobStartText, items, 2),
+          host: stringAt(jobStartText, items, 3),
+          spec: stringAt(jobStartText, items, 4),
+        };
+      case OUTCOMES.EARLY:
+        requireItems(jobStartText, items, 2);
+        return { is: 'EARLY', nowMs: integerAt(jobStartText, items, 1) };
+      case OUTCOMES.STALE:
+        requireItems(jobStartText, items, 2);
+        return { is: 'STALE', nowMs: integerAt(jobStartText, items, 1) };
+      case OUTCOMES.PASSED:
+        requireItems(jobStartText, items, 4);
+        return {
+          is: 'PASSED',
+          nowMs: integerAt(jobStartText, items, 1),
+          slotMs: integerAt(jobStartText, items, 2),
+          spec: stringAt(jobStartText, items, 3),
+        };
+      case OUTCOMES.RESTING:
+        requireItems(jobStartText, items, 3);
+        return {
+          is: 'RESTING',
+          nowMs: integerAt(jobStartText, items, 1),
+          restMs: integerAt(jobStartText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(jobStartText, items, 4);
+        return {
+          is: 'HELD',
+          nowMs: integerAt(jobStartText, items, 1),
+          ttlMs: integerAt(jobStartText, items, 2),
+          owner: stringAt(jobStartText, items, 3),
+        };
+      case OUTCOMES.LATE:
+        requireItems(jobStartText, items, 2);
+        return { is: 'LATE', nowMs: integerAt(jobStartText, items, 1) };
+      case OUTCOMES.CONFLICT:
+        requireItems(jobStartText, items, 3);
+        return {
+          is: 'CONFLICT',
+          nowMs: integerAt(jobStartText, items, 1),
+          found: stringAt(jobStartText, items, 2),
+        };
+      default:
+        return refuseReply(jobStartText, reply);
     }
   },
 };
@@ -3188,6 +3818,654 @@ export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
       }
     }
     return outcomes;
+  },
+};
+
+const onceBeginSource =
+  '#!lua\n' +
+  'local STARTED = 20\n' +
+  'local DONE = 21\n' +
+  'local FAILED = 8\n' +
+  'local MISMATCH = 22\n' +
+  'local HELD = 2\n' +
+  'local LATE = 3\n' +
+  'local CONFLICT = 4\n' +
+  'local function server_now()\n' +
+  "local time = redis.call('TIME')\n" +
+  'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
+  'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
+  'end\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function read_record(record)\n' +
+  "local found = redis.pcall('HMGET', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  "if found['err'] then return nil, found_instead(found, record) end\n" +
+  "local state, attempt, fence = found[1], tonumber(found[3] or ''), tonumber(found[4] or '')\n" +
+  "if not state and redis.call('HLEN', record) == 0 then return { attempt = 0 } end\n" +
+  "local is_known = state == 'running' or state == 'idle' or state == 'done' or state == 'failed'\n" +
+  "if not is_known or not attempt or not fence then return nil, 'a hash that is not a record' end\n" +
+  "local kept = { state = state, owner = found[2] or '', attempt = attempt, fence = fence }\n" +
+  "kept.print, kept.reason, kept.payload = found[5] or '', found[6] or '', found[7] or ''\n" +
+  'return kept\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local fence = KEYS[2]\n' +
+  'local record = KEYS[3]\n' +
+  'local holder = ARGV[1]\n' +
+  'local lease_ms = ARGV[2]\n' +
+  'local fence_ttl_ms = tonumber(ARGV[3])\n' +
+  'local not_after_ms = tonumber(ARGV[4])\n' +
+  'local print = ARGV[5]\n' +
+  'local attempts = tonumber(ARGV[6])\n' +
+  'local record_ttl_ms = ARGV[7]\n' +
+  'local keep_failure_ms = ARGV[8]\n' +
+  'local now_ms, now_us = server_now()\n' +
+  'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
+  'local kept, strange = read_record(record)\n' +
+  'if strange then return { CONFLICT, now_ms, strange } end\n' +
+  "if kept.state and print ~= '' and kept.print ~= print then return { MISMATCH, now_ms, kept.attempt } end\n" +
+  "if kept.state == 'done' then return { DONE, now_ms, kept.attempt, kept.payload } end\n" +
+  "if kept.state == 'failed' then return { FAILED, now_ms, kept.attempt, kept.reason, kept.payload } end\n" +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'local function counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  'return math.max(math.floor(last / 1000) + 1 - now_ms, lease_ms) + ttl_ms\n' +
+  'end\n' +
+  'local function store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if ttl_ms == 0 then return redis.pcall('SET', fence, last) end\n" +
+  'local life_ms = counter_life_ms(last, ttl_ms, now_ms, lease_ms)\n' +
+  "local left_ms = text and redis.call('PTTL', fence) or 0\n" +
+  "if left_ms == -1 or left_ms > life_ms then return redis.pcall('SET', fence, last, 'KEEPTTL') end\n" +
+  "return redis.pcall('SET', fence, last, 'PXAT', now_ms + life_ms)\n" +
+  'end\n' +
+  'local function next_fences(fence, count, now_us, common_us)\n' +
+  "local text = redis.pcall('GET', fence)\n" +
+  "if type(text) == 'table' then return nil end\n" +
+  "local stored = tonumber(string.match(text or '0', '^%d+$'))\n" +
+  'if not stored or stored + count > 9007199254740991 then return nil end\n' +
+  'local earliest_us = stored > 0 and now_us - 20000 or now_us\n' +
+  'local from_us = now_us\n' +
+  'if common_us >= earliest_us and common_us <= now_us + 100000 then from_us = common_us end\n' +
+  'local first = math.max(stored + 1, from_us)\n' +
+  'return first, math.max(first, math.min(first + count - 1, from_us + 1000)), text\n' +
+  'end\n' +
+  'local function reserve_fences(fence, count, ttl_ms, now_ms, now_us, lease_ms, common_us)\n' +
+  'local first, last, text = next_fences(fence, count, now_us, common_us)\n' +
+  'if not first then\n' +
+  "redis.call('GET', fence)\n" +
+  "error({ err = 'WRONGTYPE The fence counter of this lock does not hold a number we can raise' })\n" +
+  'end\n' +
+  'local reply = store_counter(fence, text, last, ttl_ms, now_ms, lease_ms)\n' +
+  "if reply['err'] then error(reply) end\n" +
+  'return first, last - first + 1\n' +
+  'end\n' +
+  'local function hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  'local first, given = reserve_fences(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
+  "redis.call('HSET', lock, holder, '1')\n" +
+  "redis.call('PEXPIRE', lock, lease_ms)\n" +
+  'return first, given\n' +
+  'end\n' +
+  'local function is_lock(field, ttl_ms)\n' +
+  "if #field[1] > 1024 or #field[2] > 15 or not string.match(field[2], '^%d+$') then return false end\n" +
+  "return ttl_ms >= 0 or string.match(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') ~= nil\n" +
+  'end\n' +
+  'local function lock_of(lock)\n' +
+  "local ttl_ms = redis.call('PTTL', lock)\n" +
+  'if ttl_ms == -2 then return ttl_ms end\n' +
+  "local field = redis.pcall('HGETALL', lock)\n" +
+  "if field['err'] then return ttl_ms, nil, found_instead(field, lock) end\n" +
+  "if #field ~= 2 or not is_lock(field, ttl_ms) then return ttl_ms, nil, 'a hash that is not a lock' end\n" +
+  'return ttl_ms, field[1]\n' +
+  'end\n' +
+  'local function restate(lock, holder, lease_ms, ttl_ms)\n' +
+  'require_expiry(lock, lease_ms)\n' +
+  "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
+  "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
+  'end\n' +
+  'local function use_up(record, kept, keep_ms)\n' +
+  "local reason = kept.state == 'idle' and 'failed' or 'abandoned'\n" +
+  'require_expiry(record, keep_ms)\n' +
+  "redis.call('HSET', record, 'state', 'failed', 'owner', '', 'reason', reason)\n" +
+  "redis.call('PEXPIRE', record, keep_ms)\n" +
+  'return reason, kept.payload\n' +
+  'end\n' +
+  'local function start(record, holder, attempt, fence, print, ttl_ms)\n' +
+  "redis.call('HSET', record, 'state', 'running', 'owner', holder, 'attempt', attempt, 'fence', fence, 'print', print,\n" +
+  "'reason', '', 'payload', '')\n" +
+  "redis.call('PEXPIRE', record, ttl_ms)\n" +
+  'end\n' +
+  'local ttl_ms, owner, obstacle = lock_of(lock)\n' +
+  'if obstacle then return { CONFLICT, now_ms, obstacle } end\n' +
+  'if owner and owner ~= holder then return { HELD, now_ms, ttl_ms, owner } end\n' +
+  "if kept.state == 'running' and kept.owner == holder then\n" +
+  'restate(lock, holder, lease_ms, ttl_ms)\n' +
+  'return { STARTED, now_ms, kept.fence, kept.attempt }\n' +
+  'end\n' +
+  'if kept.attempt >= attempts then\n' +
+  'local reason, payload = use_up(record, kept, keep_failure_ms)\n' +
+  'return { FAILED, now_ms, kept.attempt, reason, payload }\n' +
+  'end\n' +
+  'require_expiry(record, record_ttl_ms)\n' +
+  'local first_fence = hold_lock(lock, fence, holder, lease_ms, 1, fence_ttl_ms, now_ms, now_us, 0)\n' +
+  'start(record, holder, kept.attempt + 1, first_fence, print, record_ttl_ms)\n' +
+  'return { STARTED, now_ms, first_fence, kept.attempt + 1 }\n';
+
+const onceBeginText: ScriptText = {
+  name: 'once.begin',
+  sha: '84119b551a9eab78c2119a44dccbbd1305023ac8',
+  source: onceBeginSource,
+};
+
+export interface OnceBeginInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** string: the last fence given out */
+  readonly fence: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** ms */
+  readonly leaseMs: number;
+  /** ms: how long the counter outlives the lease and its last fence, 0 for ever */
+  readonly fenceTtlMs: number;
+  /** ms of server time: refuse when later, 0 never */
+  readonly notAfterMs: number;
+  /** the fingerprint of the request; empty: any */
+  readonly print: string;
+  /** how many runs may start */
+  readonly attempts: number;
+  /** ms: how long the record of a run lives */
+  readonly recordTtlMs: number;
+  /** ms: how long the record lives when its attempts are used up */
+  readonly keepFailureMs: number;
+}
+
+export type OnceBeginOutcome =
+  | { readonly is: 'STARTED'; readonly nowMs: number; readonly firstFence: number; readonly attempt: number }
+  | { readonly is: 'DONE'; readonly nowMs: number; readonly attempt: number; readonly payload: string }
+  | {
+      readonly is: 'FAILED';
+      readonly nowMs: number;
+      readonly attempt: number;
+      readonly reason: string;
+      readonly payload: string;
+    }
+  | { readonly is: 'MISMATCH'; readonly nowMs: number; readonly attempt: number }
+  | { readonly is: 'HELD'; readonly nowMs: number; readonly ttlMs: number; readonly owner: string }
+  | { readonly is: 'LATE'; readonly nowMs: number }
+  | { readonly is: 'CONFLICT'; readonly nowMs: number; readonly found: string };
+
+/** Starts a run of a once key, or says why not: its result, its failure, another request, or who runs it now. */
+export const onceBegin: Script<OnceBeginInput, OnceBeginOutcome> = {
+  text: onceBeginText,
+  call(input: OnceBeginInput): ScriptCall {
+    return {
+      script: onceBeginText,
+      keys: [input.lock, input.fence, input.record],
+      args: [
+        input.holder,
+        String(input.leaseMs),
+        String(input.fenceTtlMs),
+        String(input.notAfterMs),
+        input.print,
+        String(input.attempts),
+        String(input.recordTtlMs),
+        String(input.keepFailureMs),
+      ],
+    };
+  },
+  decode(reply: Reply): OnceBeginOutcome {
+    const items = openReply(onceBeginText, reply);
+    switch (items[0]) {
+      case OUTCOMES.STARTED:
+        requireItems(onceBeginText, items, 4);
+        return {
+          is: 'STARTED',
+          nowMs: integerAt(onceBeginText, items, 1),
+          firstFence: integerAt(onceBeginText, items, 2),
+          attempt: integerAt(onceBeginText, items, 3),
+        };
+      case OUTCOMES.DONE:
+        requireItems(onceBeginText, items, 4);
+        return {
+          is: 'DONE',
+          nowMs: integerAt(onceBeginText, items, 1),
+          attempt: integerAt(onceBeginText, items, 2),
+          payload: stringAt(onceBeginText, items, 3),
+        };
+      case OUTCOMES.FAILED:
+        requireItems(onceBeginText, items, 5);
+        return {
+          is: 'FAILED',
+          nowMs: integerAt(onceBeginText, items, 1),
+          attempt: integerAt(onceBeginText, items, 2),
+          reason: stringAt(onceBeginText, items, 3),
+          payload: stringAt(onceBeginText, items, 4),
+        };
+      case OUTCOMES.MISMATCH:
+        requireItems(onceBeginText, items, 3);
+        return {
+          is: 'MISMATCH',
+          nowMs: integerAt(onceBeginText, items, 1),
+          attempt: integerAt(onceBeginText, items, 2),
+        };
+      case OUTCOMES.HELD:
+        requireItems(onceBeginText, items, 4);
+        return {
+          is: 'HELD',
+          nowMs: integerAt(onceBeginText, items, 1),
+          ttlMs: integerAt(onceBeginText, items, 2),
+          owner: stringAt(onceBeginText, items, 3),
+        };
+      case OUTCOMES.LATE:
+        requireItems(onceBeginText, items, 2);
+        return { is: 'LATE', nowMs: integerAt(onceBeginText, items, 1) };
+      case OUTCOMES.CONFLICT:
+        requireItems(onceBeginText, items, 3);
+        return {
+          is: 'CONFLICT',
+          nowMs: integerAt(onceBeginText, items, 1),
+          found: stringAt(onceBeginText, items, 2),
+        };
+      default:
+        return refuseReply(onceBeginText, reply);
+    }
+  },
+};
+
+const onceFinishSource =
+  '#!lua flags=allow-oom\n' +
+  'local STORED = 23\n' +
+  'local GONE = 6\n' +
+  'local CONFLICT = 4\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local attempt = tonumber(ARGV[2])\n' +
+  'local fence = tonumber(ARGV[3])\n' +
+  'local print = ARGV[4]\n' +
+  'local state = ARGV[5]\n' +
+  'local reason = ARGV[6]\n' +
+  'local payload = ARGV[7]\n' +
+  'local keep_ms = ARGV[8]\n' +
+  'local channel = ARGV[9]\n' +
+  'local mode = ARGV[10]\n' +
+  "local kept = redis.pcall('HMGET', record, 'state', 'owner', 'attempt')\n" +
+  "if kept['err'] then return { CONFLICT, found_instead(kept, record) } end\n" +
+  'local is_ours = kept[2] == holder and tonumber(kept[3]) == attempt\n' +
+  "if is_ours and kept[1] ~= 'running' then return { STORED, 0 } end\n" +
+  "local is_locked = redis.pcall('HEXISTS', lock, holder) == 1\n" +
+  'if not is_ours and not is_locked then return { GONE } end\n' +
+  'local function require_expiry(key, ttl_ms)\n' +
+  "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
+  "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
+  'end\n' +
+  'end\n' +
+  'require_expiry(record, keep_ms)\n' +
+  "redis.call('HSET', record, 'state', state, 'owner', holder, 'attempt', attempt, 'fence', fence, 'print', print,\n" +
+  "'reason', reason, 'payload', payload)\n" +
+  "redis.call('PEXPIRE', record, keep_ms)\n" +
+  "if is_locked then redis.call('HDEL', lock, holder) end\n" +
+  "local receivers = notify(mode, channel, '0')\n" +
+  'return { STORED, receivers }\n';
+
+const onceFinishText: ScriptText = {
+  name: 'once.finish',
+  sha: '1879dafe816aed199f51c1ea43032ea3e2bca2b5',
+  source: onceFinishSource,
+};
+
+export interface OnceFinishInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** which run this was */
+  readonly attempt: number;
+  /** its fence */
+  readonly fence: number;
+  /** the fingerprint of the request, empty for none */
+  readonly print: string;
+  /** done, failed or idle */
+  readonly state: string;
+  /** why it failed; empty for a result */
+  readonly reason: string;
+  /** the result or the failure */
+  readonly payload: string;
+  /** ms: how long the record lives from now */
+  readonly keepMs: number;
+  /** where those listen who wait for the end */
+  readonly channel: string;
+  /** how to tell them: plain, sharded or both */
+  readonly mode: string;
+}
+
+export type OnceFinishOutcome =
+  | { readonly is: 'STORED'; readonly receivers: number }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Ends a run: stores its result or its failure, or leaves the key to the next attempt, and frees the lock. */
+export const onceFinish: Script<OnceFinishInput, OnceFinishOutcome> = {
+  text: onceFinishText,
+  call(input: OnceFinishInput): ScriptCall {
+    return {
+      script: onceFinishText,
+      keys: [input.lock, input.record],
+      args: [
+        input.holder,
+        String(input.attempt),
+        String(input.fence),
+        input.print,
+        input.state,
+        input.reason,
+        input.payload,
+        String(input.keepMs),
+        input.channel,
+        input.mode,
+      ],
+    };
+  },
+  decode(reply: Reply): OnceFinishOutcome {
+    const items = openReply(onceFinishText, reply);
+    switch (items[0]) {
+      case OUTCOMES.STORED:
+        requireItems(onceFinishText, items, 2);
+        return { is: 'STORED', receivers: integerAt(onceFinishText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(onceFinishText, items, 1);
+        return { is: 'GONE' };
+      case OUTCOMES.CONFLICT:
+        requireItems(onceFinishText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(onceFinishText, items, 1) };
+      default:
+        return refuseReply(onceFinishText, reply);
+    }
+  },
+};
+
+const onceForgetSource =
+  '#!lua flags=allow-oom\n' +
+  'local FORGOTTEN = 24\n' +
+  'local RUNNING = 25\n' +
+  'local ABSENT = 10\n' +
+  'local CONFLICT = 4\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function read_record(record)\n' +
+  "local found = redis.pcall('HMGET', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  "if found['err'] then return nil, found_instead(found, record) end\n" +
+  "local state, attempt, fence = found[1], tonumber(found[3] or ''), tonumber(found[4] or '')\n" +
+  "if not state and redis.call('HLEN', record) == 0 then return { attempt = 0 } end\n" +
+  "local is_known = state == 'running' or state == 'idle' or state == 'done' or state == 'failed'\n" +
+  "if not is_known or not attempt or not fence then return nil, 'a hash that is not a record' end\n" +
+  "local kept = { state = state, owner = found[2] or '', attempt = attempt, fence = fence }\n" +
+  "kept.print, kept.reason, kept.payload = found[5] or '', found[6] or '', found[7] or ''\n" +
+  'return kept\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local kept, strange = read_record(record)\n' +
+  'if strange then return { CONFLICT, strange } end\n' +
+  "if redis.call('PTTL', lock) ~= -2 then return { RUNNING } end\n" +
+  'if not kept.state then return { ABSENT } end\n' +
+  "redis.call('HDEL', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  'return { FORGOTTEN }\n';
+
+const onceForgetText: ScriptText = {
+  name: 'once.forget',
+  sha: 'd1f8cd601eeb3ccbf7ae89fa29f6248db4aad146',
+  source: onceForgetSource,
+};
+
+export interface OnceForgetInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+}
+
+export type OnceForgetOutcome =
+  | { readonly is: 'FORGOTTEN' }
+  | { readonly is: 'RUNNING' }
+  | { readonly is: 'ABSENT' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Removes what is kept of a once key, unless somebody runs it now. */
+export const onceForget: Script<OnceForgetInput, OnceForgetOutcome> = {
+  text: onceForgetText,
+  call(input: OnceForgetInput): ScriptCall {
+    return { script: onceForgetText, keys: [input.lock, input.record], args: [] };
+  },
+  decode(reply: Reply): OnceForgetOutcome {
+    const items = openReply(onceForgetText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FORGOTTEN:
+        requireItems(onceForgetText, items, 1);
+        return { is: 'FORGOTTEN' };
+      case OUTCOMES.RUNNING:
+        requireItems(onceForgetText, items, 1);
+        return { is: 'RUNNING' };
+      case OUTCOMES.ABSENT:
+        requireItems(onceForgetText, items, 1);
+        return { is: 'ABSENT' };
+      case OUTCOMES.CONFLICT:
+        requireItems(onceForgetText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(onceForgetText, items, 1) };
+      default:
+        return refuseReply(onceForgetText, reply);
+    }
+  },
+};
+
+const oncePeekSource =
+  '#!lua flags=no-writes\n' +
+  'local FOUND = 14\n' +
+  'local ABSENT = 10\n' +
+  'local CONFLICT = 4\n' +
+  'local function found_instead(failure, key)\n' +
+  "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
+  "local found = redis.pcall('TYPE', key)\n" +
+  "if found['err'] then return 'a value of another type' end\n" +
+  "return 'a ' .. found['ok']\n" +
+  'end\n' +
+  'local function read_record(record)\n' +
+  "local found = redis.pcall('HMGET', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  "if found['err'] then return nil, found_instead(found, record) end\n" +
+  "local state, attempt, fence = found[1], tonumber(found[3] or ''), tonumber(found[4] or '')\n" +
+  "if not state and redis.call('HLEN', record) == 0 then return { attempt = 0 } end\n" +
+  "local is_known = state == 'running' or state == 'idle' or state == 'done' or state == 'failed'\n" +
+  "if not is_known or not attempt or not fence then return nil, 'a hash that is not a record' end\n" +
+  "local kept = { state = state, owner = found[2] or '', attempt = attempt, fence = fence }\n" +
+  "kept.print, kept.reason, kept.payload = found[5] or '', found[6] or '', found[7] or ''\n" +
+  'return kept\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local kept, strange = read_record(record)\n' +
+  'if strange then return { CONFLICT, strange } end\n' +
+  'if not kept.state then return { ABSENT } end\n' +
+  "local state, payload = kept.state, ''\n" +
+  "if state == 'running' and redis.pcall('HEXISTS', lock, kept.owner) ~= 1 then state = 'idle' end\n" +
+  "if state == 'failed' or state == 'idle' then payload = kept.payload end\n" +
+  "local ttl_ms = redis.call('PTTL', record)\n" +
+  'return { FOUND, state, kept.owner, kept.attempt, kept.fence, kept.reason, payload, ttl_ms }\n';
+
+const oncePeekText: ScriptText = {
+  name: 'once.peek',
+  sha: '4f7d0a3f1951cd6663bcf11a8a6426a6dad44a53',
+  source: oncePeekSource,
+};
+
+export interface OncePeekInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload */
+  readonly record: string;
+}
+
+export type OncePeekOutcome =
+  | {
+      readonly is: 'FOUND';
+      readonly state: string;
+      readonly owner: string;
+      readonly attempt: number;
+      readonly fence: number;
+      readonly reason: string;
+      readonly payload: string;
+      readonly ttlMs: number;
+    }
+  | { readonly is: 'ABSENT' }
+  | { readonly is: 'CONFLICT'; readonly found: string };
+
+/** Tells how far a once key is, without its result. */
+export const oncePeek: Script<OncePeekInput, OncePeekOutcome> = {
+  text: oncePeekText,
+  call(input: OncePeekInput): ScriptCall {
+    return { script: oncePeekText, keys: [input.lock, input.record], args: [] };
+  },
+  decode(reply: Reply): OncePeekOutcome {
+    const items = openReply(oncePeekText, reply);
+    switch (items[0]) {
+      case OUTCOMES.FOUND:
+        requireItems(oncePeekText, items, 8);
+        return {
+          is: 'FOUND',
+          state: stringAt(oncePeekText, items, 1),
+          owner: stringAt(oncePeekText, items, 2),
+          attempt: integerAt(oncePeekText, items, 3),
+          fence: integerAt(oncePeekText, items, 4),
+          reason: stringAt(oncePeekText, items, 5),
+          payload: stringAt(oncePeekText, items, 6),
+          ttlMs: integerAt(oncePeekText, items, 7),
+        };
+      case OUTCOMES.ABSENT:
+        requireItems(oncePeekText, items, 1);
+        return { is: 'ABSENT' };
+      case OUTCOMES.CONFLICT:
+        requireItems(oncePeekText, items, 2);
+        return { is: 'CONFLICT', found: stringAt(oncePeekText, items, 1) };
+      default:
+        return refuseReply(oncePeekText, reply);
+    }
+  },
+};
+
+const onceReleaseSource =
+  '#!lua flags=allow-oom\n' +
+  'local RELEASED = 5\n' +
+  'local GONE = 6\n' +
+  'local function notify(mode, channel, message)\n' +
+  'local receivers = 0\n' +
+  "if mode == 'plain' or mode == 'both' then\n" +
+  "local heard = redis.pcall('PUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' then receivers = heard end\n" +
+  'end\n' +
+  "if mode == 'sharded' or mode == 'both' then\n" +
+  "local heard = redis.pcall('SPUBLISH', channel, message)\n" +
+  "if type(heard) == 'number' and heard > receivers then receivers = heard end\n" +
+  'end\n' +
+  'return receivers\n' +
+  'end\n' +
+  'local lock = KEYS[1]\n' +
+  'local record = KEYS[2]\n' +
+  'local holder = ARGV[1]\n' +
+  'local has_run = tonumber(ARGV[2])\n' +
+  'local channel = ARGV[3]\n' +
+  'local mode = ARGV[4]\n' +
+  "if redis.call('HDEL', lock, holder) == 0 then return { GONE } end\n" +
+  "local kept = redis.pcall('HMGET', record, 'state', 'owner', 'attempt')\n" +
+  "if has_run == 0 and kept[1] == 'running' and kept[2] == holder then\n" +
+  'local before = tonumber(kept[3]) - 1\n' +
+  'if before > 0 then\n' +
+  "redis.call('HSET', record, 'state', 'idle', 'owner', '', 'attempt', before)\n" +
+  'else\n' +
+  "redis.call('HDEL', record, 'state', 'owner', 'attempt', 'fence', 'print', 'reason', 'payload')\n" +
+  'end\n' +
+  'end\n' +
+  "local receivers = notify(mode, channel, '0')\n" +
+  'return { RELEASED, receivers }\n';
+
+const onceReleaseText: ScriptText = {
+  name: 'once.release',
+  sha: '6ce5cae213a8da561923ff2b777197399c8bc8e1',
+  source: onceReleaseSource,
+};
+
+export interface OnceReleaseInput {
+  /** hash: one field, holder -> hold count */
+  readonly lock: string;
+  /** hash: state, owner, attempt, fence, print, reason, payload; or the lock's key again: the record is left alone */
+  readonly record: string;
+  /** <session>:<hold number> */
+  readonly holder: string;
+  /** 1 if the body may have begun; 0: nobody was told of the start */
+  readonly hasRun: number;
+  /** where those listen who wait for the end */
+  readonly channel: string;
+  /** how to tell them: nobody, plain, sharded or both */
+  readonly mode: string;
+}
+
+export type OnceReleaseOutcome =
+  | { readonly is: 'RELEASED'; readonly receivers: number }
+  | { readonly is: 'GONE' };
+
+/** Frees the lock of a run that does not say how it ended. A run that never began is not counted. */
+export const onceRelease: Script<OnceReleaseInput, OnceReleaseOutcome> = {
+  text: onceReleaseText,
+  call(input: OnceReleaseInput): ScriptCall {
+    return {
+      script: onceReleaseText,
+      keys: [input.lock, input.record],
+      args: [input.holder, String(input.hasRun), input.channel, input.mode],
+    };
+  },
+  decode(reply: Reply): OnceReleaseOutcome {
+    const items = openReply(onceReleaseText, reply);
+    switch (items[0]) {
+      case OUTCOMES.RELEASED:
+        requireItems(onceReleaseText, items, 2);
+        return { is: 'RELEASED', receivers: integerAt(onceReleaseText, items, 1) };
+      case OUTCOMES.GONE:
+        requireItems(onceReleaseText, items, 1);
+        return { is: 'GONE' };
+      default:
+        return refuseReply(onceReleaseText, reply);
+    }
   },
 };
 

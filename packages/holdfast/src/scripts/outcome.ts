@@ -17,6 +17,20 @@ export const OUTCOMES = {
   RAISED: 15,
   LEFT: 16,
   FREE: 17,
+  // 20 to 29: once.
+  STARTED: 20,
+  DONE: 21,
+  MISMATCH: 22,
+  STORED: 23,
+  FORGOTTEN: 24,
+  RUNNING: 25,
+  // 30 to 39: jobs.
+  EARLY: 33,
+  STALE: 34,
+  PASSED: 35,
+  RESTING: 36,
+  ENDED: 37,
+  JOB: 38,
 } as const;
 
 /** The first item of a reply within a bundle that stands for an error; its words follow. No outcome is negative. */

@@ -34,3 +34,14 @@ function warn(message: string, code: string): void {
   // In nobody's async context: a listener of warnings is not part of the call that happens to run us.
   detached(() => process.emitWarning(message, { type: 'HoldfastWarning', code }));
 }
+
+/** Warns once a name that the body of a leader has returned. */
+export function warnReturned(what: string): void {
+  const key = `returned: ${what}`;
+  if (warned.has(key) || warned.size >= WARNED_MAX) return;
+  warned.add(key);
+  const message =
+    `${what}: the body has returned, so the leader has stepped down, and campaigns again after a pause. ` +
+    "Let the body run until its signal aborts, or choose afterReturn: 'stop'";
+  detached(() => process.emitWarning(message, { type: 'HoldfastWarning', code: 'HOLDFAST_LEADER_RETURNED' }));
+}

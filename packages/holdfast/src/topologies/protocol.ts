@@ -59,7 +59,11 @@ export type AcquireAnswer =
       readonly fences?: number;
       /** How many processes are in the line; absent: none. */
       readonly tickets?: number;
+      /** Which attempt at its work the hold is for, where the kind counts attempts. */
+      readonly attempt?: number;
     }
+  /** The lock is not needed any more: what it would be held for has been done or has failed. `answer` is for the kind. */
+  | { readonly is: 'SETTLED'; readonly nowMs: number; readonly answer: unknown }
   | {
       readonly is: 'HELD';
       readonly nowMs: number;
@@ -152,6 +156,8 @@ export interface Policy {
   readonly isHolderSecret: boolean;
   /** What the key should hold, in words, for the error about a key that holds something else. */
   readonly expected: string;
+  /** Waiters have no line in Redis: they listen on the public channel and ask again. @default false */
+  readonly isWithoutLine?: boolean;
 }
 
 /** What holder ids are made of. */
@@ -172,6 +178,8 @@ export interface Protocol {
   readonly name: string;
   /** The Redis key. */
   readonly key: string;
+  /** Local callers with different ones do not wait for each other, and ask separately. @default the key */
+  readonly queueKey?: string;
   /** Where the end of a hold is published. */
   readonly channel: string;
   readonly policy: Policy;
@@ -179,8 +187,11 @@ export interface Protocol {
   newHolder(ids: HolderIds): string;
   acquire(terms: HoldTerms, limits: AcquireLimits): ScriptCall;
   readAcquire(reply: Reply): AcquireAnswer;
-  /** `mode` is how guests are told of the release. `hasLine` false: only the lock's own key is named. */
-  release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean): ScriptCall;
+  /**
+   * `mode` is how guests are told of the release. `hasLine` false: only the lock's own key is named. `wasServed` false:
+   * no caller has heard of the hold.
+   */
+  release(holder: string, mode: PubSubMode | 'nobody', hasLine: boolean, wasServed: boolean): ScriptCall;
   readRelease(reply: Reply): ReleaseAnswer;
   /** Renewals are grouped by this object. */
   readonly renewal: StatementBatch;

@@ -24,6 +24,8 @@ export interface Granted {
   readonly tickets?: number;
   /** When we heard of the grant. */
   readonly heardAt: Instant;
+  /** Which attempt at its work the hold is for, where the kind counts attempts. */
+  readonly attempt?: number;
 }
 
 export interface Held {
@@ -44,6 +46,12 @@ export interface Conflict {
   readonly isCounter?: boolean;
 }
 
+/** Not granted, because the lock is not needed any more. Only its kind knows what the answer says. */
+export interface Settled {
+  readonly is: 'settled';
+  readonly answer: unknown;
+}
+
 /** Not granted, as far as we know. */
 export interface AcquireFailed {
   readonly is: 'failed';
@@ -58,7 +66,7 @@ export interface AcquireFailed {
   readonly mayBeGranted: boolean;
 }
 
-export type AcquireResult = Granted | Held | Conflict | AcquireFailed;
+export type AcquireResult = Granted | Held | Conflict | Settled | AcquireFailed;
 
 /**
  * Where a session hears of its grants. How a script publishes there: `p` on a plain channel of the one server, `s` on a
@@ -81,6 +89,8 @@ export interface ReleaseTerms {
    * line is made the owner then; those who wait find the lock free when they ask.
    */
   readonly isOwnKeyOnly?: boolean;
+  /** A caller was told of the hold, and may have begun its work. @default false */
+  readonly wasServed?: boolean;
 }
 
 export type ReleaseResult =

@@ -1,7 +1,7 @@
 /** How callers get in where not everybody may: by TLS, or as a user with hardly any rights. */
 
 import { makeGuardedFolder } from '../support/processes/process-guard.ts';
-import { aclWords, BRACES, CONNECTING, LEAST, LOOKING } from '../support/servers/acl-rules.ts';
+import { aclWords, BRACES, CONNECTING, LEAST, LOOKING, ONCE } from '../support/servers/acl-rules.ts';
 import { makeCertificates } from '../support/servers/certificates.ts';
 import { freePort } from '../support/servers/free-port.ts';
 
@@ -37,7 +37,7 @@ async function byTls(): Promise<Restriction> {
 function byAcl(): Restriction {
   const [username, password] = ['app', 'secret'];
   // The rules of the contract have the caller's own client answer a ping at times.
-  const words = [...aclWords(LEAST, LOOKING, BRACES, CONNECTING), '+ping'];
+  const words = [...aclWords(LEAST, ONCE, LOOKING, BRACES, CONNECTING), '+ping'];
   return {
     access: { username, password },
     serverArgs: ['--user', username, 'on', `>${password}`, ...words],

@@ -18,6 +18,7 @@ import { fixedContract } from './rules/lock/fixed.contract.ts';
 import { reentryContract } from './rules/lock/reentry.contract.ts';
 import { mutexContract } from './rules/mutex.contract.ts';
 import { nameContract } from './rules/name.contract.ts';
+import { onceContract } from './rules/once.contract.ts';
 import { releaseContract } from './rules/release.contract.ts';
 import { backgroundContract, trafficContract } from './rules/traffic.contract.ts';
 import { usingContract } from './rules/using.contract.ts';
@@ -52,6 +53,7 @@ for (const row of MATRIX)
       adminContract(test);
       adminLineContract(test);
       closeContract(test);
+      onceContract(test);
     });
 
     // These count every command, or empty the server and change its settings.

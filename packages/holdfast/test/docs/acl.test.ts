@@ -7,13 +7,17 @@ import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../sr
 import { sessionRecord } from '../../src/scripts/generated.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import {
+  AUDIT,
   aclWords,
   BRACES,
   CLUSTER,
   CONNECTING,
+  JOBS,
   LEAST,
   LOOKING,
+  MONITOR,
   NODE_REDIS_SENTINELS,
+  ONCE,
   REPLICATION,
   SENTINELS,
 } from '../support/servers/acl-rules.ts';
@@ -49,7 +53,7 @@ beforeAll(async () => {
 
 test('the page prints the lists that the tests use', () => {
   const lists = blocksOf(PAGE).filter(({ info }) => info === 'text');
-  const servers = [LEAST, LOOKING, BRACES, CLUSTER, REPLICATION];
+  const servers = [LEAST, ONCE, JOBS, LOOKING, MONITOR, AUDIT, BRACES, CLUSTER, REPLICATION];
   const sentinels = [SENTINELS, NODE_REDIS_SENTINELS];
   expect(lists.map(({ code }) => code)).toEqual([...servers, ...sentinels, CONNECTING]);
 });
@@ -150,4 +154,22 @@ test('a user that may not set an expiry gets no lock, and leaves no key behind',
   });
   expect(await ask(redis.port, ['EXISTS', 'locks:lock', `holdfast_session:${locks.session}`])).toBe(0);
   await ask(redis.port, ['DEL', 'locks:mutex']);
+});
+
+test('leads and runs jobs with these rights, and no others', async () => {
+  const words = aclWords(LEAST, JOBS, CONNECTING);
+  await ask(redis.port, ['ACL', 'SETUSER', 'worker', 'reset', 'on', '>pass', ...words]);
+  const client = CLIENTS.ioredis('worker');
+  const locks = new Locks(client, { prefix: 'locks:' });
+  await locks.leader('boss', { afterReturn: 'stop' }).run(() => {});
+  expect(await locks.runJob('report', () => {}, { everyMs: 60_000 })).toMatchObject({ isRecorded: true });
+  const ran = new Promise<void>((resolve, reject) => {
+    const schedule = locks.schedule('tick', { everyMs: 200 }, () => resolve());
+    schedule.on('failed', ({ error }) => reject(error));
+  });
+  await ran;
+  await locks.close();
+  client.disconnect();
+  // Markers outlive their jobs.
+  await ask(redis.port, ['DEL', 'holdfast_job:{locks:report}', 'holdfast_job:{locks:tick}']);
 });

@@ -23,7 +23,8 @@ export function readPage(page: string): string {
 /** Every page that a reader meets. */
 export function listPages(): string[] {
   const pages = ['docs', 'examples'].flatMap((folder) => listFiles(folder, '.md'));
-  return ['README.md', 'packages/holdfast/README.md', 'packages/testing/README.md', ...pages];
+  const packages = ['holdfast', 'testing', 'telemetry', 'sql'].map((name) => `packages/${name}/README.md`);
+  return ['README.md', ...packages, ...pages];
 }
 
 /** The files below a folder whose names end so, from the root of the repository. */

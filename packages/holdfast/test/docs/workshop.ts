@@ -11,7 +11,25 @@ import { ROOT } from './pages.ts';
 const COMPILE_LIMIT_MS = 110_000;
 const RUN_LIMIT_MS = 60_000;
 const PRELOAD = join(import.meta.dirname, 'fixtures/default-port.ts');
-const LIBRARIES = { holdfast: 'packages/holdfast', 'holdfast-testing': 'packages/testing' };
+const LIBRARIES = {
+  holdfast: 'packages/holdfast',
+  'holdfast-monitor': 'packages/monitor',
+  'holdfast-sql': 'packages/sql',
+  'holdfast-telemetry': 'packages/telemetry',
+  'holdfast-testing': 'packages/testing',
+};
+/** What the pages use of a module that the types of the oldest supported Node do not know. */
+const SQLITE_TYPES = `declare module 'node:sqlite' {
+  export class DatabaseSync {
+    constructor(path: string);
+    exec(sql: string): void;
+    prepare(sql: string): { all(...params: unknown[]): unknown[]; run(...params: unknown[]): unknown };
+    readonly isTransaction: boolean;
+  }
+}
+`;
+
+const EXPORTS = { '.': './src/index.js', './*': './src/*.js' };
 
 export interface Ran {
   readonly code: number | null;
@@ -32,6 +50,7 @@ export class Workshop {
   constructor() {
     this.#installPackages();
     writeFileSync(join(this.#folder, 'package.json'), JSON.stringify({ type: 'module' }));
+    writeFileSync(join(this.#folder, 'node-sqlite.d.ts'), SQLITE_TYPES);
     const compilerOptions = {
       noEmit: false,
       rootDir: '/',
@@ -39,6 +58,10 @@ export class Workshop {
       // For the compiler too our libraries are what is being worked on, not what was built last.
       paths: {
         holdfast: [join(ROOT, 'packages/holdfast/src/index.ts')],
+        'holdfast-monitor': [join(ROOT, 'packages/monitor/src/index.ts')],
+        'holdfast-sql': [join(ROOT, 'packages/sql/src/index.ts')],
+        'holdfast-sql/sync': [join(ROOT, 'packages/sql/src/sync.ts')],
+        'holdfast-telemetry': [join(ROOT, 'packages/telemetry/src/index.ts')],
         'holdfast-testing': [join(ROOT, 'packages/testing/src/index.ts')],
       },
       // As strict as a reader's own project is likely to be.
@@ -85,7 +108,7 @@ export class Workshop {
     for (const [name, home] of Object.entries(LIBRARIES)) {
       const own = this.#compiled(join(ROOT, home));
       mkdirSync(own, { recursive: true });
-      writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports: './src/index.js' }));
+      writeFileSync(join(own, 'package.json'), JSON.stringify({ type: 'module', exports: EXPORTS }));
       symlinkSync(own, join(packages, name));
     }
   }

@@ -10,7 +10,10 @@ const LEASE_MS = 1_000;
 const VALID_MS = 988;
 
 class FakeOwner implements HoldOwner {
+  readonly id = 's#1';
   readonly fence = undefined;
+  readonly via = 'free';
+  readonly sinceMs = null;
   readonly seen: string[];
   isGone = false;
   looks = 0;
@@ -56,6 +59,7 @@ function setup() {
       },
       lost: (_, reason) => void seen.push(`lost ${reason}`),
       leave: () => Promise.resolve(true),
+      ended: () => {},
     },
   });
   return { clock, hold, seen, now };
@@ -150,7 +154,7 @@ describe('a hold', () => {
     hold.stated(now, 5_000);
     hold.endStatement();
     expect(hold.remainingMs(clock)).toBe(4_948);
-    expect(hold.releaseTerms).toEqual({ holder: 's:1', leaseMs: 5_000 });
+    expect(hold.releaseTerms).toEqual({ holder: 's:1', leaseMs: 5_000, wasServed: true });
   });
 
   test('has its deadline left alone by a statement that cannot shorten the lease', () => {

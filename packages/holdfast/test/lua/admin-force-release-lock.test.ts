@@ -17,6 +17,7 @@ const INPUT: AdminForceReleaseLockInput = {
   channel: 'lock-channel',
   mode: 'plain',
   mailbox: 'holdfast_session:',
+  words: '',
 };
 
 /** Sessions of ours: UUIDs of version 8. */
@@ -142,6 +143,9 @@ test('the session of the owner is told which hold it has lost, and only that ses
   await holdLock(`${OWNER}:12`);
   await forceRelease();
   expect(await owner.heard()).toEqual([`x ${OWNER}:12 revoked`]);
+  await holdLock(`${OWNER}:13`);
+  await forceRelease({ words: 'stuck\u0000 since %s noon' });
+  expect(await owner.heard()).toEqual([`x ${OWNER}:13 revoked stuck\u0000 since %s noon`]);
   // A UUID of version 4: Java's.
   await holdLock('8743c9c0-0795-4907-87fd-6c719a6b4586:41');
   await forceRelease();

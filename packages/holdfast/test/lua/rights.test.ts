@@ -11,6 +11,9 @@ import {
   mutexAcquire,
   mutexRelease,
   mutexRenew,
+  onceBegin,
+  onceFinish,
+  onceRelease,
   sessionForget,
   sessionRecord,
 } from '../../src/scripts/generated.ts';
@@ -33,6 +36,11 @@ function makingOf(place: string): readonly ScriptCall[] {
     mutexAcquire.call({
       ...{ mutex: `mutex:${place}`, line: `holdfast_line:{mutex:${place}}`, token: TOKEN },
       ...{ leaseMs: HOLD.leaseMs, notAfterMs: 0, ticket: TICKET },
+    }),
+    onceBegin.call({
+      ...{ ...HOLD, lock: `once:${place}`, fence: `once_fence:${place}`, record: `once_record:${place}` },
+      ...{ fenceTtlMs: 600_000, notAfterMs: 0, print: '', attempts: 3 },
+      ...{ recordTtlMs: 60_000, keepFailureMs: 60_000 },
     }),
     sessionRecord.call({
       ...{ record: `holdfast_session:${place}`, application: 'billing', host: 'host' },
@@ -59,6 +67,15 @@ function callsOn(place: string): readonly ScriptCall[] {
     mutexRelease.call({
       ...{ mutex, line: `holdfast_line:{${mutex}}`, token: TOKEN, channel: 'channel' },
       ...{ mode: 'plain', isVote: 0 },
+    }),
+    onceRelease.call({
+      ...{ lock: `once:${place}`, record: `once_record:${place}`, holder: HOLD.holder },
+      ...{ hasRun: 0, channel: 'channel', mode: 'plain' },
+    }),
+    onceFinish.call({
+      ...{ lock: `once:${place}`, record: `once_record:${place}`, holder: HOLD.holder, attempt: 1, fence: 7 },
+      ...{ print: '', state: 'done', reason: '', payload: 'j1', keepMs: 60_000 },
+      ...{ channel: 'channel', mode: 'plain' },
     }),
     sessionForget.call({ record: `holdfast_session:${place}` }),
   ];

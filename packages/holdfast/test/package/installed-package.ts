@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -32,7 +32,7 @@ export async function printed(command: string, args: readonly string[], cwd: str
 async function pack(home: string, folder: string): Promise<Packed> {
   const draft = join(folder, 'draft');
   await mkdir(draft);
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua']) {
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua', 'sql']) {
     const file = join(ROOT, home, name);
     if (existsSync(file)) await cp(file, join(draft, name), { recursive: true });
   }
@@ -55,14 +55,34 @@ export async function installPackage(folder: string, beside: readonly string[]):
 }
 
 /**
- * Installs holdfast-testing beside holdfast. Unpacked by hand, with a link to its Lua engine: npm would ask the registry for
- * the engine.
+ * Installs a package beside holdfast. Unpacked by hand, with links to what it needs: npm would ask the registry for that.
  */
-export async function installTesting(folder: string): Promise<Packed> {
-  const packed = await pack('packages/testing', folder);
-  const home = join(folder, 'node_modules/holdfast-testing');
+async function installBeside(folder: string, name: string, needs: readonly string[]): Promise<Packed> {
+  const packed = await pack(`packages/${name}`, folder);
+  const modules = join(folder, 'node_modules');
+  const home = join(modules, `holdfast-${name}`);
   await mkdir(home);
   await printed('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1'], folder);
-  await symlink(join(MODULES, 'wasmoon-lua5.1'), join(folder, 'node_modules/wasmoon-lua5.1'));
+  for (const need of needs) {
+    await mkdir(dirname(join(modules, need)), { recursive: true });
+    await symlink(join(MODULES, need), join(modules, need));
+  }
+  return packed;
+}
+
+export function installTesting(folder: string): Promise<Packed> {
+  return installBeside(folder, 'testing', ['wasmoon-lua5.1']);
+}
+
+export function installTelemetry(folder: string): Promise<Packed> {
+  return installBeside(folder, 'telemetry', ['@opentelemetry/api', 'prom-client']);
+}
+
+/** Installs holdfast-sql into the folder, alone: its peer is optional. */
+export async function installSql(folder: string): Promise<Packed> {
+  const packed = await pack('packages/sql', folder);
+  const home = join(folder, 'node_modules/holdfast-sql');
+  await mkdir(home, { recursive: true });
+  await printed('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1'], folder);
   return packed;
 }

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import * as errors from '../../src/errors.ts';
+import * as onceErrors from '../../src/errors/once-errors.ts';
+import * as lockErrors from '../../src/errors.ts';
+
+const errors = { ...lockErrors, ...onceErrors };
 
 const details = { lock: 'order:1', elapsedMs: 12, cause: new Error('underneath') };
 
 /** Every error with its code, made with everything it can carry. */
 const FAMILY: readonly (readonly [
-  code: errors.LockErrorCode,
+  code: lockErrors.LockErrorCode,
   name: string,
-  make: (from: typeof errors) => errors.LockError,
+  make: (from: typeof errors) => lockErrors.LockError,
 ])[] = [
   ['ELOCKTIMEOUT', 'LockTimeoutError', (from) => new from.LockTimeoutError('m', details)],
   ['ELOCKABORTED', 'LockAbortedError', (from) => new from.LockAbortedError('m', details)],
@@ -22,14 +25,28 @@ const FAMILY: readonly (readonly [
   ['ELOCKCONFLICT', 'LockConflictError', (from) => new from.LockConflictError('m', details)],
   ['ELOCKCONFIG', 'LockConfigError', (from) => new from.LockConfigError('m', details)],
   ['ELOCKCLOSED', 'LockClosedError', (from) => new from.LockClosedError('m', details)],
+  [
+    'EONCEFAILED',
+    'OnceFailedError',
+    (from) => new from.OnceFailedError('m', { ...details, reason: 'failed', attempt: 1 }),
+  ],
+  ['EONCEMISMATCH', 'OnceMismatchError', (from) => new from.OnceMismatchError('m', details)],
+  ['EONCERESULT', 'OnceResultError', (from) => new from.OnceResultError('m', { ...details, reason: 'size' })],
 ];
 
-const CLASSES = Object.values(errors).filter((exported) => typeof exported === 'function');
+const CLASSES = Object.values(errors).filter((exported) => exported !== lockErrors.hasCode);
 
 /** Two copies of a package in one process are normal with npm. */
 async function secondCopy(): Promise<typeof errors> {
-  const url = `${new URL('../../src/errors.ts', import.meta.url).pathname}?copy=2`;
-  return (await import(/* @vite-ignore */ url)) as typeof errors;
+  const copyOf = async <Module>(path: string): Promise<Module> => {
+    const url = `${new URL(path, import.meta.url).pathname}?copy=2`;
+    return (await import(/* @vite-ignore */ url)) as Module;
+  };
+  const [locks, once] = await Promise.all([
+    copyOf<typeof lockErrors>('../../src/errors.ts'),
+    copyOf<typeof onceErrors>('../../src/errors/once-errors.ts'),
+  ]);
+  return { ...locks, ...once };
 }
 
 describe('the errors', () => {

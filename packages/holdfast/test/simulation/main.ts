@@ -1,12 +1,14 @@
 /**
  * `npm run simulate -- --seeds 1000 --from 1`: plays seeds, and tells the history of the first that fails. With `--fault`
- * only those of them that turn that fault on.
+ * only those of them that turn that fault on; with `--once` the world of `once`.
  */
 import { parseArgs } from 'node:util';
 import { loadScriptEngine } from '../../../testing/src/lua/script-engine.ts';
+import { ONCE_BUGS } from './once/once-bugs.ts';
+import { playOnce } from './once/once-scenario.ts';
 import type { Outcome } from './outcome.ts';
 import { PLANTED_BUGS } from './planted/catalogue.ts';
-import { play } from './scenario.ts';
+import { play as playLocks } from './scenario.ts';
 import { drawTerms } from './terms.ts';
 import { drawFaults, FAULTS, type Fault } from './world/fault-selection.ts';
 import { Prng } from './world/prng.ts';
@@ -49,14 +51,15 @@ async function main(): Promise<void> {
       fault: { type: 'string' },
       whole: { type: 'boolean' },
       all: { type: 'boolean' },
+      once: { type: 'boolean' },
     },
   });
+  const play = values.once === true ? playOnce : playLocks;
+  const bugs = values.once === true ? ONCE_BUGS : PLANTED_BUGS;
   const engine = await loadScriptEngine();
-  const bug = PLANTED_BUGS.find(({ name }) => name === values.bug);
+  const bug = bugs.find(({ name }) => name === values.bug);
   if (values.bug !== undefined && bug === undefined) {
-    throw new TypeError(
-      `expected --bug among ${PLANTED_BUGS.map(({ name }) => name).join(', ')}, got ${values.bug}`,
-    );
+    throw new TypeError(`expected --bug among ${bugs.map(({ name }) => name).join(', ')}, got ${values.bug}`);
   }
   const fault = FAULTS.find((name) => name === values.fault);
   if (values.fault !== undefined && fault === undefined) {

@@ -44,6 +44,8 @@ export interface Grant {
   readonly is: 'granted';
   readonly terms: HoldTerms;
   readonly answer: Extract<AcquireResult, { is: 'granted' }>;
+  /** Whether a message from the line has told of the grant. */
+  readonly isFromLine?: boolean;
   /** Granted by a message: the server has the hold for this long, until its lease is stated. */
   readonly claimMs?: number;
   /** Absent: the hold must not be kept unowned, because somebody is in line, or it would not be heard that it is wanted. */
@@ -153,7 +155,8 @@ export class Attempts {
       const told = this.#told;
       const wait = this.#ticket?.number;
       this.#forget();
-      const grant = { is: 'granted', terms, answer: withTold(answer, told) } as const;
+      const isFromLine = told !== null;
+      const grant = { is: 'granted', terms, answer: withTold(answer, told), isFromLine } as const;
       const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
       if (!canLinger) return grant;
       return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
@@ -189,7 +192,7 @@ export class Attempts {
     const fences = fencing === undefined ? terms.fences : message.fences;
     const { deadline, claimMs, isYoung } = claim;
     const answer = { is: 'granted', deadline, firstFence, fences, tickets: 1, heardAt: now } as const;
-    return { is: 'granted', terms, answer, claimMs, isYoung };
+    return { is: 'granted', terms, answer, claimMs, isYoung, isFromLine: true };
   }
 
   /** The hold of a claim has begun: the holder belongs to it now. */

@@ -31,15 +31,20 @@ export class Mailboxes {
   readonly #topology: Topology;
   readonly #session: string;
   readonly #timeoutMs: number;
-  readonly #revoked: ((holder: string) => void) | undefined;
+  readonly #revoked: ((holder: string, words: string) => void) | undefined;
   readonly #open = new Map<string, StopListening>();
   readonly #opening = new Map<string, Promise<CallFailure | null>>();
   readonly #waits = new Map<number, Registration>();
   readonly #unclaimed = new Map<number, string>();
   #resyncs = 0;
 
-  /** `revoked` is called when a lock is said to have been taken away from that holder of the session. */
-  constructor(topology: Topology, session: string, timeoutMs: number, revoked?: (holder: string) => void) {
+  /** `revoked` is called when a lock is said to have been taken away from that holder of the session, and why. */
+  constructor(
+    topology: Topology,
+    session: string,
+    timeoutMs: number,
+    revoked?: (holder: string, words: string) => void,
+  ) {
     this.#topology = topology;
     this.#session = session;
     this.#timeoutMs = timeoutMs;
@@ -48,7 +53,7 @@ export class Mailboxes {
 
   /** Null where there is no line of waiters. */
   of(protocol: Protocol): Mailbox | null {
-    return this.#topology.mailboxOf(protocol, this.#session);
+    return protocol.policy.isWithoutLine === true ? null : this.#topology.mailboxOf(protocol, this.#session);
   }
 
   isOpen({ channel }: Mailbox): boolean {
@@ -118,7 +123,7 @@ export class Mailboxes {
       return;
     }
     const read = readMessage(message);
-    if (read?.is === 'revoked') this.#revoked?.(read.holder);
+    if (read?.is === 'revoked') this.#revoked?.(read.holder, read.words);
     if (read === null || read.is === 'revoked') return;
     const wait = waitOf(read.echo);
     const registration = this.#waits.get(wait);

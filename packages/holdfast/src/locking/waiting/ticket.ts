@@ -43,11 +43,13 @@ export interface WantedMessage {
 export interface RevokedMessage {
   readonly is: 'revoked';
   readonly holder: string;
+  /** Why, in the words of the operator; '' where none were said. */
+  readonly words: string;
 }
 
 export type LineMessage = GrantMessage | AskMessage | WantedMessage | RevokedMessage;
 
-const REVOKED = /^x (\S+) /;
+const REVOKED = /^x (\S+) \S+(?: (.*))?$/s;
 const WANTED = /^w (\S+)$/;
 const GRANT = /^g (\S+) (\d{1,16}) (\d{1,5})$/;
 const ASK = /^a (\S+) (\d{1,5})$/;
@@ -61,8 +63,8 @@ export function readMessage(text: string): LineMessage | null {
   if (asked !== undefined) return { is: 'ask', echo: asked, inMs: Number(inMs) };
   const [, wanted] = WANTED.exec(text) ?? [];
   if (wanted !== undefined) return { is: 'wanted', echo: wanted };
-  const [, holder] = REVOKED.exec(text) ?? [];
-  return holder === undefined ? null : { is: 'revoked', holder };
+  const [, holder, words = ''] = REVOKED.exec(text) ?? [];
+  return holder === undefined ? null : { is: 'revoked', holder, words };
 }
 
 /** The number of the wait that an echo belongs to. */

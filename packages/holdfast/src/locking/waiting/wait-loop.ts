@@ -6,17 +6,15 @@
  * - granted: the loop ends with the grant.
  * - held by somebody, with a line of waiters: the attempt has taken a place there. Sleep until a message says that the
  *   holder of this wait is the owner. Ask again now and then, because any ask serves the line and keeps the place.
- * - held by somebody, without a line: subscribe, and attempt again once the subscription is confirmed: whatever was
- *   released before is seen by that attempt, whatever is released after is heard. Then sleep until a message, the end of
- *   the lease that the server told, or the cap.
+ * - held by somebody, without a line: subscribe, and attempt again once that is confirmed: whatever was released before is
+ *   seen, whatever is released after is heard. Then sleep until a message, the end of the lease, or the cap.
  * - held by nobody, because votes were split: sleep for a random while, which settles who comes first.
  * - failed: back off, for as long as an outage may last.
  * - a conflict, a failure that will not pass, a server that never answered, an outage that is too long: give up.
  *
- * On the public channel a message is a hint. It ends a sleep and decides nothing. A message in the line may be a grant,
- * whose worth is judged by the ticket. A message that comes while an attempt is under way is kept,
- * so that an answer `held` is followed by another attempt at once. Without a line the subscription outlives a round and the
- * loop's run, until `stop`: who waits behind a hold of this process keeps listening.
+ * On the public channel a message is a hint, which ends a sleep. A message in the line may be a grant, whose worth the
+ * ticket judges. A message that comes during an attempt is kept, so that another attempt follows an answer `held` at once.
+ * Without a line the subscription lasts until `stop`: who waits behind a hold of this process keeps listening.
  */
 import { CallFailure, type StopListening } from '../../clients/client.ts';
 import type { ResolvedLocksOptions } from '../../options/options.ts';
@@ -24,7 +22,8 @@ import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import { sleep } from '../../runtime/timers.ts';
-import { type Subject, telemetry } from '../../telemetry/channels.ts';
+import type { Subject, WakeReason } from '../../telemetry/channels.ts';
+import { telemetry } from '../../telemetry/publish.ts';
 import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
@@ -40,10 +39,7 @@ const SLEEP_MS_MAX = 5_000;
 /** A key vanishes a little after its time: asking sooner costs an attempt for nothing. */
 const EXPIRY_SLACK_MS = 2;
 
-/**
- * How soon a waiter in the line asks again, for each ticket in the line and within bounds. Any ask serves the whole line,
- * so a long line needs fewer from each; and a ticket lives for 15 s from its last ask.
- */
+/** How soon a waiter in the line asks again, for each ticket there: any ask serves all, and a ticket lives for 15 s. */
 const ASK_MS_EACH = 250;
 const ASK_MS_MIN = 1_000;
 
@@ -93,6 +89,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   readonly #services: WaitLoopServices;
   readonly #party: WaitParty;
   readonly #awaited: Awaited<Grant>;
+  /** What ended the last sleep of this run; null: it has not slept. */
+  wokenBy: WakeReason | null = null;
   #isAttempting = false;
   #outageSinceMs: number | null = null;
   #splitVotes = 0;
@@ -125,6 +123,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
    * was made before, if there was one; otherwise the first attempt is sent after `pauseMs`.
    */
   async run(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
+    this.wokenBy = null;
     this.#outageSinceMs = null;
     this.#splitVotes = 0;
     this.#backoff = null;
@@ -198,7 +197,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
 
   /** What follows a refusal: a wait of its own kind, or the end. */
   #waitAfter(refusal: Refusal | Broken): Promise<void> | void {
-    if (refusal.is === 'conflict' || refusal.is === 'broken') return this.#party.giveUp(refusal);
+    if (refusal.is !== 'held' && refusal.is !== 'failed') return this.#party.giveUp(refusal);
     if (refusal.is === 'failed') return this.#waitAfterFailure(refusal);
     this.#outageSinceMs = null;
     this.#party.held(refusal);
@@ -295,6 +294,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
 
   async #sleepUntilWoken(delayMs: number): Promise<void> {
     const reason = await this.#sleep.sleep(delayMs);
+    this.wokenBy = reason;
     if (reason !== null) telemetry.woken(this.#awaited.subject, reason);
   }
 }

@@ -7,6 +7,7 @@ import type { CallFailure } from '../../clients/client.ts';
 import { LockConfigError, type LockError } from '../../errors.ts';
 import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import { LinkedQueue } from '../../runtime/linked-queue.ts';
+import type { AcquiredVia } from '../../telemetry/channels.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import {
   acquireError,
@@ -36,7 +37,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   /** How many of the waiters are tries. */
   #tries = 0;
   /** What the last attempt said, if it did not bring the lock. */
-  #last: Refusal | null = null;
+  #last: Held | Failed | null = null;
 
   /** `attempts` gives the attempts of the wait that is under way. */
   constructor(services: WaitLoopServices, protocol: Protocol, attempts: () => Attempts) {
@@ -96,6 +97,14 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
     const grant = await this.#loop.run(last, this.head?.options.isTry ? 0 : pauseMs);
     this.#last = null;
     return grant;
+  }
+
+  /** How the last grant of `seek` came. */
+  viaOf({ isFromLine }: Grant): AcquiredVia {
+    const { wokenBy } = this.#loop;
+    if (isFromLine === true) return 'line';
+    if (wokenBy === null) return 'free';
+    return wokenBy === 'message' ? 'message' : 'timer';
   }
 
   get isOver(): boolean {
@@ -196,7 +205,9 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   }
 
   #reject(waiter: LeaseWaiter, refusal: Refusal | Broken): void {
-    if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
+    // Not an error: what the kind makes of it is for the kind.
+    if (refusal.is === 'settled') waiter.fail(refusal);
+    else if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
     else if (!(refusal.error instanceof LockConfigError)) waiter.fail(refusal.error);
     else waiter.reject(configErrorAgain(this.#protocol, refusal.error));
   }
@@ -204,7 +215,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   /** The error of a wait that ran out: from the last refusal, or from an outage that has begun since. */
   #endOfWait(waiter: LeaseWaiter): LockError {
     const servers = this.#last?.is === 'held' ? this.#services.topology.outageOf(this.#protocol.key) : [];
-    const refusal: Refusal | null =
+    const refusal: Held | Failed | null =
       servers.length > 0 ? { is: 'failed', servers, canRetry: true, mayBeGranted: false } : this.#last;
     return acquireError(this.#protocol, refusal, waiter.elapsedMs);
   }

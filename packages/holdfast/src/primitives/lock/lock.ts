@@ -1,5 +1,7 @@
 import type { FencedLease } from '../../locking/lease.ts';
+import type { Session } from '../../locking/session.ts';
 import { Acquirable } from '../acquirable.ts';
+import { LockProtocol } from './protocol.ts';
 
 /**
  * A re-entrant lock with fences, on Redisson's keys: it excludes, and is woken by, Java's `RLock` and
@@ -12,4 +14,8 @@ export class Lock extends Acquirable<FencedLease> {
   static {
     Acquirable.showAs(this, 'Lock');
   }
+}
+
+export function lockOf(session: Session, name: string, key: string): Lock {
+  return new Lock(session, new LockProtocol(name, key, session.options.fenceTtlMs));
 }

@@ -31,7 +31,7 @@ const POLICY: Policy = {
 };
 
 interface LockStatement extends Statement {
-  readonly protocol: LockProtocol;
+  readonly protocol: Protocol & Pick<Fencing, 'fenceTtlMs'>;
 }
 
 interface Recount extends LockStatement {
@@ -59,7 +59,8 @@ function alone<Kind extends Statement>(statements: readonly Kind[]): Kind {
   return statement;
 }
 
-const RENEWAL: StatementBatch = {
+/** The renewal of everything that has the lock's format: each kind has an object of its own, and so batches of its own. */
+export const lockRenewal = (): StatementBatch => ({
   call: (statements: readonly LockStatement[]): ScriptCall =>
     lockRenew.call(
       statements.map((statement) => ({
@@ -73,7 +74,9 @@ const RENEWAL: StatementBatch = {
     ),
   read: (reply: Reply, count: number): StateAnswer[] =>
     lockRenew.decode(reply, count).map((answer) => (answer === 'RENEWED' ? 'KEPT' : answer)),
-};
+});
+
+const RENEWAL: StatementBatch = lockRenewal();
 
 const RECOUNT: StatementBatch = {
   call(statements: readonly Recount[]): ScriptCall {
@@ -119,7 +122,7 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
   }
 
   // Getters: there is a protocol for each lease, and what these say is the same for all, or made from the key.
-  get kind(): 'lock' {
+  get kind(): string {
     return 'lock';
   }
 

@@ -1,5 +1,7 @@
 import type { Lease } from '../../locking/lease.ts';
+import type { Session } from '../../locking/session.ts';
 import { Acquirable } from '../acquirable.ts';
+import { MutexProtocol } from './protocol.ts';
 
 /**
  * A plain mutex: a string key with a random token, the format of the Redis documentation and of node-redlock,
@@ -12,4 +14,8 @@ export class Mutex extends Acquirable<Lease> {
   static {
     Acquirable.showAs(this, 'Mutex');
   }
+}
+
+export function mutexOf(session: Session, name: string, key: string): Mutex {
+  return new Mutex(session, new MutexProtocol(name, key));
 }

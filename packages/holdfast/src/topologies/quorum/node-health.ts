@@ -11,10 +11,13 @@
 import type { Client } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
 import { Backoff } from '../../runtime/backoff.ts';
+import { detached } from '../../runtime/detached.ts';
 import { driftMs } from '../../runtime/instant.ts';
 import { inMs } from '../../runtime/printable.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
+import type { NodeHealthMessage } from '../../telemetry/channels.ts';
+import { telemetry } from '../../telemetry/publish.ts';
 import type { Server } from '../server/server.ts';
 import type { NodeTimeout } from './node-timeout.ts';
 
@@ -48,6 +51,10 @@ export class NodeHealth {
   readonly #callTimeoutMs: number;
   readonly #backoff: Backoff;
   #state: State = { is: 'new' };
+  /** The guard that was last asked about. Null: nobody has asked for a vote. */
+  #guardMs: number | null = null;
+  /** What subscribers were told last. */
+  #told: NodeHealthMessage['state'] | null = null;
   /** Called when the server is up again. */
   onUp: (() => void) | null = null;
 
@@ -84,10 +91,12 @@ export class NodeHealth {
 
   /** Why the server cannot vote now, or null. `guardMs` is how long it must have run. */
   obstacle(guardMs: number, nowMs: number): ServerFailure | null {
+    this.#guardMs = guardMs;
     const { absence } = this;
-    if (absence !== null || this.#state.is !== 'up' || guardMs === 0) return absence;
+    if (absence !== null || this.#state.is !== 'up') return absence;
     const upMs = nowMs - this.#state.startedMs;
-    const waitMs = guardMs + driftMs(guardMs) - upMs;
+    const waitMs = guardMs === 0 ? 0 : guardMs + driftMs(guardMs) - upMs;
+    this.#tell(waitMs <= 0 ? 'up' : 'guarded');
     if (waitMs <= 0) return null;
     const text = `may have started ${inMs(Math.max(0, upMs))} ago and forgotten a lease: it votes in ${inMs(Math.ceil(waitMs))}`;
     return this.#failure('guard', text);
@@ -114,6 +123,7 @@ export class NodeHealth {
   #fall(failure: ServerFailure): void {
     const askAtMs = this.#timers.clock.monotonicMs() + this.#backoff.nextMs();
     this.#state = { is: 'down', failure, askAtMs };
+    this.#tell('down');
   }
 
   #begin(failure: ServerFailure | null): Joining {
@@ -134,6 +144,15 @@ export class NodeHealth {
     const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
     this.#state = { is: 'up', connections: this.#client.connections, startedMs, runId: health.runId };
     this.onUp?.();
+    // Also where nobody asks for its vote: a session may only renew. The first election tells whether it may vote at all.
+    if (this.#guardMs !== null) this.obstacle(this.#guardMs, heardMs);
+  }
+
+  /** In nobody's async context: the call that finds out about a server is one of many. */
+  #tell(state: NodeHealthMessage['state']): void {
+    if (this.#told === state) return;
+    this.#told = state;
+    detached(() => telemetry.nodeHealth(this.#client.description, state));
   }
 
   #failure(kind: ServerFailure['kind'], text: string): ServerFailure {

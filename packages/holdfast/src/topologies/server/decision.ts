@@ -2,7 +2,15 @@
 import type { ServerFailure } from '../../errors.ts';
 import type { Instant } from '../../runtime/instant.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
-import type { AcquireFailed, Conflict, Granted, Held, ReleaseResult, ReleaseTerms } from '../topology.ts';
+import type {
+  AcquireFailed,
+  Conflict,
+  Granted,
+  Held,
+  ReleaseResult,
+  ReleaseTerms,
+  Settled,
+} from '../topology.ts';
 
 /** Not granted, and nothing of this call can be granted later. */
 export interface Refused {
@@ -28,7 +36,7 @@ export interface Void {
   readonly canRetry: boolean;
 }
 
-export type Decision = Granted | Held | Conflict | Refused | Unanswered | Void;
+export type Decision = Granted | Held | Conflict | Settled | Refused | Unanswered | Void;
 
 /** Whatever decides about one holder at a time: a server, the router of a cluster, a node of a quorum. */
 export interface Decider {

@@ -57,7 +57,7 @@ export interface LateRelease {
  */
 export function lateRelease(
   protocol: Protocol,
-  { holder, leaseMs, isQuiet }: ReleaseTerms,
+  { holder, leaseMs, isQuiet, wasServed }: ReleaseTerms,
   trace: Trace,
   left: number,
   startsByMs: number,
@@ -66,7 +66,12 @@ export function lateRelease(
   const longestMs = Math.max(leaseMs, trace.leaseMs, earlier?.terms.leaseMs ?? 0);
   return {
     protocol,
-    terms: { holder, leaseMs: longestMs, isQuiet: isQuiet === true && earlier?.terms.isQuiet !== false },
+    terms: {
+      holder,
+      leaseMs: longestMs,
+      isQuiet: isQuiet === true && earlier?.terms.isQuiet !== false,
+      wasServed: wasServed === true || earlier?.terms.wasServed === true,
+    },
     arrivesUntilMs: Math.max(trace.untilMs, earlier?.arrivesUntilMs ?? 0),
     expiresMs: startsByMs + longestMs + driftMs(longestMs),
     left: left + (earlier?.left ?? 0),

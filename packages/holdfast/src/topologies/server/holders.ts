@@ -34,7 +34,8 @@ import type { Instant } from '../../runtime/instant.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Deadline, type TimerQueue } from '../../runtime/timer-queue.ts';
 import { within } from '../../runtime/timers.ts';
-import { type LateReleaseMessage, telemetry } from '../../telemetry/channels.ts';
+import type { LateReleaseMessage } from '../../telemetry/channels.ts';
+import { telemetry } from '../../telemetry/publish.ts';
 import type { HoldTerms, Protocol } from '../protocol.ts';
 import type { AcquireResult, ReleaseResult, ReleaseTerms } from '../topology.ts';
 import { type Decider, type Decision, failed } from './decision.ts';
@@ -106,6 +107,7 @@ export class Holders {
         return decision;
       case 'held':
       case 'conflict':
+      case 'settled':
         return decision;
       case 'refused':
         // This acquire was not granted. An earlier one of the holder may have been, or its ticket may be.

@@ -2,8 +2,8 @@
  * One Redis or Valkey server, asked over one client. Not a topology: a topology has one of these or several.
  *
  * In this folder: the server, the same with replicas that must confirm (`confirmed.ts`), what it may have done without
- * our knowing (`holders.ts`), its clock, and the reading of its answers. Only topologies import from here; `admin` uses
- * `reading.ts` too.
+ * our knowing (`holders.ts`), its clock, and the reading of its answers. Only topologies import from here; `admin` and
+ * `once` read answers with it too.
  */
 import { CallFailure, type Client, type Reply, type ScriptCall } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';
@@ -114,6 +114,7 @@ export class Server implements Decider {
       return { is: 'held', ttlMs, owner, isSplit: false, ...place };
     }
     if (answer.is === 'CONFLICT') return { is: 'conflict', found: answer.found };
+    if (answer.is === 'SETTLED') return { is: 'settled', answer: answer.answer };
     if (answer.is === 'LATE') {
       // We had the server's clock wrong (it jumped, or this machine slept), and this answer has put that right.
       if (heardAtMs < giveUpMs && mayAskAgain && isWanted?.() !== false)
@@ -128,13 +129,15 @@ export class Server implements Decider {
       const text = `granted too late: the answer took ${inMs(tookMs)} of a lease of ${inMs(terms.leaseMs)}`;
       return { is: 'void', servers: [this.failure('late', text)], canRetry: true };
     }
-    const { firstFence, fences = terms.fences, tickets = 0 } = answer;
-    return { is: 'granted', deadline, firstFence, fences, tickets, heardAt };
+    const { firstFence, fences = terms.fences, tickets = 0, attempt } = answer;
+    const counted = attempt === undefined ? {} : { attempt };
+    return { is: 'granted', deadline, firstFence, fences, tickets, heardAt, ...counted };
   }
 
   async release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
     const mode = terms.isQuiet === true ? 'nobody' : this.#pubSubMode();
-    const call = protocol.release(terms.holder, mode, this.#hasLine && terms.isOwnKeyOnly !== true);
+    const hasLine = this.#hasLine && terms.isOwnKeyOnly !== true;
+    const call = protocol.release(terms.holder, mode, hasLine, terms.wasServed === true);
     const reply = this.#note(await this.#client.run(call, timeoutMs));
     const answer = reply instanceof CallFailure ? reply : read(reply, () => protocol.readRelease(reply));
     if (answer instanceof CallFailure) {

@@ -61,8 +61,12 @@ export function adminLineContract(test: ContractTest): void {
     await before.release();
     const reason = aborted((await waiting).signal);
     const forcedMs = performance.now();
-    expect(await admin.forceRelease(name)).not.toBeNull();
-    expect(await reason).toMatchObject({ code: 'ELOCKLOST', reason: 'revoked' });
+    expect(await admin.forceRelease(name, { reason: 'stuck "since" noon' })).not.toBeNull();
+    expect(await reason).toMatchObject({
+      code: 'ELOCKLOST',
+      reason: 'revoked',
+      message: expect.stringContaining('it was released by force: "stuck \\"since\\" noon"'),
+    });
     expect(performance.now() - forcedMs).toBeLessThan(PROMPT_MS);
   });
 

@@ -114,6 +114,7 @@ describe.each(MATRIX)('$client, $kind.name: with subscribers', ({ client, kind }
       const expected = {
         lock,
         kind: kind.name,
+        lease: expect.stringMatching(`^${locks.session}#`),
         fence: lease && fenceOf(lease),
         reason: 'gone',
       };

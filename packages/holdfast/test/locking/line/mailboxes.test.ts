@@ -19,7 +19,7 @@ function setup() {
     return listen(channel, wake);
   };
   const revoked: string[] = [];
-  const mailboxes = new Mailboxes(topology, 's', 500, (holder) => revoked.push(holder));
+  const mailboxes = new Mailboxes(topology, 's', 500, (holder, words) => revoked.push(`${holder} ${words}`));
   const heard: (string | null)[] = [];
   const receiver: Receiver = (message) => heard.push(message);
   const tell = (message: string | null, { channel } = MAILBOX) => topology.channels.publish(channel, message);
@@ -122,8 +122,8 @@ describe('a mailbox', () => {
   test('tells of a holder that a lock was taken away from', async () => {
     const { mailboxes, revoked, tell } = setup();
     await mailboxes.open(MAILBOX);
-    tell('x s:7 a name');
-    expect(revoked).toEqual(['s:7']);
+    tell('x s:7 revoked it is stuck');
+    expect(revoked).toEqual(['s:7 it is stuck']);
   });
 });
 

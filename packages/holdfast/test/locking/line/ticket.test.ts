@@ -86,7 +86,8 @@ describe('a message of the line', () => {
     ['a 7.1.s 0', { is: 'ask', echo: '7.1.s', inMs: 0 }],
     ['a 7.1.s 80', { is: 'ask', echo: '7.1.s', inMs: 80 }],
     ['w 7.1.s', { is: 'wanted', echo: '7.1.s' }],
-    ['x s:1 name', { is: 'revoked', holder: 's:1' }],
+    ['x s:1 revoked', { is: 'revoked', holder: 's:1', words: '' }],
+    ['x s:1 revoked two\nlines', { is: 'revoked', holder: 's:1', words: 'two\nlines' }],
   ])('is read: %s', (text, message) => {
     expect(readMessage(text)).toEqual(message);
   });

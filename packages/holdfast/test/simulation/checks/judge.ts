@@ -6,8 +6,11 @@ import type { Promises } from './promises.ts';
 /** A rule, by the name it has in the documentation. */
 export type Rule = 'exclusion' | 'order' | 'fences' | 'told' | 'served' | 'kept' | 'left' | 'counter';
 
+/** The rules of `once`: `once/once-checks.ts`. */
+export type OnceRule = 'one result' | 'attempts' | 'stored';
+
 export interface Verdict {
-  readonly rule: Rule;
+  readonly rule: Rule | OnceRule;
   readonly atMs: number;
   readonly text: string;
 }
@@ -88,7 +91,7 @@ export class Judge {
     return this.#isInModel;
   }
 
-  condemn(rule: Rule, text: string): void {
+  condemn(rule: Rule | OnceRule, text: string): void {
     this.#note('JUDGE', `${rule}: ${text}`);
     this.verdicts.push({ rule, atMs: this.#nowMs(), text });
   }

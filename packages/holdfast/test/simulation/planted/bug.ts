@@ -1,6 +1,6 @@
 /** A mistake that is made on purpose, to see that the simulator finds it. */
 import type { Client, Clock, LocksOptions } from '../../../src/index.ts';
-import type { Rule } from '../checks/judge.ts';
+import type { OnceRule, Rule } from '../checks/judge.ts';
 import type { Terms } from '../terms.ts';
 import type { Fault } from '../world/fault-selection.ts';
 import type { Machine } from '../world/machine.ts';
@@ -8,7 +8,7 @@ import type { Machine } from '../world/machine.ts';
 export interface PlantedBug {
   readonly name: string;
   /** Rules that may find it. */
-  readonly breaks: readonly Rule[];
+  readonly breaks: readonly (Rule | OnceRule)[];
   /** How many nodes it needs. @default 1 */
   readonly nodes?: number;
   /** The only faults that happen, for a bug that takes long to meet by chance. @default drawn by the seed */

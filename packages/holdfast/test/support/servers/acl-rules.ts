@@ -10,6 +10,16 @@ export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{loc
 +hset +hdel +hlen +hgetall +hexists +hmget
 +publish +subscribe +unsubscribe +pubsub|numsub`;
 
+/** For `once`, besides. */
+export const ONCE = `~holdfast_once_lock:{locks:* ~holdfast_once:{locks:* ~redisson_lock_token:holdfast_once_lock:{locks:*
+&redisson_lock__channel:holdfast_once_lock:{locks:*`;
+
+/** For leaders and jobs, besides. */
+export const JOBS = `~holdfast_leader:{locks:* ~holdfast_job:{locks:* ~holdfast_job_lock:{locks:*
+~redisson_lock_token:holdfast_leader:{locks:* ~redisson_lock_token:holdfast_job_lock:{locks:*
+~holdfast_line:holdfast_leader:{locks:*
+&redisson_lock__channel:holdfast_leader:{locks:* &redisson_lock__channel:holdfast_job_lock:{locks:*`;
+
 /** For `inspect`, `list`, `forceRelease` and `check`. */
 export const LOOKING = '+type +scan +strlen +hkeys +info';
 
@@ -40,3 +50,12 @@ export const CONNECTING = '+client|setname +select +info';
 export function aclWords(...lists: readonly string[]): string[] {
   return lists.flatMap((list) => list.split(/\s+/));
 }
+
+/** For the monitor that looks: it can only read. */
+export const MONITOR = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:* %R~holdfast_audit
++evalsha +eval +time +info +scan +type +pttl +get +strlen
++hlen +hkeys +hget +hmget +hgetall
++xrange +xrevrange +pubsub|numsub`;
+
+/** For what is done from the monitor's page, beside what `forceRelease` needs: the audit trail. */
+export const AUDIT = '~holdfast_audit +xadd +xrange +xrevrange';

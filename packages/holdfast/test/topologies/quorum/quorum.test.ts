@@ -7,13 +7,16 @@ import {
   type Reply,
   type ScriptCall,
 } from '../../../src/clients/client.ts';
-import { Locks } from '../../../src/index.ts';
+import { CHANNELS, Locks, type NodeHealthMessage } from '../../../src/index.ts';
 import { OUTCOMES } from '../../../src/scripts/outcome.ts';
+import { useBench } from '../../support/bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const LEASE_MS = 1_000;
 /** Of a server's answer, by that lease. */
 const LIMIT_MS = 5;
+
+const bench = useBench();
 
 class FakeServer implements Client {
   readonly [CLIENT] = true as const;
@@ -31,6 +34,8 @@ class FakeServer implements Client {
   stallMs = 0;
   /** How long it takes to say who it is. */
   healthMs = 0;
+  /** How long it has run. */
+  uptimeMs = 100_000_000;
 
   constructor(clock: FakeClock, name: string) {
     this.#clock = clock;
@@ -56,7 +61,7 @@ class FakeServer implements Client {
         'master',
         '0',
         'noeviction',
-        '100000',
+        `${this.uptimeMs / 1000}`,
         this.description,
         this.#clock.wallMs(),
       ];
@@ -101,6 +106,42 @@ describe('a process that stands still while it asks the servers', () => {
       await locks.destroy();
     },
   );
+});
+
+describe('the health of a server', () => {
+  test('is told when it changes: up, down, and up again', async () => {
+    const { clock, servers, locks } = setup();
+    const told = bench.diagnostics<NodeHealthMessage>(CHANNELS.nodeHealth);
+    await (await locks.mutex('m').acquire()).release();
+    await (await locks.mutex('m').acquire()).release();
+    expect(told).toEqual(['a', 'b', 'c'].map((server) => ({ server, state: 'up' })));
+    const [first] = servers as [FakeServer];
+    first.isFrozen = true;
+    const lease = await locks.mutex('m').acquire();
+    await clock.advance(300);
+    await lease.release();
+    expect(told.slice(3)).toEqual([{ server: 'a', state: 'down' }]);
+    first.isFrozen = false;
+    await clock.advance(5_000);
+    await (await locks.mutex('m').acquire()).release();
+    await clock.advance(100);
+    await (await locks.mutex('m').acquire()).release();
+    expect(told.slice(4)).toEqual([{ server: 'a', state: 'up' }]);
+    await locks.destroy();
+  });
+
+  test('is guarded while a server has not run for as long as the longest lease', async () => {
+    const { clock, servers, locks } = setup();
+    const told = bench.diagnostics<NodeHealthMessage>(CHANNELS.nodeHealth);
+    const [first] = servers as [FakeServer];
+    first.uptimeMs = 1_000;
+    await (await locks.mutex('m').acquire()).release();
+    expect(told.find(({ server }) => server === 'a')).toEqual({ server: 'a', state: 'guarded' });
+    await clock.advance(5_000);
+    await (await locks.mutex('m').acquire()).release();
+    expect(told.filter(({ server }) => server === 'a').map(({ state }) => state)).toEqual(['guarded', 'up']);
+    await locks.destroy();
+  });
 });
 
 describe('a look at a lock, or a release by force, that nobody could read the answer to', () => {

@@ -1,0 +1,77 @@
+/** `holdfast job run`: a job now, once, under its lock. And the command of `holdfast run --once-per`. */
+import type { SingleRunOptions } from 'holdfast';
+import { parseDurationMs } from '../duration.ts';
+import { Failure } from '../failure.ts';
+import { checkExecutable } from '../run/executable.ts';
+import { runAsJob } from '../run/run-as-job.ts';
+import { resolveTerms } from '../run/terms.ts';
+import type { ServerFlags } from '../servers/address.ts';
+import { checkName } from '../servers/locks.ts';
+
+export interface JobFlags extends ServerFlags {
+  readonly prefix?: string;
+  /** Milliseconds; false: not at all. */
+  readonly wait?: number | boolean;
+  readonly lease: number;
+  readonly grace?: number;
+  readonly onBusyExit: number;
+}
+
+export interface OncePerFlags extends JobFlags {
+  /** A time, or a cron pattern. */
+  readonly oncePer: string;
+  readonly timeZone?: string;
+  readonly attempts?: number;
+  readonly early?: number;
+  readonly late?: number;
+}
+
+/** Outside of the schedule: the last run in the marker is this one, and scheduled slots follow as before. */
+export async function jobRun(name: string, command: readonly string[], flags: JobFlags): Promise<number> {
+  const waitMs = typeof flags.wait === 'number' ? flags.wait : 0;
+  return start(name, command, flags, { waitMs });
+}
+
+export async function runOncePer(
+  name: string,
+  command: readonly string[],
+  flags: OncePerFlags,
+): Promise<number> {
+  const { timeZone, attempts, early, late, wait } = flags;
+  return start(name, command, flags, {
+    ...slotsOf(flags.oncePer),
+    ...(timeZone === undefined ? {} : { timeZone }),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(early === undefined ? {} : { earlyMs: early }),
+    ...(late === undefined ? {} : { lateMs: late }),
+    ...(typeof wait === 'number' ? { waitMs: wait } : {}),
+    ...(wait === false ? { waitMs: 0 } : {}),
+  });
+}
+
+function start(
+  name: string,
+  command: readonly string[],
+  flags: JobFlags,
+  options: SingleRunOptions,
+): Promise<number> {
+  if (process.platform === 'win32') {
+    throw new Failure('usage', 'job: needs process groups, which this system does not have');
+  }
+  if (command.length === 0) throw new Failure('usage', 'expected a command after --, got none');
+  checkName(name, flags);
+  checkExecutable(command[0] ?? '');
+  const terms = resolveTerms(flags);
+  return runAsJob({ name, command, flags, terms, options: { ...options, leaseMs: terms.leaseMs } });
+}
+
+/** `5m` is a grid of the server's time; everything with a blank in it, or a nickname such as @daily, is a pattern. */
+function slotsOf(text: string): Pick<SingleRunOptions, 'cron' | 'everyMs'> {
+  const everyMs = parseDurationMs(text);
+  if (everyMs !== null) return { everyMs };
+  if (/\s/.test(text.trim()) || text.startsWith('@')) return { cron: text.trim() };
+  throw new Failure(
+    'usage',
+    `--once-per: expected a time such as 5m or 1d, or a cron pattern such as '30 2 * * *', got ${JSON.stringify(text)}`,
+  );
+}

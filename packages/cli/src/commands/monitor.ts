@@ -1,0 +1,201 @@
+/** `holdfast monitor`: the live page, metrics and alerts, until a signal ends it. */
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { isIPv6 } from 'node:net';
+import type { AuditTrail, MonitorOptions, SettingsHolder } from 'holdfast-monitor';
+import { EXIT } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import { printJson, printLines, printNotice } from '../output.ts';
+import type { ServerFlags } from '../servers/address.ts';
+import { unopenedClients } from '../servers/unopened.ts';
+
+export interface MonitorFlags extends ServerFlags {
+  readonly prefix?: string;
+  readonly json?: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly config?: string;
+  readonly checkConfig?: boolean;
+  readonly prometheusRules?: boolean;
+  readonly fleet?: string;
+  readonly user?: string;
+  readonly tokenFile?: string;
+  readonly passwordFile?: string;
+  readonly writer?: readonly string[];
+  readonly budget: number;
+  readonly actions?: boolean;
+  readonly audit: boolean;
+  readonly trustProxy?: boolean;
+}
+
+type Library = typeof import('holdfast-monitor');
+
+export async function monitor(flags: MonitorFlags): Promise<number> {
+  const library = await import('holdfast-monitor');
+  const settings = readSettings(library, flags);
+  if (flags.checkConfig === true) {
+    if (flags.config === undefined)
+      throw new Failure('usage', '--check-config: expected --config with it, got none');
+    printLines([`${flags.config}: good`]);
+    return EXIT.ok;
+  }
+  if (flags.prometheusRules === true) {
+    process.stdout.write(library.prometheusRules(settings?.current));
+    return EXIT.ok;
+  }
+  return run(library, flags, settings);
+}
+
+function readSettings(library: Library, { config, fleet }: MonitorFlags): SettingsHolder | null {
+  if (config === undefined) return null;
+  try {
+    return new library.SettingsHolder(library.loadConfig(config, fleet));
+  } catch (error) {
+    if (error instanceof library.ConfigError)
+      throw new Failure('usage', error.message.replaceAll('\n', '; '));
+    throw error;
+  }
+}
+
+async function run(library: Library, flags: MonitorFlags, settings: SettingsHolder | null): Promise<number> {
+  const login = readLogin(flags);
+  refuseUnguarded(flags, login);
+  const redis = unopenedClients(flags);
+  const writer = flags.writer === undefined ? redis : unopenedClients({ ...flags, redis: flags.writer });
+  if (!flags.audit) printNotice('warning: --no-audit: what is done from the page is written down nowhere');
+  const running = library.createMonitor({
+    redis,
+    writer,
+    ...login,
+    ...(flags.fleet === undefined ? {} : { fleet: flags.fleet }),
+    ...(settings === null ? {} : { settings }),
+    prefix: flags.prefix ?? '',
+    budget: flags.budget / 100,
+    actions: flags.actions === true,
+    audit: flags.audit,
+    log: printNotice,
+  });
+  const server = library.createMonitorServer(running, { trustProxy: flags.trustProxy === true });
+  try {
+    await listen(server, flags);
+    const url = urlOf(server, flags.host);
+    if (flags.json) printJson({ url });
+    else printLines([`the monitor is at ${url}`]);
+    return await untilSignal(flags.config, settings, reloadTrail(library, writer));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await running.close();
+  }
+}
+
+/** Where a reload is written down. */
+function reloadTrail(library: Library, writer: MonitorOptions['redis']): AuditTrail {
+  const clients = Array.isArray(writer) ? writer : [writer];
+  return new library.AuditTrail(clients as ConstructorParameters<typeof library.AuditTrail>[0]);
+}
+
+type LoginOptions = Pick<MonitorOptions, 'token' | 'login'>;
+
+/** Secrets come from files and the environment: the command line is seen by every user of the machine. */
+function readLogin(flags: MonitorFlags): LoginOptions {
+  const { HOLDFAST_MONITOR_TOKEN: token = '', HOLDFAST_MONITOR_PASSWORD: password = '' } = process.env;
+  if (flags.user !== undefined) {
+    const known =
+      flags.passwordFile === undefined ? password : readSecret(flags.passwordFile, '--password-file');
+    if (known === '') {
+      throw new Failure(
+        'usage',
+        '--user: expected --password-file or HOLDFAST_MONITOR_PASSWORD with it, got none',
+      );
+    }
+    return { login: { user: flags.user, password: checkLength(known, 'the password') } };
+  }
+  if (flags.passwordFile !== undefined) {
+    throw new Failure('usage', '--password-file: expected --user with it, got none');
+  }
+  const found = flags.tokenFile === undefined ? token : readSecret(flags.tokenFile, '--token-file');
+  return found === '' ? {} : { token: checkLength(found, 'the token') };
+}
+
+const SECRET_LENGTH_MIN = 12;
+
+function checkLength(secret: string, what: string): string {
+  if (secret.length >= SECRET_LENGTH_MIN) return secret;
+  throw new Failure(
+    'usage',
+    `expected ${what} to have at least ${SECRET_LENGTH_MIN} characters, got ${secret.length}`,
+  );
+}
+
+function readSecret(path: string, option: string): string {
+  try {
+    const secret = readFileSync(path, 'utf8').trim();
+    if (secret !== '') return secret;
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new Failure('usage', `${option}: expected a file that can be read, got ${code}`);
+  }
+  throw new Failure('usage', `${option}: expected a file with a secret in it, got an empty one`);
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+function refuseUnguarded({ host, actions }: MonitorFlags, login: LoginOptions): void {
+  const isGuarded = login.token !== undefined || login.login !== undefined;
+  if (isGuarded) return;
+  const how = 'a login with it (--token-file, HOLDFAST_MONITOR_TOKEN, or --user and --password-file)';
+  if (!LOOPBACK.test(host)) throw new Failure('usage', `--host ${host}: expected ${how}, got none`);
+  if (actions === true) throw new Failure('usage', `--actions: expected ${how}, got none`);
+}
+
+function listen(server: Server, { host, port }: MonitorFlags): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'something listens there already' : error.message;
+      reject(new Failure('usage', `${host}:${port}: ${why}`));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+function urlOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
+}
+
+/** SIGHUP reads the configuration again, and says so in the audit trail. */
+function untilSignal(
+  config: string | undefined,
+  settings: SettingsHolder | null,
+  trail: AuditTrail,
+): Promise<number> {
+  return new Promise((resolve) => {
+    const reload = (): void => {
+      if (config === undefined || settings === null) return;
+      const isTaken = settings.reload(config);
+      printNotice(
+        isTaken ? `${config}: in force` : `${config}: refused, the old one stays: ${settings.refusal}`,
+      );
+      const reload = {
+        action: 'reload',
+        subject: config,
+        by: 'signal',
+        via: 'signal',
+        reason: 'SIGHUP',
+      } as const;
+      trail
+        .ask(reload)
+        .then((id) => trail.done(id, isTaken ? 'in force' : `refused: ${settings.refusal}`))
+        .catch(() => {});
+    };
+    process.on('SIGHUP', reload);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        process.off('SIGHUP', reload);
+        resolve(EXIT.ok);
+      });
+    }
+  });
+}

@@ -1,0 +1,512 @@
+/** The promises of a schedule, its crash rows and its pitfalls, on clocks that the test moves. */
+import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Locks } from '../../src/locks.ts';
+import type { ScheduleOptions } from '../../src/options/schedule-options.ts';
+import type { JobBody, JobRunContext } from '../../src/primitives/schedule/index.ts';
+import { CHANNELS } from '../../src/telemetry/channels.ts';
+import { gate } from '../support/gate.ts';
+import { START_MS, World } from './world.ts';
+
+const LOCK = 'holdfast_job_lock:{tick}';
+const MARKER = 'holdfast_job:{tick}';
+const SECOND: ScheduleOptions = { everyMs: 1_000 };
+
+interface Ran extends Pick<JobRunContext, 'attempt' | 'fence'> {
+  readonly slot: number;
+  readonly atMs: number;
+}
+
+/** Notes every start of a body, as offsets from the beginning. */
+function recorder(world: World, then: JobBody = () => {}): { runs: Ran[]; body: JobBody } {
+  const runs: Ran[] = [];
+  const body: JobBody = (run) => {
+    const { slot, attempt, fence } = run;
+    runs.push({ slot: slot.getTime() - START_MS, attempt, fence, atMs: world.serverMs - START_MS });
+    return then(run);
+  };
+  return { runs, body };
+}
+
+const marker = async (world: World, field: string): Promise<unknown> =>
+  world.node.command('HGET', MARKER, field);
+
+const never = (): Promise<void> => new Promise(() => {});
+
+describe('a slot', () => {
+  test('runs once on one of three replicas, at its time, whatever their clocks say', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const schedules = [-30_000, 0, 30_000].map((skewMs) =>
+      world.replica({ skewMs }).schedule('tick', SECOND, body),
+    );
+    await world.advance(5_500);
+    expect(runs.map(({ slot }) => slot)).toEqual([1_000, 2_000, 3_000, 4_000, 5_000]);
+    for (const { slot, atMs } of runs) {
+      expect(atMs).toBeGreaterThanOrEqual(slot);
+      expect(atMs - slot).toBeLessThan(100);
+    }
+    expect(schedules[0]?.next?.getTime()).toBe(START_MS + 6_000);
+    expect(schedules[1]?.last).toMatchObject({ state: 'done' });
+  });
+
+  test('is not run again by a replica that comes later, however short the job', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const options: ScheduleOptions = { everyMs: 60_000, missed: 'once' };
+    world.replica().schedule('tick', options, body);
+    await world.advance(60_500);
+    for (let late = 0; late < 3; late += 1) {
+      world.replica().schedule('tick', options, body);
+      await world.advance(5_000);
+    }
+    expect(runs.map(({ slot }) => slot)).toEqual([60_000]);
+  });
+
+  test('does not run again when the clock of the server steps back', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    world.replica().schedule('tick', { everyMs: 10_000 }, body);
+    await world.advance(30_500);
+    world.serverClock.offsetMs = -25_000;
+    await world.advance(24_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([10_000, 20_000, 30_000]);
+    await world.advance(12_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([10_000, 20_000, 30_000, 40_000]);
+  });
+
+  test('does not run early when the clock of the server steps back before it', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    world.replica().schedule('tick', { everyMs: 10_000 }, body);
+    await world.advance(9_900);
+    world.serverClock.offsetMs = -5_000;
+    await world.advance(10_000);
+    expect(runs.every(({ slot, atMs }) => atMs >= slot)).toBe(true);
+    expect(runs.map(({ slot }) => slot)).toEqual([10_000]);
+  });
+
+  test('is found in time when the clock of the server steps ahead', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    world.replica().schedule('tick', { everyMs: 3_600_000 }, body);
+    await world.advance(60_000);
+    world.serverClock.offsetMs = 3_600_000 - 90_000;
+    await world.advance(120_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([3_600_000]);
+  });
+
+  test('does not run on the deploy of a new job, and the next one does', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const schedule = world.replica().schedule('tick', { everyMs: 60_000, missed: 'once' }, body);
+    const skipped = vi.fn();
+    schedule.on('skipped', skipped);
+    await world.advance(30_000);
+    expect(runs).toEqual([]);
+    expect(skipped).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ reason: 'baseline' }));
+    await world.advance(40_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([60_000]);
+  });
+
+  test('is not lost to a replica that was there when another is deployed at the same moment', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    world.replica().schedule('tick', { everyMs: 60_000 }, body);
+    await world.advance(59_000);
+    await world.node.command('DEL', MARKER);
+    world.serverClock.offsetMs = 1_000;
+    world.replica().schedule('tick', { everyMs: 60_000 }, body);
+    await world.advance(2_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([60_000]);
+  });
+});
+
+describe('a missed slot', () => {
+  async function outage(missed: 'skip' | 'once'): Promise<{ runs: Ran[]; state: unknown }> {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const options: ScheduleOptions = { everyMs: 60_000, missed };
+    const first = world.replica();
+    first.schedule('tick', options, body);
+    await world.advance(61_000);
+    await first.destroy();
+    await world.advance(155_000);
+    world.replica().schedule('tick', options, body);
+    await world.advance(2_000);
+    return { runs, state: await marker(world, 'state') };
+  }
+
+  test("is left out with 'skip'", async () => {
+    const { runs, state } = await outage('skip');
+    expect(runs.map(({ slot }) => slot)).toEqual([60_000]);
+    expect(state).toBe('missed');
+  });
+
+  test("is made up for with 'once', and only the newest", async () => {
+    const { runs, state } = await outage('once');
+    expect(runs.map(({ slot }) => slot)).toEqual([60_000, 180_000]);
+    expect(state).toBe('done');
+  });
+});
+
+describe('a run that takes longer than its slot', () => {
+  test('is never overlapped: later slots wait until they are too late', async () => {
+    const world = await World.open();
+    const long = gate();
+    const { runs, body } = recorder(world, () => long.opened);
+    const schedules = [0, 1].map(() => world.replica().schedule('tick', { everyMs: 10_000 }, body));
+    const skipped = vi.fn();
+    for (const schedule of schedules) schedule.on('skipped', skipped);
+    await world.advance(27_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([10_000]);
+    expect(skipped).toHaveBeenCalledWith(expect.objectContaining({ reason: 'busy' }));
+    long.open();
+    await world.advance(5_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([10_000, 30_000]);
+  });
+
+  test('aborts after atMostMs with JobTimeoutError, which is recorded', async () => {
+    const world = await World.open();
+    const failed = vi.fn();
+    const aborts: unknown[] = [];
+    const schedule = world.replica().schedule('tick', { everyMs: 10_000, atMostMs: 2_000 }, ({ signal }) => {
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          aborts.push(signal.reason);
+          reject(signal.reason);
+        });
+      });
+    });
+    schedule.on('failed', failed);
+    await world.advance(13_000);
+    expect(aborts).toMatchObject([{ code: 'EJOBTIMEOUT', lock: 'tick' }]);
+    expect(failed).toHaveBeenCalledOnce();
+    expect(await marker(world, 'state')).toBe('failed');
+    expect(await marker(world, 'error')).toContain('JobTimeoutError');
+  });
+
+  test('and whose body returns at its time limit has failed too', async () => {
+    const world = await World.open();
+    world.replica().schedule('tick', { everyMs: 10_000, atMostMs: 2_000 }, ({ signal }) => {
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve());
+      });
+    });
+    await world.advance(13_000);
+    expect(await marker(world, 'state')).toBe('failed');
+  });
+
+  test('is followed no sooner than atLeastMs after its start', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const options: ScheduleOptions = { everyMs: 10_000, atLeastMs: 9_500, lateMs: 9_000, missed: 'once' };
+    world.replica().schedule('tick', options, body);
+    await world.advance(10_000 + 100);
+    world.node.pause();
+    await world.advance(7_000);
+    world.node.resume();
+    await world.advance(15_000);
+    const starts = runs.map(({ atMs }) => atMs);
+    for (let i = 1; i < starts.length; i += 1) {
+      expect((starts[i] ?? 0) - (starts[i - 1] ?? 0)).toBeGreaterThanOrEqual(9_500);
+    }
+  });
+});
+
+describe('crashes', () => {
+  /** A replica that dies in the body of its first run, and one that lives. */
+  async function death(attempts: number): Promise<{ world: World; runs: Ran[]; second: Ran[] }> {
+    const world = await World.open();
+    const dying = world.replica({ leaseMs: 3_000 });
+    const first = recorder(world, never);
+    dying.schedule('tick', { everyMs: 60_000, attempts }, first.body);
+    await world.advance(60_100);
+    const living = recorder(world);
+    world.replica({ leaseMs: 3_000 }).schedule('tick', { everyMs: 60_000, attempts }, living.body);
+    await world.advance(100);
+    await dying.destroy();
+    return { world, runs: first.runs, second: living.runs };
+  }
+
+  test('in the body, one attempt: dead after the lease, and the next slot is normal', async () => {
+    const { world, runs, second } = await death(1);
+    await world.advance(20_000);
+    expect([runs.length, second.length]).toEqual([1, 0]);
+    const [job] = await jobsOf(world.replica());
+    expect(job).toMatchObject({ name: 'tick', last: { state: 'dead', attempt: 1 } });
+    await world.advance(40_000);
+    expect(second.map(({ slot }) => slot)).toEqual([120_000]);
+    expect(await marker(world, 'state')).toBe('done');
+  });
+
+  test('in the body, two attempts: another replica, with a larger fence', async () => {
+    const { world, runs, second } = await death(2);
+    await world.advance(10_000);
+    expect(second).toMatchObject([{ slot: 60_000, attempt: 2 }]);
+    expect(second[0]?.fence).toBeGreaterThan(runs[0]?.fence ?? 0);
+  });
+
+  test('between body and record, one attempt: shown as dead, and not run again', async () => {
+    const world = await World.open();
+    const done = recorder(world, () => {
+      world.node.pause();
+    });
+    const dying = world.replica({ leaseMs: 3_000 });
+    dying.schedule('tick', { everyMs: 60_000 }, done.body);
+    await world.advance(60_100);
+    await dying.destroy();
+    world.node.resume();
+    // What the dead process had written may arrive, or not: here it is taken back to before the record.
+    await world.node.command('HSET', MARKER, 'state', 'running');
+    await world.advance(5_000);
+    const living = recorder(world);
+    world.replica().schedule('tick', { everyMs: 60_000, missed: 'once' }, living.body);
+    await world.advance(5_000);
+    expect(living.runs).toEqual([]);
+    expect(await marker(world, 'state')).toBe('dead');
+  });
+
+  test('of the reply to a start, process alive: the same start is answered again', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const locks = world.replica({ callTimeoutMs: 500, leaseMs: 10_000 });
+    locks.schedule('tick', { everyMs: 60_000 }, body);
+    await world.advance(59_990);
+    world.node.pause();
+    await world.advance(1_200);
+    // All requests that were written meanwhile arrive at once.
+    world.node.resume();
+    await world.advance(5_000);
+    expect(runs).toMatchObject([{ slot: 60_000, attempt: 1 }]);
+    expect(await marker(world, 'attempt')).toBe('1');
+    expect(await world.node.command('EXISTS', LOCK)).toBe(0);
+  });
+
+  test('of the lease, process alive: a late owner that nobody replaced is recorded', async () => {
+    const world = await World.open();
+    const late = gate();
+    const { runs, body } = recorder(world, () => late.opened);
+    const schedule = world.replica({ leaseMs: 3_000 }).schedule('tick', { everyMs: 60_000 }, body);
+    const ran = vi.fn();
+    schedule.on('ran', ran);
+    await world.advance(60_100);
+    await world.node.command('DEL', LOCK);
+    await world.advance(5_000);
+    const other = world.replica().schedule('tick', { everyMs: 60_000 }, body);
+    await world.advance(1_000);
+    expect(await marker(world, 'state')).toBe('dead');
+    expect(other.last).toMatchObject({ state: 'dead' });
+    late.open();
+    await world.advance(1_000);
+    expect(await marker(world, 'state')).toBe('done');
+    expect([runs.length, ran.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  test('of the lease, process alive: a late owner that was replaced leaves the lock of the other', async () => {
+    const world = await World.open();
+    const late = gate();
+    const first = recorder(world, () => late.opened);
+    const options: ScheduleOptions = { everyMs: 600_000, attempts: 2 };
+    world.replica({ leaseMs: 3_000 }).schedule('tick', options, first.body);
+    await world.advance(600_100);
+    await world.node.command('DEL', LOCK);
+    const second = recorder(world, never);
+    world.replica({ leaseMs: 3_000 }).schedule('tick', options, second.body);
+    await world.advance(10_000);
+    expect(second.runs).toMatchObject([{ attempt: 2 }]);
+    const owner = await world.node.command('HKEYS', LOCK);
+    late.open();
+    await world.advance(5_000);
+    expect(await world.node.command('HKEYS', LOCK)).toEqual(owner);
+    expect(await marker(world, 'state')).toBe('running');
+  });
+
+  test('of all data: the body is told at its next renewal, and the slot may run again', async () => {
+    const world = await World.open();
+    const signals: AbortSignal[] = [];
+    world.replica({ leaseMs: 3_000 }).schedule('tick', { everyMs: 60_000 }, ({ signal }) => {
+      signals.push(signal);
+      return never();
+    });
+    await world.advance(60_100);
+    await world.node.command('FLUSHALL');
+    await world.advance(1_500);
+    expect(signals[0]?.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+  });
+});
+
+describe('an attempt that throws', () => {
+  test('is followed by another after a pause, until one ends well', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world, ({ attempt }) => {
+      if (attempt < 3) throw new Error(`boom ${attempt}`);
+    });
+    const schedule = world.replica().schedule('tick', { everyMs: 60_000, attempts: 5 }, body);
+    const failed = vi.fn();
+    schedule.on('failed', failed);
+    await world.advance(70_000);
+    expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect((runs[1]?.atMs ?? 0) - (runs[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(1_000);
+    expect((runs[2]?.atMs ?? 0) - (runs[1]?.atMs ?? 0)).toBeGreaterThanOrEqual(2_000);
+    expect(failed).toHaveBeenCalledTimes(2);
+    expect(schedule.last).toMatchObject({ state: 'done', attempt: 3 });
+  });
+
+  test('is the end without attempts, and its error is recorded, cut to a kilobyte', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world, () => {
+      throw new Error('ä'.repeat(2_000));
+    });
+    world.replica().schedule('tick', { everyMs: 60_000 }, body);
+    await world.advance(90_000);
+    expect(runs).toHaveLength(1);
+    const error = String(await marker(world, 'error'));
+    expect(Buffer.byteLength(error)).toBeLessThanOrEqual(1_024);
+    expect(error).toMatch(/^Error: ä+$/);
+  });
+});
+
+describe('replicas', () => {
+  test('with another time zone or pattern hear of it once', async () => {
+    const world = await World.open();
+    const { body } = recorder(world);
+    world.replica().schedule('tick', { cron: '* * * * *', timeZone: 'Europe/Berlin' }, body);
+    await world.advance(61_000);
+    const other = world.replica().schedule('tick', { cron: '* * * * *' }, body);
+    const differs = vi.fn();
+    other.on('differs', differs);
+    await world.advance(180_000);
+    expect(differs).toHaveBeenCalledExactlyOnceWith({
+      ours: 'cron * * * * * UTC',
+      theirs: 'cron * * * * * Europe/Berlin',
+    });
+  });
+
+  test('go on after an outage, and say so once', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    world.node.pause();
+    const schedule = world.replica().schedule('tick', { everyMs: 10_000 }, body);
+    const failed = vi.fn();
+    schedule.on('failed', failed);
+    await world.advance(30_000);
+    expect(failed).toHaveBeenCalledOnce();
+    world.node.resume();
+    await world.advance(21_000);
+    expect(runs.map(({ slot }) => slot)).toEqual([40_000, 50_000]);
+  });
+});
+
+describe('stop', () => {
+  test('starts nothing any more, and leaves nothing behind', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const schedule = world.replica().schedule('tick', SECOND, body);
+    await world.advance(1_500);
+    await world.until(schedule.stop());
+    await world.advance(5_000);
+    expect(runs).toHaveLength(1);
+    expect(await world.node.command('EXISTS', LOCK)).toBe(0);
+  });
+
+  test('gives a run its grace, then tells it, and keeps its lock until it has ended', async () => {
+    const world = await World.open();
+    const slow = gate();
+    const signals: AbortSignal[] = [];
+    const schedule = world.replica({ leaseMs: 3_000 }).schedule('tick', SECOND, async ({ signal }) => {
+      signals.push(signal);
+      await slow.opened;
+    });
+    await world.advance(1_100);
+    const stopped = schedule.stop({ graceMs: 5_000 });
+    await world.advance(4_900);
+    expect(signals[0]?.aborted).toBe(false);
+    await world.advance(4_000);
+    expect(signals[0]?.reason).toMatchObject({ code: 'ELOCKCLOSED' });
+    expect(await world.node.command('EXISTS', LOCK)).toBe(1);
+    slow.open();
+    await world.until(stopped);
+    expect(await world.node.command('EXISTS', LOCK)).toBe(0);
+    expect(await marker(world, 'state')).toBe('done');
+  });
+
+  test('leaves a run that does not end to its lease', async () => {
+    const world = await World.open();
+    const locks = world.replica({ leaseMs: 5_000 });
+    locks.schedule('tick', SECOND, never);
+    await world.advance(1_100);
+    await world.until(locks.close());
+    expect(await world.node.command('EXISTS', LOCK)).toBe(1);
+    await world.advance(5_000);
+    expect(await world.node.command('EXISTS', LOCK)).toBe(0);
+  });
+
+  test('takes back a start that was decided and not begun', async () => {
+    const world = await World.open();
+    const { runs, body } = recorder(world);
+    const locks = world.replica({ callTimeoutMs: 500 });
+    const schedule = locks.schedule('tick', { everyMs: 60_000 }, body);
+    await world.advance(59_990);
+    world.node.pause();
+    await world.advance(100);
+    const stopped = schedule.stop();
+    await world.advance(100);
+    world.node.resume();
+    await world.until(stopped);
+    await world.advance(1_000);
+    expect(runs).toEqual([]);
+    const other = recorder(world);
+    world.replica().schedule('tick', { everyMs: 60_000 }, other.body);
+    await world.advance(1_000);
+    expect(other.runs).toMatchObject([{ slot: 60_000, attempt: 1 }]);
+  });
+});
+
+test('runs are traced and skips are told on the channels', async () => {
+  const world = await World.open();
+  const ended: unknown[] = [];
+  const skips: unknown[] = [];
+  const traces = { asyncEnd: (trace: unknown) => ended.push(trace) } as never;
+  const hear = (message: unknown): void => {
+    skips.push(message);
+  };
+  tracingChannel(CHANNELS.job).subscribe(traces);
+  subscribe(CHANNELS.jobSkipped, hear);
+  onTestFinished(() => {
+    tracingChannel(CHANNELS.job).unsubscribe(traces);
+    unsubscribe(CHANNELS.jobSkipped, hear);
+  });
+  const [first] = [0, 1].map(() => {
+    const locks = world.replica();
+    locks.schedule('tick', { everyMs: 10_000 }, () => {});
+    return locks;
+  });
+  await world.advance(11_000);
+  const slot = START_MS + 10_000;
+  expect(ended).toMatchObject([{ job: 'tick', slot, attempt: 1, result: { isRecorded: true } }]);
+  expect(skips).toContainEqual(expect.objectContaining({ job: 'tick', slot, reason: 'done' }));
+  expect(first).toBeDefined();
+});
+
+async function jobsOf(locks: Locks): Promise<unknown[]> {
+  const found = [];
+  for await (const job of locks.jobs()) found.push(job);
+  return found;
+}
+
+test('jobs lists what the server knows, with the prefix and without', async () => {
+  const world = await World.open();
+  world.replica({ prefix: 'app:' }).schedule('tick', { everyMs: 10_000 }, () => {});
+  world.replica().schedule('odd{name}', { everyMs: 10_000 }, () => {});
+  await world.advance(11_000);
+  expect(await jobsOf(world.replica({ prefix: 'app:' }))).toMatchObject([
+    { name: 'tick', spec: 'every 10000 ms + 0', last: { state: 'done', host: expect.any(String) } },
+  ]);
+  expect(await jobsOf(world.replica())).toMatchObject(
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'odd{name}' }),
+      expect.objectContaining({ name: 'app:tick' }),
+    ]),
+  );
+});

@@ -1,0 +1,46 @@
+import type { JSX } from 'preact';
+import type { TicketView } from '../../src/api/types.ts';
+import { now } from '../data/clock.ts';
+import { count, processWords, seconds, visible } from '../data/words.ts';
+
+interface LineProps {
+  readonly line: readonly TicketView[];
+  readonly length: number;
+}
+
+/** The processes that wait in Redis, the next one first. */
+export function Line({ line, length }: LineProps): JSX.Element {
+  return (
+    <section aria-labelledby="line-title">
+      <h2 id="line-title">
+        Line{' '}
+        <small>
+          {length > line.length
+            ? `${line.length} of ${count(length)}`
+            : length === 0
+              ? 'nobody waits'
+              : count(length)}
+        </small>
+      </h2>
+      {line.length > 0 && (
+        <ol class="line">
+          {line.map((ticket) => (
+            <li key={`${ticket.place} ${ticket.session}`} value={ticket.place}>
+              <span class="place">{ticket.place}</span>
+              <b>{processWords(ticket) ?? `session ${visible(ticket.session).slice(0, 8)}…`}</b>
+              <span>{seconds(now.value - ticket.joinedAt)}</span>
+              {!ticket.listening && (
+                <span
+                  class="quiet"
+                  title="It does not listen for its turn: it asks by a timer, or its process is gone"
+                >
+                  not listening
+                </span>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,83 @@
+/**
+ * A value that must not be shown: the URL of a chat, a password. It prints as `[secret]` wherever it is logged, turned
+ * into JSON or inspected; only `reveal()` gives the value.
+ */
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+
+const SHOWN = '[secret]';
+
+/** A shorter text is no secret, and hiding each `a` of a message would leave nothing of it. */
+const HIDDEN_LENGTH_MIN = 4;
+
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return SHOWN;
+  }
+
+  toJSON(): string {
+    return SHOWN;
+  }
+
+  static {
+    // Not a method: declarations cannot name one by an expression.
+    Object.defineProperty(this.prototype, inspect.custom, { value: () => SHOWN });
+  }
+}
+
+/** Where the configuration says that a secret is. */
+export type SecretSource =
+  | { readonly from: 'value'; readonly value: string }
+  | { readonly from: 'env'; readonly name: string }
+  | { readonly from: 'file'; readonly path: string };
+
+/** Reads variables and files; a test has its own. */
+export interface SecretReader {
+  env(name: string): string | undefined;
+  file(path: string): string;
+}
+
+export const systemSecrets: SecretReader = {
+  env: (name) => process.env[name],
+  file: (path) => readFileSync(path, 'utf8'),
+};
+
+/** The secret, or a string that says why it cannot be had. */
+export function readSecret(source: SecretSource, reader: SecretReader): Secret | string {
+  if (source.from === 'value') return new Secret(source.value);
+  if (source.from === 'env') {
+    const value = reader.env(source.name);
+    return value === undefined || value === ''
+      ? `the variable ${source.name} to be set, and it is not`
+      : new Secret(value);
+  }
+  try {
+    const value = reader.file(source.path).trim();
+    return value === '' ? `a value in the file ${source.path}, and it is empty` : new Secret(value);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    return `a file ${source.path} that can be read (${code})`;
+  }
+}
+
+/** Takes every secret out of a text, also as a URL or a header would spell it. */
+export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
+  let shown = text;
+  for (const secret of secrets) {
+    const value = secret.reveal();
+    if (value.length < HIDDEN_LENGTH_MIN) continue;
+    for (const spelled of [value, encodeURIComponent(value), encodeURI(value)])
+      shown = shown.replaceAll(spelled, SHOWN);
+  }
+  return shown;
+}

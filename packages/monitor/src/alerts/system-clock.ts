@@ -1,0 +1,15 @@
+/** The machine's own clock. Everything else in this folder is given a `Clock`, so that tests can stop time. */
+import type { Clock } from 'holdfast';
+
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  startTimer: (delayMs, fire) => {
+    const timeout = setTimeout(fire, delayMs);
+    return {
+      cancel: () => clearTimeout(timeout),
+      ref: () => void timeout.ref(),
+      unref: () => void timeout.unref(),
+    };
+  },
+};

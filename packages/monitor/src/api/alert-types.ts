@@ -1,0 +1,69 @@
+/** Alerts, as the page sees them. */
+
+export type AlertLevel = 'warning' | 'critical';
+export type AlertState = 'pending' | 'firing' | 'resolved';
+
+/** How the message of an alert fares at one receiver. */
+export interface DeliveryView {
+  readonly receiver: string;
+  readonly state: 'queued' | 'sent' | 'retrying' | 'dead' | 'silenced';
+  readonly tries: number;
+  /** Of the last try; when it was sent, for `sent`. */
+  readonly at: number | null;
+  readonly nextAt: number | null;
+  /** Why the last try failed, one line without secrets. */
+  readonly error: string | null;
+}
+
+export interface Acknowledgement {
+  readonly by: string;
+  readonly at: number;
+  readonly until: number;
+  readonly reason: string;
+}
+
+export interface SilenceView extends Acknowledgement {
+  readonly id: string;
+  readonly match: AlertMatch;
+}
+
+/** Which alerts are meant: all of the given fields must fit; `subject` may end in `*`. At least one field. */
+export interface AlertMatch {
+  readonly fingerprint?: string;
+  readonly rule?: string;
+  readonly subject?: string;
+}
+
+export interface AlertView {
+  readonly fingerprint: string;
+  /** `<fingerprint>.<counter>`. */
+  readonly incident: string;
+  readonly rule: string;
+  readonly level: AlertLevel;
+  /** A lock's name, a server's id, or the fleet. */
+  readonly subject: string;
+  readonly subjectKind: 'lock' | 'server' | 'fleet';
+  readonly state: AlertState;
+  /** When the condition became true. */
+  readonly since: number;
+  readonly firedAt: number | null;
+  readonly resolvedAt: number | null;
+  /** What was measured and what is allowed: "memory 96 % of 2 GB, limit 95 %". */
+  readonly summary: string;
+  readonly why: string;
+  readonly todo: string;
+  readonly deliveries: readonly DeliveryView[];
+  readonly ack: Acknowledgement | null;
+  readonly silence: SilenceView | null;
+  /** The rule that speaks for it: it is not sent meanwhile. */
+  readonly inhibitedBy: string | null;
+}
+
+/** `GET api/v1/alerts?before=`: `active` first, then a page of 100 of what has been. */
+export interface AlertPage {
+  readonly active: readonly AlertView[];
+  readonly past: readonly AlertView[];
+  readonly silences: readonly SilenceView[];
+  /** Pass as `before` for the next page; `null` at the end. */
+  readonly next: string | null;
+}

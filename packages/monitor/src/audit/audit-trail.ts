@@ -1,0 +1,170 @@
+/**
+ * The audit trail: a stream in Redis, two entries for each action. `asked` is written before anything is done; if that fails,
+ * nothing is done. In a quorum it is written to every server, and read from all, joined by the id of the action.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { AuditEntry, AuditPage } from '../api/types.ts';
+import { type AuditFields, joinEntries, readStream, type StreamEntry } from './audit-entries.ts';
+
+/** An ioredis `Redis` or `Cluster` fits. */
+export interface AuditRedis {
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+const AUDIT_KEY = 'holdfast_audit';
+
+/** Entries that are kept, two for each action. */
+const KEPT = 10_000;
+const PAGE = 100;
+const CALL_MS_MAX = 5_000;
+export const REASON_MAX = 500;
+
+/** What an operator is about to do. */
+export interface AuditedAction {
+  readonly action: AuditEntry['action'];
+  readonly subject: string;
+  readonly holder?: string | undefined;
+  readonly fence?: number | null | undefined;
+  readonly by: string;
+  readonly via: 'page' | 'cli' | 'signal';
+  readonly address?: string | null | undefined;
+  readonly reason: string;
+}
+
+export class AuditTrail {
+  readonly #readers: readonly AuditRedis[];
+  readonly #writers: readonly AuditRedis[];
+  /** Holds that were asked to be taken away, newest last: `<holder> <name>`. */
+  readonly #forced = new Set<string>();
+  readonly #last = new Map<AuditRedis, string>();
+
+  /** One Redis, or the servers of a quorum. */
+  constructor(readers: readonly AuditRedis[], writers: readonly AuditRedis[] = readers) {
+    this.#readers = readers;
+    this.#writers = writers;
+  }
+
+  /** Resolves to the id of the action. Rejects when it could not be written: then nothing must be done. */
+  async ask(action: AuditedAction): Promise<string> {
+    const id = randomUUID();
+    if (action.action === 'release' && action.holder !== undefined) this.#note(action.subject, action.holder);
+    await this.#write({
+      id,
+      phase: 'asked',
+      action: action.action,
+      lock: action.subject,
+      holder: action.holder ?? '',
+      fence: action.fence == null ? '' : String(action.fence),
+      by: action.by,
+      via: action.via,
+      host: hostname(),
+      address: action.address ?? '',
+      reason: action.reason.slice(0, REASON_MAX),
+      result: '',
+    });
+    return id;
+  }
+
+  /** Says how it ended. Rejects when that could not be written; the action itself is done. */
+  async done(id: string, result: string): Promise<void> {
+    await this.#write({ id, phase: 'done', result: result.slice(0, REASON_MAX) });
+  }
+
+  async #write(fields: AuditFields): Promise<void> {
+    const words = Object.entries(fields).flat();
+    const writing = this.#writers.map((redis) =>
+      limited(redis.call('XADD', AUDIT_KEY, 'MAXLEN', '~', String(KEPT), '*', ...words)),
+    );
+    const outcomes = await Promise.allSettled(writing);
+    const failed = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    const needed = Math.floor(this.#writers.length / 2) + 1;
+    if (this.#writers.length - failed.length >= needed) return;
+    const [first] = failed;
+    const why = first instanceof Error ? first.message : String(first);
+    throw new Error(`the audit trail ${AUDIT_KEY} could not be written: ${why}`, { cause: first });
+  }
+
+  /** 100 actions, the newest first. `before` is `next` of the page before. */
+  async page(before: string | null, lock: string | null = null): Promise<AuditPage> {
+    const from = before === null ? '+' : `(${before}`;
+    const pages = await this.#readAll((redis) =>
+      limited(
+        redis.call('XREVRANGE', AUDIT_KEY, from, '-', 'COUNT', String(lock === null ? PAGE * 2 : KEPT)),
+      ),
+    );
+    const joined = joinEntries(pages.flat());
+    const entries = joined.filter(({ subject }) => lock === null || subject === lock).slice(0, PAGE);
+    const oldest = pages
+      .flat()
+      .reduce<string | null>((least, { at }) => (least === null || isBefore(at, least) ? at : least), null);
+    const isFull = pages.some((one) => one.length === PAGE * 2);
+    return { entries, next: isFull && lock === null ? oldest : null };
+  }
+
+  /** Entries from that moment on, the oldest first. */
+  async since(time: number): Promise<AuditEntry[]> {
+    const pages = await this.#readAll((redis) =>
+      limited(redis.call('XRANGE', AUDIT_KEY, String(Math.max(0, Math.floor(time))), '+')),
+    );
+    return joinEntries(pages.flat()).reverse();
+  }
+
+  /** Of a quorum one answer is enough. */
+  async #readAll(ask: (redis: AuditRedis) => Promise<unknown>): Promise<StreamEntry[][]> {
+    const outcomes = await Promise.allSettled(this.#readers.map(ask));
+    const read = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [readStream(one.value)] : []));
+    const [first] = outcomes;
+    if (read.length === 0 && first?.status === 'rejected') throw first.reason;
+    return read;
+  }
+
+  /** Reads what is new, for `isForced`. Never rejects: a trail that cannot be read says nothing. */
+  async readNew(): Promise<void> {
+    await Promise.allSettled(
+      this.#readers.map(async (redis) => {
+        const last = this.#last.get(redis) ?? String(Date.now() - 60_000);
+        const entries = readStream(
+          await limited(
+            redis.call('XRANGE', AUDIT_KEY, last.includes('-') ? `(${last}` : last, '+', 'COUNT', '500'),
+          ),
+        );
+        for (const { at, fields } of entries) {
+          this.#last.set(redis, at);
+          if (fields['action'] === 'release') this.#note(fields['lock'] ?? '', fields['holder'] ?? '');
+        }
+      }),
+    );
+  }
+
+  isForced(name: string, holder: string): boolean {
+    return this.#forced.has(`${holder} ${name}`);
+  }
+
+  #note(name: string, holder: string): void {
+    this.#forced.add(`${holder} ${name}`);
+    if (this.#forced.size > FORCED_MAX) this.#forced.delete(this.#forced.values().next().value as string);
+  }
+}
+
+/** Holds are judged within a minute of their end. */
+const FORCED_MAX = 1_000;
+
+function isBefore(a: string, b: string): boolean {
+  const [aMs = 0, aSeq = 0] = a.split('-').map(Number);
+  const [bMs = 0, bSeq = 0] = b.split('-').map(Number);
+  return aMs === bMs ? aSeq < bSeq : aMs < bMs;
+}
+
+async function limited(work: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${CALL_MS_MAX / 1000} s`)), CALL_MS_MAX);
+  });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,77 @@
+/** Makes what the routes need: the page, the stream, logins, actions and the state, from the sampler and the alerts. */
+import type { Locks } from 'holdfast';
+import type { AlertSource } from '../alert-source.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { CheckedOptions } from '../options.ts';
+import { ownPage } from '../own-page.ts';
+import type { Sampler } from '../sampling/sampler.ts';
+import { VERSION } from '../version.ts';
+import { Actions } from './actions.ts';
+import { Auth } from './auth.ts';
+import { LockDetails } from './lock-detail.ts';
+import { PageFiles } from './page-files.ts';
+import { makeState, type RouteParts } from './routes.ts';
+import { StateBody } from './state-body.ts';
+import { StreamHub } from './stream-hub.ts';
+
+interface RouteSources {
+  readonly options: CheckedOptions;
+  readonly sampler: Sampler;
+  /** By the user that may only read. */
+  readonly reading: Locks;
+  readonly writing: Locks;
+  readonly audit: AuditTrail;
+  readonly alerts: AlertSource;
+}
+
+export function buildRoutes({ options, sampler, reading, writing, audit, alerts }: RouteSources): {
+  readonly hub: StreamHub;
+  readonly parts: RouteParts;
+} {
+  const page = new PageFiles(options.pageFolder === undefined ? ownPage() : options.pageFolder);
+  const { picture, now } = sampler;
+  const hub = new StreamHub({
+    version: page.version,
+    now,
+    rows: picture.rows,
+    takeChanged: () => picture.takeChanged(),
+    totals: () => picture.totals(),
+    servers: () => {
+      const changed = sampler.cards();
+      const topology = sampler.topology(changed);
+      return {
+        at: now(),
+        changed,
+        removed: [],
+        topology,
+        survey: sampler.survey(),
+        forbidden: sampler.forbidden(),
+      };
+    },
+    alerts: () => ({ at: now(), alerts: alerts.views() }),
+  });
+  const base = {
+    page,
+    sampler,
+    hub,
+    alerts,
+    audit,
+    version: VERSION,
+    details: new LockDetails(sampler, reading),
+  };
+  const parts: RouteParts = {
+    ...base,
+    state: new StateBody(() => makeState(base, options.fleet), now),
+    auth: new Auth({ login: options.how, actions: options.actions, cookiePath: options.basePath, now }),
+    actions: new Actions({
+      locks: writing,
+      audit,
+      isAudited: options.audit,
+      alerts,
+      now,
+      rowOf: (name) => picture.rows.get(name),
+      notice: (words) => hub.notice(words),
+    }),
+  };
+  return { hub, parts };
+}

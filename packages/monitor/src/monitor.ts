@@ -1,0 +1,152 @@
+/** `createMonitor`: everything wired together, as one handler of web requests. */
+import { Locks } from 'holdfast';
+import { type Cluster, Redis } from 'ioredis';
+import { type AlertEngine, type AlertSource, NO_ALERTS } from './alert-source.ts';
+import { createAlerts, type SettingsHolder } from './alerts/index.ts';
+import { type AuditRedis, AuditTrail } from './audit/audit-trail.ts';
+import type { FiguresSource } from './figures.ts';
+import { errorResponse, HttpError } from './http/responses.ts';
+import { buildRoutes } from './http/route-parts.ts';
+import { answer, type RouteParts } from './http/routes.ts';
+import type { StreamHub } from './http/stream-hub.ts';
+import { type CheckedOptions, checkOptions, type MonitorOptions } from './options.ts';
+import { Sampler } from './sampling/sampler.ts';
+import type { MonitorRedis } from './sampling/servers/clients.ts';
+
+/** What the server that received a request knows of it, and the request itself does not say. */
+export interface Origin {
+  /** The address of the client, for slowing down who guesses logins. @default one for all */
+  readonly address?: string;
+  /** Whether the client speaks TLS: then the cookie is only for TLS. @default by the URL of the request */
+  readonly isSecure?: boolean;
+}
+
+export interface Monitor {
+  /** Answers one request. Never rejects. */
+  handle(request: Request, origin?: Origin): Promise<Response>;
+  /** The picture that the page shows, for programs. */
+  readonly figures: FiguresSource;
+  /** Stops looking, and ends all streams. */
+  close(): Promise<void>;
+}
+
+const URL_LENGTH_MAX = 8_192;
+
+/** Begins to look at once. The clients are not used themselves and not closed. */
+export function createMonitor(options: MonitorOptions): Monitor {
+  const checked = checkOptions(options);
+  return new RunningMonitor(checked);
+}
+
+class RunningMonitor implements Monitor {
+  readonly figures: Sampler;
+  readonly #options: CheckedOptions;
+  readonly #parts: RouteParts;
+  readonly #hub: StreamHub;
+  readonly #engine: AlertEngine | null;
+  readonly #locks: Locks[];
+  readonly #clients: (Redis | Cluster)[];
+
+  constructor(options: CheckedOptions) {
+    this.#options = options;
+    const { redis, writer = redis, fleet, prefix, budget } = options;
+    const readers = ownClients(redis);
+    const writers = writer === redis ? readers : ownClients(writer);
+    this.#clients = [...new Set([...readers, ...writers])];
+    const audit = new AuditTrail(readers as readonly AuditRedis[], writers as readonly AuditRedis[]);
+    const reading = new Locks(redis as Redis | Redis[], { prefix });
+    const writing = writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix });
+    const sampler = new Sampler({
+      redis,
+      fleet,
+      prefix,
+      budget,
+      mutexes: options.mutexes,
+      memoryLimit: options.memoryLimit,
+      readRecords: (sessions) => reading.records(sessions),
+      readAudit: () => audit.readNew(),
+      isForced: (name, holder) => audit.isForced(name, holder),
+      holdsMax: options.holdsMax,
+    });
+    this.figures = sampler;
+    this.#locks = [...new Set([reading, writing])];
+    this.#engine =
+      options.settings === undefined ? null : this.#makeEngine(options.settings, writer, writers);
+    const alerts: AlertSource = this.#engine ?? NO_ALERTS;
+    const { hub, parts } = buildRoutes({ options, sampler, reading, writing, audit, alerts });
+    this.#hub = hub;
+    this.#parts = parts;
+    alerts.onChange(() => hub.sendAlerts());
+    sampler.start();
+    hub.start();
+    this.#engine?.start();
+  }
+
+  /** The state of the alerts is on a Redis of its own if the settings say so; of a quorum on the first server. */
+  #makeEngine(
+    settings: SettingsHolder,
+    writer: MonitorRedis,
+    writers: readonly (Redis | Cluster)[],
+  ): AlertEngine | null {
+    const { fleet, log = () => {} } = this.#options;
+    const url = settings.current.stateUrl;
+    const [first] = Array.isArray(writer) ? (writer as readonly Redis[]) : [writer as Redis];
+    const like = url === null ? first : new Redis(url.reveal(), { lazyConnect: true });
+    const state = url === null ? writers[0] : ownClients(like as Redis)[0];
+    if (state === undefined || like === undefined) return null;
+    const locks = new Locks(like);
+    this.#locks.push(locks);
+    if (url !== null) this.#clients.push(state);
+    return createAlerts({ fleet, figures: this.figures, state: state as AuditRedis, locks, settings, log });
+  }
+
+  async handle(request: Request, origin: Origin = {}): Promise<Response> {
+    try {
+      if (request.url.length > URL_LENGTH_MAX) throw new HttpError('too-large', 'the address is too long');
+      const url = new URL(request.url);
+      const { basePath } = this.#options;
+      if (!url.pathname.startsWith(basePath)) {
+        if (`${url.pathname}/` === basePath) return redirect(basePath);
+        throw new HttpError('not-found', 'there is nothing at this address');
+      }
+      const { address = 'all', isSecure = url.protocol === 'https:' } = origin;
+      const path = url.pathname.slice(basePath.length);
+      return await answer(this.#parts, { request, url, path, address, isSecure });
+    } catch (error) {
+      if (error instanceof HttpError) return errorResponse(error);
+      this.#options.log?.(`a request failed: ${error instanceof Error ? error.message : String(error)}`);
+      return errorResponse(new HttpError('internal', 'the monitor failed at this request; its log says why'));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.figures.close();
+    this.#hub.close();
+    await this.#engine?.close();
+    await Promise.all(this.#locks.map((locks) => locks.close()));
+    for (const client of this.#clients) client.disconnect();
+  }
+}
+
+function redirect(to: string): Response {
+  return new Response(null, { status: 308, headers: { location: to } });
+}
+
+/** Connections of our own with the settings of the caller's. They connect with the first command. */
+function ownClients(redis: MonitorRedis): (Redis | Cluster)[] {
+  const quiet = {
+    lazyConnect: true,
+    maxRetriesPerRequest: 1,
+    keyPrefix: '',
+    connectionName: 'holdfast-monitor',
+  };
+  const clients = Array.isArray(redis) ? redis : [redis];
+  return clients.map((client: Redis | Cluster) => {
+    const own =
+      client instanceof Redis
+        ? client.duplicate(quiet)
+        : client.duplicate([], { lazyConnect: true, keyPrefix: '', clusterRetryStrategy: () => 1_000 });
+    own.on('error', () => {});
+    return own;
+  });
+}

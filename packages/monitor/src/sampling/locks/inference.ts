@@ -1,0 +1,61 @@
+/**
+ * How a hold ended, between the last look that saw it and the first that did not. Pure: all times are given. The table is in
+ * docs/operate/monitoring.md; when in doubt the answer is `unknown`, because `expired` accuses a process.
+ */
+import type { End, Surety } from '../../api/types.ts';
+
+/** What happened to the server between the two looks, by INFO; `null`: nothing that takes keys away. */
+export type Disturbance = 'restarted' | 'failed over' | 'flushed' | 'evicted';
+
+export interface Ending {
+  /** The look that last saw it, by the server's clock, and the time that was left. -1: no expiry. */
+  readonly seenMs: number;
+  readonly ttlMs: number;
+  /** The look that saw it gone. */
+  readonly goneMs: number;
+  /** Whether its time was seen to rise: the holder renews. */
+  readonly renewing: boolean;
+  /** The longest time left that was seen. */
+  readonly leaseMs: number;
+  /** It was given from the line, and never seen with more than the time of a claim. */
+  readonly claimOnly: boolean;
+  readonly disturbance: Disturbance | null;
+  /** The audit trail has it. */
+  readonly forced: boolean;
+}
+
+export interface Verdict {
+  readonly end: End;
+  readonly sure: Surety;
+  readonly cause: Disturbance | null;
+}
+
+/** Between two looks of the fast lane on a machine that is not at rest. */
+const FAST_GAP_MS = 1_000;
+
+/** A holder that is late and silent for this share of its lease more has not renewed and released in between. */
+const FAST_GAP_SHARE = 1 / 6;
+
+/** A renewing hold with less than this left is late: its renewal has been due for as long again. */
+export const LATE_SHARE: number = 1 / 3;
+
+export function judge(ending: Ending): Verdict {
+  const { seenMs, ttlMs, goneMs, renewing, leaseMs, disturbance } = ending;
+  if (ending.forced) return { end: 'forced', sure: 'yes', cause: null };
+  const isBeforeExpiry = ttlMs < 0 || goneMs < seenMs + ttlMs;
+  if (isBeforeExpiry) {
+    if (disturbance !== null) return { end: 'vanished', sure: 'likely', cause: disturbance };
+    return { end: 'released', sure: 'yes', cause: null };
+  }
+  // Its time may have run out, or it was released shortly before, or the server lost it: which, only a close look tells.
+  if (disturbance === 'restarted' || disturbance === 'failed over') {
+    return { end: 'unknown', sure: 'likely', cause: disturbance };
+  }
+  if (ending.claimOnly && !renewing) return { end: 'unconfirmed', sure: 'likely', cause: null };
+  if (!renewing) return { end: 'ran-out', sure: 'likely', cause: null };
+  const gapMs = goneMs - seenMs;
+  const isLate = ttlMs < leaseMs * LATE_SHARE;
+  const isClose = gapMs <= Math.max(FAST_GAP_MS, leaseMs * FAST_GAP_SHARE);
+  if (isLate && isClose) return { end: 'expired', sure: 'yes', cause: null };
+  return { end: 'unknown', sure: 'likely', cause: null };
+}

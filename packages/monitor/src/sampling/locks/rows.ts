@@ -1,0 +1,151 @@
+/** Makes the row of a name from what the lanes have seen of it. */
+import type { Row } from '../../api/types.ts';
+import type { NameState } from './known-names.ts';
+import type { TrackedHold } from './tracked-hold.ts';
+
+/** What one lane has seen of a name. */
+export interface Seen {
+  readonly server: string;
+  readonly state: NameState;
+  /** The server's time as ours. */
+  readonly toOurs: (serverMs: number) => number;
+}
+
+export interface Owner {
+  readonly app: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  /** It had a record, and has none any more. */
+  readonly isGone: boolean;
+}
+
+/** PTTL and our clock are known to this: a moment that moves by less has not moved. */
+const SAME_MS = 100;
+
+/** How long the time left must not have risen before the owner without a record counts as gone. */
+const SILENT_MS = 20_000;
+
+export interface RowTerms {
+  readonly name: string;
+  readonly ownerOf: (holder: string) => Owner;
+  readonly now: number;
+  /** Servers of a quorum; `null` where one server decides. */
+  readonly members: number | null;
+}
+
+/** `null` when nobody holds it or waits for it. */
+export function makeRow(seen: readonly Seen[], terms: RowTerms): Row | null {
+  return terms.members === null ? rowOfOne(seen[0], terms) : rowOfMany(seen, terms, terms.members);
+}
+
+function rowOfOne(seen: Seen | undefined, terms: RowTerms): Row | null {
+  if (seen === undefined) return null;
+  const { state, toOurs, server } = seen;
+  const { hold } = state;
+  const line = {
+    waiting: state.waiting,
+    firstWaitAt: state.firstSinceMs === null ? null : toOurs(state.firstSinceMs),
+  };
+  const base = { name: terms.name, votes: null, server, seenAt: state.seenAt ?? terms.now, ...line };
+  if (hold !== null) return { ...base, ...heldPart(hold, seen, terms) };
+  return state.waiting === 0 ? null : { ...base, ...FREE };
+}
+
+const FREE = {
+  kind: 'free',
+  holder: '',
+  app: null,
+  host: null,
+  pid: null,
+  grantedAt: null,
+  exact: false,
+  expiresAt: null,
+  leaseMs: null,
+  renewing: false,
+  renewedAt: null,
+  late: false,
+  eternal: false,
+  ownerGone: false,
+  count: 0,
+  fence: null,
+} as const;
+
+type HeldPart = Omit<Row, 'name' | 'votes' | 'server' | 'seenAt' | 'waiting' | 'firstWaitAt'>;
+
+function heldPart(hold: TrackedHold, { toOurs }: Seen, { ownerOf, now }: RowTerms): HeldPart {
+  const { isGone, ...who } = ownerOf(hold.holder);
+  const renewedAt = hold.renewedMs === null ? null : toOurs(hold.renewedMs);
+  const silentMs = Math.max(SILENT_MS, (hold.leaseMs ?? 0) / 2);
+  const grantedAt = toOurs(hold.grantedMs);
+  return {
+    kind: hold.kind,
+    holder: hold.holder,
+    ...who,
+    grantedAt,
+    exact: hold.exact,
+    expiresAt: hold.expiresMs === null ? null : toOurs(hold.expiresMs),
+    leaseMs: hold.leaseMs,
+    renewing: hold.renewing,
+    renewedAt,
+    late: hold.isLate,
+    eternal: hold.isEternal,
+    ownerGone: isGone && now - (renewedAt ?? grantedAt) > silentMs,
+    count: hold.count,
+    fence: hold.fence,
+  };
+}
+
+/** The holder that most servers name. It has the lock where that is a majority. */
+function rowOfMany(seen: readonly Seen[], terms: RowTerms, members: number): Row | null {
+  const byHolder = new Map<string, Seen[]>();
+  for (const one of seen) {
+    if (one.state.hold === null) continue;
+    const { holder } = one.state.hold;
+    byHolder.set(holder, [...(byHolder.get(holder) ?? []), one]);
+  }
+  const [most] = [...byHolder.values()].sort((a, b) => b.length - a.length);
+  if (most === undefined) return null;
+  const needed = Math.floor(members / 2) + 1;
+  // The lock ends when fewer than a majority have it: by the server that is the last of a majority to end.
+  const left = (one: Seen): number => one.state.hold?.expiresMs ?? Number.POSITIVE_INFINITY;
+  const byEnd = [...most].sort((a, b) => b.toOurs(left(b)) - a.toOurs(left(a)));
+  const decisive = byEnd[Math.min(needed, byEnd.length) - 1];
+  const hold = decisive?.state.hold;
+  if (decisive === undefined || hold === null || hold === undefined) return null;
+  return {
+    name: terms.name,
+    ...heldPart(hold, decisive, terms),
+    waiting: 0,
+    firstWaitAt: null,
+    votes: { has: most.length, of: members },
+    server: null,
+    seenAt: decisive.state.seenAt ?? terms.now,
+  };
+}
+
+/** Whether a majority has it, or the one server. */
+export function isHeld({ kind, votes }: Row): boolean {
+  return kind !== 'free' && (votes === null || votes.has > votes.of / 2);
+}
+
+/** The row as it was, if nothing of it has changed that anybody would see. */
+export function keepIfSame(before: Row | undefined, after: Row): Row {
+  if (before === undefined) return after;
+  const expiresAt = near(before.expiresAt, after.expiresAt);
+  const grantedAt = near(before.grantedAt, after.grantedAt);
+  const renewedAt = near(before.renewedAt, after.renewedAt);
+  const firstWaitAt = near(before.firstWaitAt, after.firstWaitAt);
+  const leaseMs = near(before.leaseMs, after.leaseMs);
+  const row: Row = { ...after, expiresAt, grantedAt, renewedAt, firstWaitAt, leaseMs };
+  for (const key of Object.keys(row) as (keyof Row)[]) {
+    if (key === 'seenAt' || row[key] === before[key]) continue;
+    if (key === 'votes' && row.votes?.has === before.votes?.has && row.votes?.of === before.votes?.of)
+      continue;
+    return row;
+  }
+  return before;
+}
+
+function near(before: number | null, after: number | null): number | null {
+  return before !== null && after !== null && Math.abs(after - before) <= SAME_MS ? before : after;
+}

@@ -1,0 +1,220 @@
+/** Everything that reads Redis: the servers, their lanes, who the holders are, and the picture that comes of it. */
+import { performance } from 'node:perf_hooks';
+import type { SessionRecord } from 'holdfast';
+import type { Forbidden, History, SeriesName, ServerCard, SurveyView, TopologyView } from '../api/types.ts';
+import type { Figures, FiguresSource } from '../figures.ts';
+import { matcherOf } from './locks/glob.ts';
+import { KnownNames } from './locks/known-names.ts';
+import { Lane } from './locks/lane.ts';
+import { Picture } from './locks/picture.ts';
+import { SessionRecords } from './locks/session-records.ts';
+import { Settler } from './locks/settler.ts';
+import { type Layout, layoutOf, type MonitorRedis } from './servers/clients.ts';
+import { Deployment } from './servers/deployment.ts';
+import { describeForbidden } from './servers/forbidden.ts';
+import type { ServerWatch } from './servers/server-watch.ts';
+
+export interface SamplerOptions {
+  readonly redis: MonitorRedis;
+  readonly fleet: string;
+  readonly prefix: string;
+  readonly mutexes: readonly string[];
+  readonly budget: number;
+  readonly memoryLimit: number | null;
+  readonly readRecords: (sessions: readonly string[]) => Promise<ReadonlyMap<string, SessionRecord>>;
+  /** Reads what the audit trail has new; never rejects. */
+  readonly readAudit: () => Promise<void>;
+  readonly isForced: (name: string, holder: string) => boolean;
+  readonly holdsMax?: number | undefined;
+}
+
+const TICK_MS = 1_000;
+/** A page that asked about a lock within this time is open. */
+const OPEN_MS = 3_000;
+
+/** Milliseconds since 1970 that never go back: inference subtracts them. */
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+export class Sampler implements FiguresSource {
+  readonly now: () => number = now;
+  readonly layout: Layout;
+  readonly picture: Picture;
+  readonly deployment: Deployment;
+  readonly records: SessionRecords;
+  readonly #options: SamplerOptions;
+  readonly #settlers = new Map<Lane, Settler>();
+  readonly #open = new Map<string, number>();
+  readonly #listeners = new Set<(figures: Figures) => void>();
+  #tick: NodeJS.Timeout | undefined;
+
+  constructor(options: SamplerOptions) {
+    this.#options = options;
+    this.layout = layoutOf(options.redis);
+    const prefix = this.layout.keyPrefix + options.prefix;
+    this.records = new SessionRecords(options.readRecords, now, (session) => this.picture.renamed(session));
+    this.picture = new Picture(
+      {
+        prefix,
+        now,
+        members: this.layout.kind === 'quorum' ? this.layout.places.length : null,
+        lanes: () => this.deployment.lanes,
+        ownerOf: (holder) => this.records.ownerOf(holder),
+      },
+      options.holdsMax,
+    );
+    this.deployment = new Deployment(this.layout, {
+      memoryLimit: options.memoryLimit,
+      now,
+      changed: () => {},
+      makeLane: (watch) => this.#makeLane(watch, prefix),
+      endLane: (lane, heir) => this.#endLane(lane, heir),
+    });
+  }
+
+  start(): void {
+    this.deployment.start();
+    this.records.start();
+    this.#tick = setInterval(() => {
+      const figures = this.read();
+      for (const listener of this.#listeners) listener(figures);
+    }, TICK_MS);
+  }
+
+  close(): void {
+    clearInterval(this.#tick);
+    this.deployment.close();
+    this.records.close();
+    for (const settler of this.#settlers.values()) settler.close();
+  }
+
+  /** Somebody looks at that lock now: it is read in the fast lane for some seconds. */
+  open(name: string): void {
+    this.#open.set(name, now());
+  }
+
+  #makeLane(watch: ServerWatch, prefix: string): Lane {
+    const known = new KnownNames((gone) => settler.add(gone));
+    const lane = new Lane(watch, known, {
+      pattern: `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`,
+      isMutex: matcherOf(this.#options.mutexes, prefix),
+      budget: this.#options.budget,
+      now,
+      open: () => this.#openKeys(prefix),
+      looked: (_lane, keys) => this.picture.looked(keys),
+    });
+    const settler = new Settler(watch, {
+      now,
+      readAudit: this.#options.readAudit,
+      isForced: (key, holder) => this.#options.isForced(key.slice(prefix.length), holder),
+      settled: (gone, verdict) => this.picture.ended(lane, gone, verdict),
+    });
+    this.#settlers.set(lane, settler);
+    watch.lane = laneFigures(lane, this.picture, prefix);
+    lane.start();
+    settler.start();
+    return lane;
+  }
+
+  #endLane(lane: Lane, heir: Lane | null): void {
+    const keys = lane.known.names();
+    heir?.known.adopt(lane.known);
+    this.#settlers.get(lane)?.close();
+    this.#settlers.delete(lane);
+    this.picture.looked(keys);
+  }
+
+  *#openKeys(prefix: string): Generator<string> {
+    for (const [name, at] of this.#open) {
+      if (now() - at > OPEN_MS) this.#open.delete(name);
+      else if (this.layout.kind !== 'cluster' || this.picture.rows.has(name)) yield prefix + name;
+    }
+  }
+
+  onTick(listener: (figures: Figures) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  cards(): ServerCard[] {
+    const guardMs = this.layout.kind === 'quorum' ? (this.picture.longestLeaseMs ?? 0) : 0;
+    return this.deployment.cards().map((card) => {
+      const until = card.startedAt === null ? 0 : card.startedAt + guardMs;
+      return guardMs > 0 && until > now() && card.role === 'primary'
+        ? { ...card, guardedUntil: until }
+        : card;
+    });
+  }
+
+  topology(cards: readonly ServerCard[]): TopologyView {
+    return this.deployment.topology(cards, now());
+  }
+
+  read(): Figures {
+    const at = now();
+    const cards = this.cards();
+    const { rows, ends, longestLeaseMs, lookedAt } = this.picture;
+    return {
+      at,
+      fleet: this.#options.fleet,
+      lookedAt,
+      totals: this.picture.totals(),
+      locks: rows,
+      servers: new Map(cards.map((card) => [card.id, card])),
+      topology: this.topology(cards),
+      longestLeaseMs,
+      counters: ends.counters,
+      endsSince: (time) => ends.since(time, at),
+    };
+  }
+
+  survey(): SurveyView {
+    const all = this.deployment.lanes.map(({ survey }) => survey);
+    const passed = all.map(({ passedAt }) => passedAt);
+    const sum = (pick: (one: (typeof all)[number]) => number): number =>
+      all.reduce((n, one) => n + pick(one), 0);
+    return {
+      passedAt: all.length === 0 || passed.includes(null) ? null : Math.min(...passed.map(Number)),
+      keys: sum(({ keys }) => keys),
+      tookMs: all.length === 0 ? null : Math.max(...all.map(({ tookMs }) => tookMs ?? 0)),
+      keysNow: sum(({ keysNow }) => keysNow),
+    };
+  }
+
+  forbidden(): Forbidden[] {
+    return this.deployment.watches.flatMap((watch) => describeForbidden(watch.id, watch.forbidden));
+  }
+
+  get seriesSince(): number {
+    const known = this.deployment.watches.flatMap(({ series }) => series.since ?? []);
+    return known.length === 0 ? now() : Math.min(...known);
+  }
+
+  /** `null` for a server that is not watched. */
+  history(server: string, names: readonly SeriesName[]): History | null {
+    return this.deployment.watchOf(server)?.series.read(server, names) ?? null;
+  }
+}
+
+function laneFigures(lane: Lane, picture: Picture, prefix: string): NonNullable<ServerWatch['lane']> {
+  let changesBefore = 0;
+  let at = now();
+  return () => {
+    let locksHeld = 0;
+    let waiting = 0;
+    let firstWaitAt: number | null = null;
+    for (const [key, state] of lane.known.entries()) {
+      if (state.hold !== null) locksHeld += 1;
+      waiting += state.waiting;
+      const row = state.waiting > 0 ? picture.rows.get(key.slice(prefix.length)) : undefined;
+      if (row?.firstWaitAt != null) firstWaitAt = Math.min(firstWaitAt ?? row.firstWaitAt, row.firstWaitAt);
+    }
+    const seconds = Math.max(0.001, (now() - at) / 1000);
+    const changesPerSecond = (lane.known.changes - changesBefore) / seconds;
+    changesBefore = lane.known.changes;
+    at = now();
+    const longestWaitSeconds = firstWaitAt === null ? null : Math.max(0, (now() - firstWaitAt) / 1000);
+    return { locksHeld, waiting, longestWaitSeconds, changesPerSecond };
+  };
+}

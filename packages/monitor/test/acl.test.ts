@@ -1,0 +1,92 @@
+/** The two users that docs/operate/acl.md has for the monitor: the one that looks can only read, and that is enough. */
+import { Locks } from 'holdfast';
+import { expect, test } from 'vitest';
+import { AUDIT, aclWords, LEAST, LOOKING, MONITOR } from '../../holdfast/test/support/servers/acl-rules.ts';
+import { ask, asStrings } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { client, closing, TestMonitor } from './support/monitor.ts';
+
+const server = useRedis();
+
+const TOKEN = 'correct horse battery';
+const BEARER = { authorization: `Bearer ${TOKEN}` };
+
+async function userWith(
+  name: string,
+  words: readonly string[],
+): Promise<{ username: string; password: string }> {
+  expect(await ask(server.port, ['ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...words])).toBe('OK');
+  return { username: name, password: 'pass' };
+}
+
+/** What the server refused that user, but for what its client asks for by itself. */
+async function refusedTo(user: string): Promise<string[]> {
+  const log = await ask(server.port, ['ACL', 'LOG', '1000']);
+  const entries = Array.isArray(log) ? log.map((entry) => asStrings(entry)) : [];
+  const of = (entry: readonly string[], field: string): string => entry[entry.indexOf(field) + 1] ?? '';
+  const refused = entries
+    .filter((entry) => of(entry, 'username') === user)
+    .map((entry) => of(entry, 'object'));
+  return refused.filter((object) => !object.startsWith('client'));
+}
+
+test('a user that can only read sees all, and a second one acts and writes it down', async () => {
+  const reader = await userWith('looks', aclWords(MONITOR));
+  const writer = await userWith('acts', aclWords(LEAST, LOOKING, AUDIT));
+  const owner = closing(new Locks(client(server.port), { prefix: 'locks:', application: 'billing' }));
+  const other = closing(new Locks(client(server.port), { prefix: 'locks:' }));
+  const first = await owner.lock('order').acquire({ leaseMs: 600_000 });
+  const waiting = other
+    .lock('order')
+    .acquire({ waitMs: 120_000 })
+    .catch(() => null);
+  const seen = new TestMonitor({
+    redis: client(server.port, reader),
+    writer: client(server.port, writer),
+    prefix: 'locks:',
+    token: TOKEN,
+    actions: true,
+  });
+  const row = await seen.untilRow('order', ({ app, waiting: count }) => app === 'billing' && count === 1);
+  const detail = await waitFor(async () => {
+    const response = await seen.get('api/v1/lock?name=order', BEARER);
+    const found = (await response.json()) as { lineLength: number };
+    return found.lineLength === 1 ? found : null;
+  });
+  expect(detail).toMatchObject({ line: [{ session: other.session }] });
+  const body = { name: 'order', holder: row.holder, fence: row.fence, reason: 'trial' };
+  expect((await seen.post('api/v1/release', body, BEARER)).status).toBe(200);
+  expect((await (await seen.get('api/v1/audit', BEARER)).json()) as object).toMatchObject({
+    entries: [{ subject: 'order', reason: 'trial' }],
+  });
+  await waitFor(() => seen.monitor.figures.read().counters.ends.forced === 1);
+  expect((await seen.state(BEARER)).forbidden).toEqual([]);
+  expect(await refusedTo('looks')).toEqual([]);
+  await (await waiting)?.release();
+  await first.release().catch(() => {});
+  // None of its commands writes, and no key may be written.
+  const scripts = [
+    'SET locks:x 1',
+    'DEL locks:order',
+    'XADD holdfast_audit * a b',
+    'PUBLISH holdfast_session:x y',
+  ];
+  const redis = client(server.port, reader);
+  for (const words of scripts) {
+    const [command = '', ...args] = words.split(' ');
+    await expect(redis.call(command, ...args), words).rejects.toThrow(/NOPERM/);
+  }
+});
+
+test('what the user may not do is named, with the rule that gives it', async () => {
+  const words = aclWords(MONITOR).filter((word) => word !== '+info' && word !== '+scan');
+  const poor = await userWith('poor', words);
+  const seen = new TestMonitor({ redis: client(server.port, poor), prefix: 'locks:' });
+  const forbidden = await waitFor(async () => {
+    const { forbidden: found } = await seen.state();
+    return found.length >= 2 ? found : null;
+  });
+  expect(forbidden.map(({ what }) => what).sort()).toEqual(['find locks', 'read the figures of the server']);
+  expect(forbidden.find(({ what }) => what.startsWith('read the figures'))?.aclLine).toBe('+info');
+});

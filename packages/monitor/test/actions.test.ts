@@ -1,0 +1,142 @@
+/** Taking a lock away from the page, and what is written down. */
+import { Locks } from 'holdfast';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { aborted } from '../../holdfast/test/support/aborted.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import type { AuditPage } from '../src/api/types.ts';
+import { AuditTrail, type MonitorOptions } from '../src/index.ts';
+import { client, closing, TestMonitor } from './support/monitor.ts';
+
+const server = useRedis();
+
+beforeEach(async () => void (await ask(server.port, ['FLUSHALL'])));
+
+const TOKEN = 'correct horse battery';
+const BEARER = { authorization: `Bearer ${TOKEN}` };
+
+function acting(options: Partial<MonitorOptions> = {}): TestMonitor {
+  return new TestMonitor({ redis: client(server.port), token: TOKEN, actions: true, ...options });
+}
+
+async function trail(seen: TestMonitor): Promise<AuditPage> {
+  return (await (await seen.get('api/v1/audit', BEARER)).json()) as AuditPage;
+}
+
+describe('a release by force', () => {
+  test('takes the lock from the owner that was shown, tells it why, and is written down', async () => {
+    const locks = closing(new Locks(client(server.port)));
+    const other = closing(new Locks(client(server.port)));
+    // An owner that has waited before listens to its session's channel.
+    const first = await other.lock('order').acquire();
+    const waiting = locks.lock('order').acquire({ leaseMs: 60_000, waitMs: 120_000 });
+    await waitFor(async () => (await ask(server.port, ['EXISTS', 'holdfast_line:{order}'])) === 1);
+    await first.release();
+    const loss = aborted((await waiting).signal);
+    const seen = acting();
+    const row = await seen.untilRow('order', ({ holder }) => holder.startsWith(locks.session));
+    const body = { name: 'order', holder: row.holder, fence: row.fence, reason: 'stuck since noon' };
+    const response = await seen.post('api/v1/release', body, BEARER, '10.1.2.3');
+    expect([response.status, await response.json()]).toEqual([200, { released: row.holder }]);
+    expect(await loss).toMatchObject({
+      code: 'ELOCKLOST',
+      reason: 'revoked',
+      message: expect.stringContaining('stuck since noon'),
+    });
+    const { entries } = await trail(seen);
+    expect(entries).toMatchObject([
+      {
+        action: 'release',
+        subject: 'order',
+        holder: row.holder,
+        fence: row.fence,
+        by: 'token',
+        via: 'page',
+        address: '10.1.2.3',
+        reason: 'stuck since noon',
+        result: `released from ${row.holder}`,
+      },
+    ]);
+    await waitFor(async () => (await seen.monitor.figures.read()).counters.ends.forced === 1);
+  });
+
+  test('from another owner than was shown is refused with who has it now, and nothing is done', async () => {
+    const locks = closing(new Locks(client(server.port)));
+    await locks.lock('order').acquire({ leaseMs: 60_000 });
+    const seen = acting();
+    const row = await seen.untilRow('order');
+    const body = { name: 'order', holder: `${locks.session}:999`, fence: null, reason: 'stuck' };
+    const response = await seen.post('api/v1/release', body, BEARER);
+    expect([response.status, await response.json()]).toMatchObject([
+      409,
+      { error: { code: 'changed' }, now: { holder: row.holder } },
+    ]);
+    const older = { ...body, holder: row.holder, fence: (row.fence ?? 0) - 1 };
+    expect((await seen.post('api/v1/release', older, BEARER)).status).toBe(409);
+    expect(await ask(server.port, ['EXISTS', 'order'])).toBe(1);
+    expect((await trail(seen)).entries[0]?.result).toMatch(/^not done: /);
+  });
+
+  test('that cannot be written down is not done, unless that was switched off', async () => {
+    const locks = closing(new Locks(client(server.port)));
+    await locks.lock('order').acquire({ leaseMs: 60_000 });
+    // Something else stands where the trail should be.
+    await ask(server.port, ['SET', 'holdfast_audit', 'mine']);
+    const seen = acting();
+    const row = await seen.untilRow('order');
+    const body = { name: 'order', holder: row.holder, fence: row.fence, reason: 'stuck' };
+    const refused = await seen.post('api/v1/release', body, BEARER);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: 'audit-failed' } }]);
+    expect(await ask(server.port, ['EXISTS', 'order'])).toBe(1);
+    const careless = acting({ audit: false });
+    await careless.untilRow('order');
+    expect((await careless.post('api/v1/release', body, BEARER)).status).toBe(200);
+    expect(await ask(server.port, ['EXISTS', 'order'])).toBe(0);
+  });
+
+  test.each([
+    [{ holder: 'x', fence: null, reason: 'r' }, /expected name/],
+    [{ name: 'a', fence: null, reason: 'r' }, /expected holder/],
+    [{ name: 'a', holder: 'x', fence: null }, /expected reason/],
+    [{ name: 'a', holder: 'x', fence: null, reason: '   ' }, /expected reason to say why/],
+    [{ name: 'a', holder: 'x', fence: null, reason: 'r'.repeat(501) }, /expected reason/],
+    [{ name: 'a', holder: 'x', fence: '7', reason: 'r' }, /expected fence/],
+  ])('with %j is refused before anything is done', async (body, message) => {
+    const seen = acting();
+    const response = await seen.post('api/v1/release', body, BEARER);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toMatch(message);
+    expect((await trail(seen)).entries).toEqual([]);
+  });
+});
+
+test('the audit trail is written to a majority, read from all, and an end joins its beginning', async () => {
+  const stored: string[][] = [];
+  const good = {
+    call: vi.fn(async (command: string, ...args: string[]): Promise<unknown> => {
+      if (command === 'XADD') {
+        stored.push(args.slice(5));
+        return '1-0';
+      }
+      return stored.map((words, i) => [`${1_000 + i}-0`, words]).reverse();
+    }),
+  };
+  const bad = { call: async (): Promise<unknown> => Promise.reject(new Error('NOPERM no')) };
+  const audit = new AuditTrail([good, bad, good]);
+  const action = {
+    action: 'release',
+    subject: 'a',
+    holder: 'h:1',
+    by: 'me',
+    via: 'cli',
+    reason: 'r',
+  } as const;
+  const id = await audit.ask(action);
+  expect(audit.isForced('a', 'h:1')).toBe(true);
+  expect((await audit.page(null)).entries).toMatchObject([{ id, result: null, doneAt: null }]);
+  await audit.done(id, 'released');
+  expect((await audit.page(null)).entries).toMatchObject([{ id, result: 'released', subject: 'a' }]);
+  const poor = new AuditTrail([good, bad, bad]);
+  await expect(poor.ask(action)).rejects.toThrow('could not be written: NOPERM no');
+});

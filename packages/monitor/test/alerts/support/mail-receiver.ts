@@ -1,0 +1,77 @@
+/** A real SMTP server that can refuse mails for now, refuse them for good, hang, or hang up after it has read one. */
+import { SMTPServer } from 'smtp-server';
+import { afterAll } from 'vitest';
+import { freePort } from '../../../../holdfast/test/support/servers/free-port.ts';
+
+export type MailManner = 'take' | 'later' | 'never' | 'hang' | 'hang-up';
+
+const receivers = new Set<MailReceiver>();
+
+export class MailReceiver {
+  readonly mails: { readonly text: string; readonly manner: MailManner }[] = [];
+  readonly manners: MailManner[] = [];
+  readonly logins: string[] = [];
+  readonly #server: SMTPServer;
+  readonly port: number;
+
+  private constructor(port: number) {
+    this.port = port;
+    this.#server = new SMTPServer({
+      authOptional: true,
+      allowInsecureAuth: true,
+      disabledCommands: ['STARTTLS'],
+      logger: false,
+      closeTimeout: 100,
+      onAuth: ({ username = '', password = '' }, _session, done) => {
+        this.logins.push(`${username}/${password}`);
+        done(null, { user: username });
+      },
+      onData: (stream, session, done) => {
+        let text = '';
+        stream.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        stream.on('end', () => {
+          const manner = this.manners.shift() ?? 'take';
+          this.mails.push({ text, manner });
+          if (manner === 'take') done();
+          if (manner === 'later') done(Object.assign(new Error('try again later'), { responseCode: 451 }));
+          if (manner === 'never') done(Object.assign(new Error('no such user'), { responseCode: 550 }));
+          if (manner === 'hang-up') this.#hangUp(session.id);
+        });
+      },
+    });
+    this.#server.on('error', () => {});
+  }
+
+  static async start(): Promise<MailReceiver> {
+    const receiver = new MailReceiver(await freePort());
+    receivers.add(receiver);
+    await new Promise<void>((resolve) =>
+      receiver.#server.listen(receiver.port, '127.0.0.1', () => resolve()),
+    );
+    return receiver;
+  }
+
+  get url(): string {
+    return `smtp://127.0.0.1:${this.port}`;
+  }
+
+  get taken(): string[] {
+    return this.mails.filter(({ manner }) => manner === 'take').map(({ text }) => text);
+  }
+
+  async stop(): Promise<void> {
+    receivers.delete(this);
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #hangUp(id: string): void {
+    for (const connection of this.#server.connections as Set<{ id: string; close(): void }>)
+      if (connection.id === id) connection.close();
+  }
+}
+
+export function useMailReceivers(): void {
+  afterAll(() => Promise.all([...receivers].map((receiver) => receiver.stop())));
+}

@@ -1,0 +1,110 @@
+/** What the monitor sees of a real server. */
+import { Locks } from 'holdfast';
+import { beforeEach, expect, test } from 'vitest';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { client, closing, TestMonitor } from './support/monitor.ts';
+
+const server = useRedis();
+
+beforeEach(async () => void (await ask(server.port, ['FLUSHALL'])));
+
+test('a lock is seen with its owner, its lease and those who wait for it', async () => {
+  const locks = closing(new Locks(client(server.port), { application: 'billing' }));
+  const other = closing(new Locks(client(server.port), { application: 'mailer' }));
+  const before = Date.now();
+  const lease = await locks.lock('order:1').acquire({ leaseMs: 30_000 });
+  const waiting = other.lock('order:1').acquire({ waitMs: 120_000 });
+  const seen = new TestMonitor({ redis: client(server.port) });
+  const row = await seen.untilRow('order:1', ({ app, waiting }) => app !== null && waiting === 1);
+  expect(row).toMatchObject({
+    kind: 'lock',
+    holder: `${locks.session}:1`,
+    app: 'billing',
+    pid: process.pid,
+    exact: true,
+    count: 1,
+    eternal: false,
+    votes: null,
+    server: `127.0.0.1:${server.port}`,
+  });
+  expect(row.grantedAt).toBeGreaterThan(before - 1_000);
+  expect(row.expiresAt).toBeGreaterThan(before);
+  expect(row.firstWaitAt).toBeGreaterThan(before - 1_000);
+  const detail = await waitFor(async () => {
+    const found = await seen.detail('order:1');
+    return found.line[0]?.app === 'mailer' ? found : null;
+  });
+  expect(detail).toMatchObject({
+    lineLength: 1,
+    line: [{ place: 1, session: other.session, listening: true }],
+  });
+  await lease.release();
+  await seen.untilRow('order:1', ({ app }) => app === 'mailer');
+  await (await waiting).release();
+  await waitFor(() => seen.row('order:1') === undefined);
+});
+
+test('mutexes of ours are seen by a digest, strings of others only under a pattern', async () => {
+  const redis = client(server.port);
+  const locks = closing(new Locks(client(server.port)));
+  await locks.mutex('mine').acquire();
+  await redis.set('cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 60_000);
+  await redis.set('token:1', 'f3b0c44298fc1c149afbf4c8996fb925', 'PX', 60_000);
+  const seen = new TestMonitor({ redis, mutexes: ['cache:*'] });
+  const mine = await seen.untilRow('mine');
+  const cache = await seen.untilRow('cache:1');
+  expect([mine.kind, cache.kind]).toEqual(['mutex', 'mutex']);
+  expect(mine.holder).toMatch(/^[0-9a-f]{40}$/);
+  const { survey } = await waitFor(async () => {
+    const state = await seen.state();
+    return state.survey.passedAt === null ? null : state;
+  });
+  expect(survey.keys).toBeGreaterThan(2);
+  expect(seen.row('token:1')).toBeUndefined();
+  expect(JSON.stringify(await seen.state())).not.toContain('f3b0c44298fc1c149afbf4c8996fb92');
+});
+
+test('a lock without an expiry is eternal', async () => {
+  const redis = client(server.port);
+  await redis.hset('stuck', '8743c9c0-0795-4907-87fd-6c719a6b4586:41', '1');
+  const seen = new TestMonitor({ redis });
+  expect(await seen.untilRow('stuck')).toMatchObject({ eternal: true, expiresAt: null, kind: 'lock' });
+});
+
+test('the card of a server has what INFO and TIME say', async () => {
+  const seen = new TestMonitor({ redis: client(server.port), memoryLimit: 1_000_000_000 });
+  const [card] = await waitFor(async () => {
+    const { servers } = await seen.state();
+    const [first] = servers;
+    return first?.memoryUsed != null && first.clockOffsetMs !== null ? servers : null;
+  });
+  expect(card).toMatchObject({
+    id: `127.0.0.1:${server.port}`,
+    role: 'primary',
+    health: 'up',
+    memoryLimit: 1_000_000_000,
+    memoryLimitFrom: 'config',
+    mayEvict: false,
+    persistence: 'ok',
+    replicas: 0,
+  });
+  expect(Math.abs(card?.clockOffsetMs ?? 1e9)).toBeLessThan(5_000);
+});
+
+test('a server that is down is said to be down, and the last picture stays', async () => {
+  const redis = client(server.port);
+  await redis.hset('stays', '8743c9c0-0795-4907-87fd-6c719a6b4586:41', '1');
+  await redis.pexpire('stays', 600_000);
+  const seen = new TestMonitor({ redis });
+  await seen.untilRow('stays');
+  await server.kill();
+  const card = await waitFor(async () =>
+    (await seen.state()).servers.find(({ health }) => health === 'down'),
+  );
+  expect(card.trouble).toContain('ECONNREFUSED');
+  expect(seen.row('stays')).toBeDefined();
+  await server.restart();
+  await waitFor(async () => (await seen.state()).servers[0]?.health === 'up');
+});

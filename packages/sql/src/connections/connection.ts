@@ -1,0 +1,41 @@
+/** What the verbs see of a database connection, whichever driver or library it belongs to. */
+import type { SqlResult } from '../plan.ts';
+
+export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
+
+/**
+ * The open transaction of a library that this package does not know: an ORM, a query builder, another driver. Statements have
+ * `$1`, `$2` … on PostgreSQL and `?` elsewhere, each parameter once and in order.
+ */
+export interface SqlSeam {
+  readonly dialect: Dialect;
+  query(sql: string, params: readonly unknown[]): Promise<SqlResult>;
+  /** Whether a transaction is open. Without it the database is asked, by one or two more statements. SQLite needs it. */
+  inTransaction?(): boolean;
+}
+
+/** The same for a synchronous library. */
+export interface SyncSqlSeam {
+  readonly dialect: 'sqlite';
+  query(sql: string, params: readonly unknown[]): SqlResult;
+  inTransaction(): boolean;
+}
+
+/** What is known about the transaction, without asking the database. */
+export interface Connection {
+  readonly dialect: Dialect;
+  /** Absent where the driver does not tell. */
+  readonly inTransaction?: (() => boolean) | undefined;
+  /** Whether the transaction can only be rolled back: known of `pg`. */
+  readonly isAborted?: (() => boolean) | undefined;
+}
+
+export interface AsyncConnection extends Connection {
+  query(sql: string, params: readonly unknown[]): Promise<SqlResult>;
+}
+
+export interface SyncConnection extends Connection {
+  readonly dialect: 'sqlite';
+  readonly inTransaction: () => boolean;
+  query(sql: string, params: readonly unknown[]): SqlResult;
+}

@@ -1,0 +1,23 @@
+/** What each verb has: the connection and the names of the tables. */
+import type { Connection, Dialect } from '../connections/connection.ts';
+import { type TableNames, type Tables, tablesOf } from '../dialects/names.ts';
+
+export interface VerbOptions {
+  /** The tables, where `migrate` was given other names than the usual ones. */
+  readonly names?: TableNames | undefined;
+}
+
+export interface Context {
+  readonly connection: Connection;
+  readonly dialect: Dialect;
+  readonly tables: Tables;
+}
+
+export function contextOf(connection: Connection, { names }: VerbOptions = {}): Context {
+  return { connection, dialect: connection.dialect, tables: tablesOf(connection.dialect, names) };
+}
+
+/** How a resource or a key is bound. MySQL compares bytes with bytes; a string would be converted to a character set first. */
+export function bound({ dialect }: Context, text: string): string | Buffer {
+  return dialect === 'mysql' ? Buffer.from(text) : text;
+}

@@ -1,0 +1,31 @@
+/** The tests with one bug in the sources, named by `HOLDFAST_SQL_BUG`. The files on the disk are not touched. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import { PLANTED_BUGS } from './bugs.ts';
+
+const PACKAGE = resolve(import.meta.dirname, '../..');
+const bug = PLANTED_BUGS.find(({ name }) => name === process.env['HOLDFAST_SQL_BUG']);
+if (bug === undefined) throw new Error('expected HOLDFAST_SQL_BUG to name a planted bug');
+const file = join(PACKAGE, bug.file);
+
+export default defineConfig({
+  plugins: [
+    {
+      name: 'planted-bug',
+      enforce: 'pre',
+      load(id) {
+        if (id.split('?')[0] !== file) return null;
+        const text = readFileSync(file, 'utf8');
+        if (!text.includes(bug.from)) throw new Error(`${bug.file} has no ${bug.from}`);
+        return text.replaceAll(bug.from, () => bug.to);
+      },
+    },
+  ],
+  test: {
+    root: PACKAGE,
+    include: ['test/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 240_000,
+  },
+});
