@@ -1,6 +1,7 @@
 /** Each end of a hold on a table of times: the rules without a server. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { QuorumEnds } from '../src/sampling/locks/ends.ts';
 import { type Ending, judge } from '../src/sampling/locks/inference.ts';
 
 const SEEN: Ending = {
@@ -77,5 +78,37 @@ describe('a hold that is gone', () => {
         expect(ending.ttlMs).toBeLessThan(ending.leaseMs / 3);
       }),
     );
+  });
+});
+
+describe('the end of a hold in a quorum', () => {
+  const released = { end: 'released', sure: 'yes', cause: null } as const;
+  const unknown = { end: 'unknown', sure: 'likely', cause: null } as const;
+
+  test('is told once, by the second of three servers, also when all have seen it gone before the first verdict', () => {
+    const ends = new QuorumEnds();
+    const told = [1, 2, 3].map((at) => ends.add('order', 'a:1', released, 0, 3, at));
+    expect(told).toEqual([null, released, null]);
+  });
+
+  test('is not told while a majority has it, nor of a minority that had it alone', () => {
+    const ends = new QuorumEnds();
+    expect(ends.add('order', 'a:1', unknown, 2, 3, 1)).toBeNull();
+    expect(ends.add('order', 'a:1', released, 1, 3, 2)).toEqual(unknown);
+    expect(ends.add('half', 'b:1', released, 0, 3, 3)).toBeNull();
+  });
+
+  test('is told again when the same holder comes again', () => {
+    const ends = new QuorumEnds();
+    for (const at of [1, 2]) {
+      expect(ends.add('order', 'a:1', released, 0, 3, at)).toBeNull();
+      expect(ends.add('order', 'a:1', released, 0, 3, at)).toEqual(released);
+    }
+  });
+
+  test('a verdict that nobody joined is forgotten', () => {
+    const ends = new QuorumEnds();
+    expect(ends.add('order', 'a:1', released, 0, 3, 1)).toBeNull();
+    expect(ends.add('order', 'a:1', released, 0, 3, 200_000)).toBeNull();
   });
 });

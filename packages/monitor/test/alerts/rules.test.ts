@@ -7,14 +7,14 @@ import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Locks } from 'holdfast';
 import { Cluster, Redis } from 'ioredis';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startChild, useChildren } from '../../../holdfast/test/support/processes/child.ts';
 import { useCluster } from '../../../holdfast/test/support/servers/redis-cluster.ts';
 import { startRedis, useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { useSentinels } from '../../../holdfast/test/support/servers/sentinel-group.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { client, closing } from '../support/monitor.ts';
-import { useHttpReceivers } from './support/http-receiver.ts';
+import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
 import { RuleWatch } from './support/rule-watch.ts';
 
 const state = useRedis();
@@ -78,15 +78,17 @@ test('a server that is full, may evict, cannot save, and dies', async () => {
 
 test('a receiver that takes nothing is an alert for the others', async () => {
   const server = await startRedis();
-  const watch = await RuleWatch.start(client(server.port), state.url, {
-    'delivery-failing': { warning: 1_000 },
-    'lock-held-long': { warning: 1 },
-  });
-  watch.receiver.manners.push('fail', 'fail', 'fail');
+  const broken = await HttpReceiver.start();
+  broken.usual = 'fail';
+  const rules = { 'delivery-failing': { warning: 1_000 }, 'lock-held-long': { warning: 1 } };
+  const watch = await RuleWatch.start(client(server.port), state.url, rules, [broken]);
   const locks = closing(new Locks(client(server.port)));
-  await locks.lock('order:1').acquire();
-  // Its own message waits behind the others, so the end may come with it.
+  const lease = await locks.lock('order:1').acquire();
+  await watch.fires('delivery-failing');
+  expect(watch.notices('delivery-failing')[0]?.alerts.map(({ subject }) => subject)).toEqual(['other-1']);
+  broken.usual = 'take';
   await watch.ends('delivery-failing');
+  await lease.release();
 });
 
 describe.runIf(isLong)('the long form', () => {

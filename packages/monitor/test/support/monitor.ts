@@ -1,26 +1,23 @@
 /** A monitor over a test server, and its answers as values. */
 import { Redis } from 'ioredis';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import type { LockDetail, Row, State } from '../../src/api/types.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../src/index.ts';
 
-const open: { close(): unknown }[] = [];
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
-/** Closed after the test, the last first. */
+/**
+ * Closed after the test, the last first. Registered with the running test: a hook of this module would be in force for the
+ * first test file of a process only, and what the others left open would go on asking the servers of later files.
+ */
 export function closing<Closable extends { close(): unknown }>(one: Closable): Closable {
-  open.push(one);
+  onTestFinished(async () => void (await one.close()));
   return one;
 }
 
 export function client(port: number, options: object = {}): Redis {
   const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, ...options });
   redis.on('error', () => {});
-  open.push({ close: () => redis.disconnect() });
+  closing({ close: () => redis.disconnect() });
   return redis;
 }
 

@@ -37,22 +37,49 @@ export class Ends {
   }
 }
 
+/** Longer than the servers of a quorum are apart in noticing one end. */
+const OPEN_MS_MAX = 120_000;
+
+interface OpenEnd {
+  readonly at: number;
+  readonly verdicts: Verdict[];
+  isTold: boolean;
+}
+
 /** Joins what several servers say of the end of one hold: it ends when a majority has it no more. */
 export class QuorumEnds {
-  readonly #open = new Map<string, { readonly verdicts: Verdict[]; isTold: boolean }>();
+  /** In the order of their first verdict. */
+  readonly #open = new Map<string, OpenEnd>();
 
   /** `still`: how many servers have it. Returns the verdict when this makes the end. */
-  add(key: string, holder: string, verdict: Verdict, still: number, members: number): Verdict | null {
+  add(
+    key: string,
+    holder: string,
+    verdict: Verdict,
+    still: number,
+    members: number,
+    at: number,
+  ): Verdict | null {
+    this.#dropOld(at);
     const id = `${holder} ${key}`;
-    const entry = this.#open.get(id) ?? { verdicts: [], isTold: false };
+    const entry = this.#open.get(id) ?? { at, verdicts: [], isTold: false };
+    this.#open.set(id, entry);
     entry.verdicts.push(verdict);
-    if (still === 0) this.#open.delete(id);
-    else this.#open.set(id, entry);
     const needed = Math.floor(members / 2) + 1;
     const had = still + entry.verdicts.length;
-    if (entry.isTold || still >= needed || had < needed) return null;
-    entry.isTold = true;
-    return mostCommon(entry.verdicts) ?? verdict;
+    const isEnd = !entry.isTold && still < needed && had >= needed;
+    entry.isTold ||= isEnd;
+    // Those that have not said so yet are too few to make an end of their own. The same holder may come again.
+    if (entry.isTold && still === 0) this.#open.delete(id);
+    return isEnd ? (mostCommon(entry.verdicts) ?? verdict) : null;
+  }
+
+  /** A verdict of a minority that nobody joined, or of a server that was slower than the majority. */
+  #dropOld(now: number): void {
+    for (const [id, { at }] of this.#open) {
+      if (now - at <= OPEN_MS_MAX) return;
+      this.#open.delete(id);
+    }
   }
 }
 

@@ -118,7 +118,7 @@ export class Picture {
     let told: Verdict | null = verdict;
     if (members !== null) {
       const still = lanes().filter(({ known }) => known.get(hold.name)?.hold?.holder === hold.holder).length;
-      told = this.#quorumEnds.add(hold.name, hold.holder, verdict, still, members);
+      told = this.#quorumEnds.add(hold.name, hold.holder, verdict, still, members, gone.goneAt);
     }
     if (told === null) return;
     const name = hold.name.slice(prefix.length);

@@ -18,8 +18,9 @@ const receivers = new Set<HttpReceiver>();
 export class HttpReceiver {
   /** Every message that came, whatever was done with it. */
   readonly received: Received[] = [];
-  /** For the next messages, one each; afterwards all are taken. */
+  /** For the next messages, one each; afterwards `usual`. */
   readonly manners: Manner[] = [];
+  usual: Manner = 'take';
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -56,7 +57,7 @@ export class HttpReceiver {
       text += chunk.toString();
     });
     request.on('end', () => {
-      const manner = this.manners.shift() ?? 'take';
+      const manner = this.manners.shift() ?? this.usual;
       const body = JSON.parse(text === '' ? '{}' : text) as Record<string, unknown>;
       this.received.push({ headers: request.headers, path: request.url ?? '', body, manner });
       if (manner === 'take') response.writeHead(200).end('ok');

@@ -25,11 +25,15 @@ export class RuleWatch {
     this.receiver = receiver;
   }
 
-  /** `rules` has the thresholds of the test; no rule waits before it fires or ends. */
+  /**
+   * `rules` has the thresholds of the test; no rule waits before it fires or ends. `others` are told as well, as receivers
+   * `other-1`, `other-2`.
+   */
   static async start(
     redis: MonitorOptions['redis'],
     stateUrl: string,
     rules: Readonly<Record<string, Partial<RuleSettings>>> = {},
+    others: readonly HttpReceiver[] = [],
   ): Promise<RuleWatch> {
     started += 1;
     const receiver = await HttpReceiver.start();
@@ -40,7 +44,10 @@ export class RuleWatch {
       fleet: `rules-${process.pid}-${started}`,
       groupMs: 0,
       stateUrl: new Secret(stateUrl),
-      receivers: [webReceiver(receiver.url)],
+      receivers: [
+        webReceiver(receiver.url),
+        ...others.map(({ url }, at) => webReceiver(url, 'webhook', `other-${at + 1}`)),
+      ],
     });
     return new RuleWatch(new TestMonitor({ redis, settings }), receiver);
   }
@@ -53,11 +60,17 @@ export class RuleWatch {
     });
   }
 
-  /** The levels at which a rule was told to fire. */
-  levels(rule: string): string[] {
+  /** What was told of a rule, firing and resolved. */
+  notices(rule: string): Notice[] {
     return this.receiver.taken
       .map(({ body }) => body as unknown as Notice)
-      .filter((notice) => notice.rule === rule && notice.kind === 'firing')
+      .filter((notice) => notice.rule === rule);
+  }
+
+  /** The levels at which a rule was told to fire. */
+  levels(rule: string): string[] {
+    return this.notices(rule)
+      .filter(({ kind }) => kind === 'firing')
       .map(({ level }) => level);
   }
 
