@@ -14,6 +14,8 @@ export interface SqlResult {
   readonly count?: number | undefined;
   /** The insert id of the reply. Read for MySQL and MariaDB only; without it some checks take one more statement. */
   readonly insertId?: number | bigint | string | undefined;
+  /** What PostgreSQL says that it did, such as COMMIT. */
+  readonly command?: string | undefined;
   /** Whether a transaction was open after the statement, where the driver tells. */
   readonly inTransaction?: boolean | undefined;
 }

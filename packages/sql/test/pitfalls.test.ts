@@ -102,6 +102,25 @@ describe.each(BOTH)('two owners on $title', (driver) => {
     expect(await rejection(run)).toBeInstanceOf(NotInTransactionError);
   });
 
+  test('nor when the driver still has the status from before the error', async () => {
+    if (driver.brand !== 'postgresql') return;
+    await retry(next.tx, () => checkFence(next.tx, NEWER));
+    // pg tells of an error as soon as it has read it; the new status may come in a later packet.
+    const late = new Proxy(old.tx as object, {
+      get: (client, name) => {
+        if (name === 'getTransactionStatus') return () => (isBegun ? 'T' : 'I');
+        const value: unknown = Reflect.get(client, name);
+        return typeof value === 'function' ? value.bind(client) : value;
+      },
+    }) as Session['tx'];
+    let isBegun = false;
+    const run = retry(late, async () => {
+      isBegun = true;
+      await checkFence(late, OLDER).catch(() => {});
+    });
+    expect(await rejection(run)).toBeInstanceOf(NotInTransactionError);
+  });
+
   test('a retry inside an open transaction is refused: BEGIN would commit it', async () => {
     await old.begin();
     await setStock(old, 3);

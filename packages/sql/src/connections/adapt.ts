@@ -65,22 +65,25 @@ function pgConnection(given: object, query: Member): AsyncConnection {
   return {
     dialect: 'postgresql',
     query: (async (sql, params) => {
-      const { rows } = (await query(sql, [...params])) as SqlResult;
-      return { rows };
+      const { rows, command } = (await query(sql, [...params])) as SqlResult;
+      return { rows, command };
     }) satisfies Query,
+    // Not asked whether the transaction is aborted: pg tells of an error before it has read the new status.
     inTransaction: status && (() => ['T', 'E'].includes(String(status()))),
-    isAborted: status && (() => status() === 'E'),
+    tellsCommand: true,
   };
 }
 
 function postgresConnection(given: object, unsafe: Member): AsyncConnection {
   return {
     dialect: 'postgresql',
-    query: (async (sql, params) => ({
-      rows: (await unsafe(sql, [...params])) as SqlResult['rows'],
-    })) satisfies Query,
+    query: (async (sql, params) => {
+      const rows = (await unsafe(sql, [...params])) as SqlResult['rows'] & { readonly command?: string };
+      return { rows, command: rows.command };
+    }) satisfies Query,
     // Only the `sql` of a transaction has it.
     inTransaction: memberOf(given, 'savepoint') && (() => true),
+    tellsCommand: true,
   };
 }
 

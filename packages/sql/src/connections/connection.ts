@@ -26,8 +26,8 @@ export interface Connection {
   readonly dialect: Dialect;
   /** Absent where the driver does not tell. */
   readonly inTransaction?: (() => boolean) | undefined;
-  /** Whether the transaction can only be rolled back: known of `pg`. */
-  readonly isAborted?: (() => boolean) | undefined;
+  /** Whether the reply to COMMIT has `command`: PostgreSQL answers ROLLBACK there when the transaction was aborted. */
+  readonly tellsCommand?: boolean;
 }
 
 export interface AsyncConnection extends Connection {

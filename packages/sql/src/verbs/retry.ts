@@ -59,14 +59,16 @@ function* isOpen({ connection, dialect }: Context): Plan<boolean | undefined> {
   return dialect === 'mysql' ? (yield* ask('DO 0')).inTransaction : undefined;
 }
 
-/** COMMIT of an aborted transaction is a silent ROLLBACK on PostgreSQL, and of an ended one nothing on MySQL. */
-function* requireCommittable(context: Context): Plan<void> {
+const ABORTED = 'this transaction is aborted: an error inside it was swallowed';
+
+/** Commits. COMMIT of an aborted transaction is a silent ROLLBACK on PostgreSQL, and of an ended one nothing on MySQL. */
+function* commit(context: Context): Plan<void> {
   const { connection, dialect } = context;
   if ((yield* isOpen(context)) === false) throw new NotInTransactionError(ENDED);
-  if (dialect !== 'postgresql') return;
-  if (connection.isAborted?.() === true)
-    throw new NotInTransactionError('this transaction is aborted: an error inside it was swallowed');
-  if (connection.isAborted === undefined) yield* ask('SELECT 1');
+  // Fails in an aborted transaction.
+  if (dialect === 'postgresql' && connection.tellsCommand !== true) yield* ask('SELECT 1');
+  const { command } = yield* ask('COMMIT');
+  if (connection.tellsCommand === true && command !== 'COMMIT') throw new NotInTransactionError(ABORTED);
 }
 
 /** One transaction around the caller's function. Whatever goes wrong, ROLLBACK is sent before anything else. */
@@ -85,8 +87,7 @@ export function* transactionPlan<T>(
   try {
     for (const sql of begin) yield* ask(sql);
     const value = yield* callPlan<T>(run);
-    yield* requireCommittable(context);
-    yield* ask('COMMIT');
+    yield* commit(context);
     return value;
   } catch (error) {
     try {
