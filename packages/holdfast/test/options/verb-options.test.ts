@@ -22,7 +22,7 @@ test.each([
   ['list', { prefx: 'a' }, 'expected an option of list among prefix, all, record, got "prefx"'],
   ['list', null, 'expected the options of list to be an object, got null'],
   ['list', { all: 1 }, 'expected all to be a boolean, got 1'],
-  ['forceRelease', { ownr: 'a' }, 'expected an option of forceRelease among owner, got "ownr"'],
+  ['forceRelease', { ownr: 'a' }, 'expected an option of forceRelease among owner, reason, got "ownr"'],
   ['forceRelease', null, 'expected the options of forceRelease to be an object, got null'],
   ['forceRelease', 'a', 'expected the options of forceRelease to be an object, got "a"'],
   ['close', { grace: 5_000 }, 'expected an option of close among graceMs, got "grace"'],

@@ -25,6 +25,8 @@ const FAMILY: readonly (readonly [
   ['ELOCKCONFLICT', 'LockConflictError', (from) => new from.LockConflictError('m', details)],
   ['ELOCKCONFIG', 'LockConfigError', (from) => new from.LockConfigError('m', details)],
   ['ELOCKCLOSED', 'LockClosedError', (from) => new from.LockClosedError('m', details)],
+  ['ELEADERSTUCK', 'LeaderStuckError', (from) => new from.LeaderStuckError('m', { ...details, fence: 7 })],
+  ['EJOBTIMEOUT', 'JobTimeoutError', (from) => new from.JobTimeoutError('m', details)],
   [
     'EONCEFAILED',
     'OnceFailedError',

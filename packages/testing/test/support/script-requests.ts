@@ -9,6 +9,8 @@ export type Request = readonly string[];
 export const SCRIPTS: readonly ScriptText[] = Object.values(generated).map(({ text }) => text);
 
 const garbage = fc.constantFrom('', 'x', '-1', '1.5', '99999999999999999999', ' 1');
+/** None gives a key a life of a few ms: whether the next command still sees it would be chance. */
+const garbageMs = fc.constantFrom('', 'x', '-86400000', '60000.5', '99999999999999999999', ' 60000');
 
 /** Chosen by the name of the argument in the script. */
 function argument(name: string): fc.Arbitrary<string> {
@@ -23,7 +25,10 @@ function argument(name: string): fc.Arbitrary<string> {
     return fc.constantFrom('1', '2', ...HOLDERS, ...LEASES_MS);
   };
   if (name === 'cursor') return fc.constant('0');
-  return fc.oneof({ weight: 30, arbitrary: right() }, { weight: 1, arbitrary: garbage });
+  return fc.oneof(
+    { weight: 30, arbitrary: right() },
+    { weight: 1, arbitrary: name.endsWith('_ms') ? garbageMs : garbage },
+  );
 }
 
 function callOf({ sha }: ScriptText, keys: readonly string[], args: readonly string[]): Request {
