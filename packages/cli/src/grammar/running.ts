@@ -6,6 +6,19 @@ import { EXIT } from '../exit-codes.ts';
 import { duration, integer, timerDuration, withServers } from '../options.ts';
 import { exitWith } from './exit-with.ts';
 
+function leaseOption(): Option {
+  return new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
+    .argParser(duration)
+    .default(30_000, '30s');
+}
+
+function graceOption(): Option {
+  return new Option(
+    '--grace <time>',
+    'from SIGTERM to SIGKILL (default: 5s, less with a lease under 10.5s)',
+  ).argParser(timerDuration);
+}
+
 export function addRun(program: Command): void {
   withServers(program.command('run'))
     .summary('run a command under a lock')
@@ -19,16 +32,8 @@ export function addRun(program: Command): void {
     .argument('<command...>', 'the command and its arguments, best after --')
     .option('--wait <time>', 'wait this long for the lock (default: as long as it takes)', duration)
     .option('--no-wait', 'do not wait: exit if somebody else holds it')
-    .addOption(
-      new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
-        .argParser(duration)
-        .default(30_000, '30s'),
-    )
-    .option(
-      '--grace <time>',
-      'from SIGTERM to SIGKILL (default: 5s, less with a lease under 10.5s)',
-      timerDuration,
-    )
+    .addOption(leaseOption())
+    .addOption(graceOption())
     .option('--on-busy-exit <code>', 'the exit code when somebody else holds it', integer(0, 255), EXIT.busy)
     .option('--quiet', 'do not say who holds it while waiting')
     .option(
@@ -67,16 +72,8 @@ export function addJob(program: Command): void {
       'wait this long while a run of the job is at work (default: not at all)',
       duration,
     )
-    .addOption(
-      new Option('--lease <time>', 'how long the lock outlives us when we are killed; at least 1s')
-        .argParser(duration)
-        .default(30_000, '30s'),
-    )
-    .option(
-      '--grace <time>',
-      'from SIGTERM to SIGKILL (default: 5s, less with a lease under 10.5s)',
-      timerDuration,
-    )
+    .addOption(leaseOption())
+    .addOption(graceOption())
     .option('--on-busy-exit <code>', 'the exit code while a run is at work', integer(0, 255), EXIT.busy)
     .passThroughOptions()
     .action(async (_action: string, name: string, words: string[], _flags: JobFlags, command: Command) => {
