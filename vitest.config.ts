@@ -28,6 +28,8 @@ const WAITING = [
     'types',
   ].map((folder) => `packages/holdfast/test/${folder}/**/*.test.ts`),
   'packages/testing/test/*.test.ts',
+  'packages/monitor/test/*.test.ts',
+  'packages/monitor/test/alerts/*.test.ts',
 ];
 
 export default defineConfig({
