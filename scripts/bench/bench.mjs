@@ -12,12 +12,12 @@ const { values } = parseArgs({
 });
 
 function prepare() {
-  if (values.help) return true;
   const packages = ['packages/holdfast', 'packages/telemetry', 'packages/sql'];
   const build = (/** @type {string} */ home) => run('scripts/build/package.mjs', [home, '--code']);
   if (!run('scripts/setup/setup.mjs') || !packages.every(build)) return false;
   buildWorker();
-  if (typeof values.before !== 'string') return true;
+  // The help lists the scenarios, which import what they measure.
+  if (values.help || typeof values.before !== 'string') return true;
   try {
     // bench/participants/before.ts reads it, in every process of the benchmark.
     process.env['HOLDFAST_BENCH_BEFORE'] = packBefore(values.before);
