@@ -5,7 +5,7 @@ import { beforeRatiosText, lowestRatioText } from './output/before-ratios.ts';
 import { writeReport } from './output/report.ts';
 import type { Table } from './output/table.ts';
 import { terminalText } from './output/terminal.ts';
-import { type Arguments, HELP, readArguments } from './run/arguments.ts';
+import { type Arguments, helpText, readArguments } from './run/arguments.ts';
 import { pinToOneCore } from './run/pin.ts';
 import { Progress } from './run/progress.ts';
 import { messageOf } from './run/rounds.ts';
@@ -49,7 +49,7 @@ process.on('unhandledRejection', () => {});
 let exitCode = 0;
 try {
   const asked = readArguments(SCENARIOS);
-  if (asked.isHelp) process.stdout.write(HELP);
+  if (asked.isHelp) process.stdout.write(helpText(SCENARIOS));
   else {
     if (asked.isPinned) process.stderr.write(`${pinToOneCore()}\n`);
     await main(asked);

@@ -5,7 +5,7 @@ import { PARTICIPANTS } from '../participants/participant-list.ts';
 import type { Selection } from '../participants/selection.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 
-export const HELP = `Measures holdfast beside the raw clients and other libraries, in one run, as ratios.
+const OPTIONS = `Measures holdfast beside the raw clients and other libraries, in one run, as ratios.
 
   npm run bench -- [options]
 
@@ -18,6 +18,10 @@ export const HELP = `Measures holdfast beside the raw clients and other librarie
                       run, round by round, and with nothing else; 10 rounds unless --rounds says otherwise
   --json              prints every figure as JSON
 `;
+
+export function helpText(scenarios: readonly Scenario[]): string {
+  return `${OPTIONS}\nScenarios: ${scenarios.map(({ name }) => name).join(', ')}\n`;
+}
 
 const BEFORE_ROUNDS = 10;
 
