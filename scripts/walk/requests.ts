@@ -45,8 +45,10 @@ async function openLocks(build: Build, defer: Defer, servers: number) {
   for (let i = 0; i < servers; i += 1) clients.push(await openClient(defer));
   const [client] = clients;
   if (client === undefined) throw new Error('expected at least one server');
-  // The restart guard would keep new servers from voting.
-  const locks = servers === 1 ? new Locks(client) : new Locks(clients, { restartGuardMs: 0 });
+  // The record of the session is written beside the request, at any moment. The restart guard would keep new servers
+  // from voting.
+  const options = { application: false, restartGuardMs: 0 } as const;
+  const locks = servers === 1 ? new Locks(client, { application: false }) : new Locks(clients, options);
   defer(() => locks.close());
   return { locks, client };
 }

@@ -152,6 +152,7 @@ function addDemo(program: Command): void {
     .option('--seconds <count>', 'end each round after this many seconds', integer(1, 600), 12)
     .option('--no-chaos', 'leave out the rounds with a killed and a frozen shop')
     .option('--sql', 'keep the stock in SQLite, which refuses the late write; needs Node 22.13 or newer')
+    .option('--watch', 'show the sale on the page of a monitor; on a terminal the page stays until Ctrl-C')
     .action(async (flags: DemoFlags) => {
       const { demo } = await import('./commands/demo.ts');
       await exitWith(demo(flags));

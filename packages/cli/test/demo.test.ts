@@ -31,6 +31,15 @@ const locked = useRedis({ args: ['--requirepass', 'hunter2'] });
 const RECORD = /^holdfast_session:/;
 useLeakCheck(redis, { ignoreKeys: [RECORD] });
 
+/** What the test reads of the monitor's answers. */
+interface LockDetail {
+  readonly holds: readonly unknown[];
+}
+interface StateView {
+  readonly fleet: string;
+  readonly locks: readonly { readonly name: string; readonly app: string | null }[];
+}
+
 interface Played {
   readonly rounds: readonly RoundResult[];
   readonly leaseMs: number;
@@ -107,6 +116,38 @@ describe('the demo', { timeout: LIMIT_MS }, () => {
     running.kill(signal);
     expect(await running.ended).toMatchObject({ code });
     await waitFor(() => !children.some(isRunning), { what: 'the shops to end', limitMs: 60_000 });
+  });
+
+  test('with --watch shows the sale on the page of a monitor, which ends with the sale', async () => {
+    const running = start(['demo', ...SMALL, '--stock', '100', '--watch', '--json']);
+    await waitFor(() => running.stderr.includes('\n'), { what: 'the address', limitMs: LIMIT_MS });
+    const [, page = '', item = ''] = /(http:\S+\/)#\/lock\/(\S+)/.exec(running.stderr) ?? [];
+    expect(await (await fetch(page)).text()).toContain('<title>holdfast monitor</title>');
+    // A lock whose page is open is looked at four times a second, also before anybody holds it.
+    const seen = await waitFor(
+      async () => {
+        const { holds } = (await (await fetch(`${page}api/v1/lock?name=${item}`)).json()) as LockDetail;
+        const { fleet, locks } = (await (await fetch(`${page}api/v1/state`)).json()) as StateView;
+        const row = locks.find(({ name, app }) => name === item && app === 'inventory shop');
+        return row !== undefined && holds.length > 0 ? fleet : null;
+      },
+      { what: 'a shop on the page', limitMs: LIMIT_MS },
+    );
+    expect(seen).toBe('demo');
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(0);
+    expect(readAs<Played>('demo', stdout).rounds).toHaveLength(4);
+    await expect(fetch(page)).rejects.toThrow('fetch failed');
+  });
+
+  test('on a terminal --watch keeps the page until Ctrl-C, and ends as the sale did', async () => {
+    const terminal = openTerminal(['demo', ...SMALL, '--stock', '50', '--no-chaos', '--watch']);
+    await terminal.shows('Ctrl-C ends it', LIMIT_MS);
+    const [page = ''] = /http:\/\/[\d.:]+\//.exec(terminal.text) ?? [];
+    expect((await fetch(`${page}healthz`)).status).toBe(200);
+    terminal.type('\u0003');
+    expect(await terminal.ended).toBe(0);
+    await expect(fetch(page)).rejects.toThrow('fetch failed');
   });
 
   test.runIf(sqlite !== null)(

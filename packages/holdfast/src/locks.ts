@@ -91,7 +91,7 @@ export class Locks {
     const id = resolved.random.uuid();
     const { application, callTimeoutMs } = resolved;
     const record =
-      application === undefined
+      application === false
         ? null
         : new SessionRecordWriter(timers, topology, { session: id, application, callTimeoutMs });
     this.#session = new Session({ id, topology, timers, options: resolved, record });

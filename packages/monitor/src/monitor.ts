@@ -54,8 +54,9 @@ class RunningMonitor implements Monitor {
     const writers = writer === redis ? readers : ownClients(writer);
     this.#clients = [...new Set([...readers, ...writers])];
     const audit = new AuditTrail(readers as readonly AuditRedis[], writers as readonly AuditRedis[]);
-    const reading = new Locks(redis as Redis | Redis[], { prefix });
-    const writing = writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix });
+    const reading = new Locks(redis as Redis | Redis[], { prefix, application: false });
+    const writing =
+      writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix, application: false });
     const sampler = new Sampler({
       redis,
       fleet,
@@ -94,7 +95,7 @@ class RunningMonitor implements Monitor {
     const like = url === null ? first : new Redis(url.reveal(), { lazyConnect: true });
     const state = url === null ? writers[0] : ownClients(like as Redis)[0];
     if (state === undefined || like === undefined) return null;
-    const locks = new Locks(like);
+    const locks = new Locks(like, { application: 'holdfast-monitor' });
     this.#locks.push(locks);
     if (url !== null) this.#clients.push(state);
     return createAlerts({ fleet, figures: this.figures, state: state as AuditRedis, locks, settings, log });

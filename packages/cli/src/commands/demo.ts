@@ -1,7 +1,7 @@
 /** `holdfast demo`: the sale that oversells without a lock, for real, in a minute. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import { startDemoRedis } from '../demo/demo-redis.ts';
+import { type DemoServer, startDemoMonitor, startDemoRedis } from '../demo/demo-servers.ts';
 import { NO_OBSERVER, Progress } from '../demo/progress.ts';
 import { isAsPromised } from '../demo/round.ts';
 import { Sale } from '../demo/sale.ts';
@@ -9,7 +9,7 @@ import { checkSqlite, makeStockFile } from '../demo/stock-file.ts';
 import { summarize } from '../demo/summary.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
-import { printJson, printLines } from '../output.ts';
+import { printJson, printLines, printNotice, styled } from '../output.ts';
 import { type Environment, resolveUrls, withLogin } from '../servers/address.ts';
 import { openServers, type Servers } from '../servers/connection.ts';
 import { openLocks } from '../servers/locks.ts';
@@ -23,6 +23,7 @@ export interface DemoFlags {
   readonly seconds: number;
   readonly chaos: boolean;
   readonly sql?: boolean;
+  readonly watch?: boolean;
   readonly json?: boolean;
 }
 
@@ -78,29 +79,56 @@ async function runSale(
     const store = database === null ? '' : ', with the stock in SQLite';
     printLines([`${instances} shops, ${stock} items, ${buyers} buyers at a time, on ${where}${store}`, '']);
   }
+  const monitor = flags.watch ? await startDemoMonitor(urls, item) : null;
+  if (monitor !== null) sayWhere(monitor.url, json === true);
   const sale = new Sale(
     { instances, stock, buyers, secondsMax, leaseMs: LEASE_MS, item, urls, database },
     [first, ...others],
     locks,
     observer,
   );
-  const stop = onSignal(sale);
+  const stop = onSignal(sale, monitor);
   try {
     const results = await sale.run(chaos);
     if (json) printJson({ leaseMs: LEASE_MS, rounds: results });
     else printLines(summarize(results, LEASE_MS, database === null ? 'the stock' : 'the database'));
+    if (monitor !== null && !json && process.stdout.isTTY === true) {
+      stop();
+      await untilLookedAt();
+    }
     return results.every(isAsPromised) ? EXIT.ok : EXIT.nothing;
   } finally {
     stop();
     await sale.close();
     await locks.close();
+    await monitor?.close();
   }
 }
 
-/** On SIGINT and SIGTERM the shops are ended before us. */
-function onSignal(sale: Sale): () => void {
+function sayWhere(url: string, json: boolean): void {
+  // Standard output is JSON, and nothing else.
+  if (json) printNotice(`watch the sale at ${url}`);
+  else printLines([['watch the sale at ', styled('bold', url)], '']);
+}
+
+/** Whoever sits at a terminal looks at the page for as long as they like. */
+async function untilLookedAt(): Promise<void> {
+  printLines(['', 'The page stays. Ctrl-C ends it.']);
+  await new Promise<void>((resolve) => {
+    const stay = setInterval(() => {}, 60_000);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        clearInterval(stay);
+        resolve();
+      });
+    }
+  });
+}
+
+/** On SIGINT and SIGTERM the shops and the monitor are ended before us. */
+function onSignal(sale: Sale, monitor: DemoServer | null): () => void {
   const leave = async (signal: NodeJS.Signals): Promise<void> => {
-    await sale.close().catch(() => {});
+    await Promise.all([sale.close(), monitor?.close()]).catch(() => {});
     process.exit(EXIT.signalled + constants.signals[signal]);
   };
   process.once('SIGINT', leave).once('SIGTERM', leave);

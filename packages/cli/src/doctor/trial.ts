@@ -47,7 +47,7 @@ function saidBy(error: unknown): string {
 }
 
 async function tryScripts(redis: Redis | Cluster, prefix: string, name: string): Promise<Verdict> {
-  const options = { prefix, fenceTtlMs: FENCE_TTL_MS };
+  const options = { prefix, fenceTtlMs: FENCE_TTL_MS, application: false } as const;
   const [locks, next] = [new Locks(redis, options), new Locks(redis, options)];
   // They need different rights: only a mutex is deleted as a key.
   let kind: 'lock' | 'mutex' = 'lock';
@@ -84,7 +84,7 @@ async function untilInLine(redis: Redis | Cluster, line: string): Promise<void> 
 }
 
 async function tryListening(cluster: Cluster, prefix: string, name: string): Promise<Verdict> {
-  const options = { prefix, fenceTtlMs: FENCE_TTL_MS };
+  const options = { prefix, fenceTtlMs: FENCE_TTL_MS, application: false } as const;
   const [owner, waiter] = [new Locks(cluster, options), new Locks(cluster, options)];
   try {
     const lease = await owner.lock(name).acquire({ leaseMs: LEASE_MS, waitMs: WAIT_MS });

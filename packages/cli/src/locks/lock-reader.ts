@@ -34,7 +34,7 @@ export class LockReader {
 
   static async open(flags: ReaderFlags): Promise<LockReader> {
     const servers = await openServers(flags);
-    return new LockReader(servers, openLocks(servers, { prefix: flags.prefix ?? '' }));
+    return new LockReader(servers, openLocks(servers, { prefix: flags.prefix ?? '', application: false }));
   }
 
   /** Over locks that are open already, and stay open. */

@@ -8,9 +8,9 @@ import type { RedisServer } from '../../../holdfast/test/support/servers/redis-s
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 /** A session of the library until the end of the test; with an application it has a record. */
-export function openLocks({ port }: RedisServer, application?: string): Locks {
+export function openLocks({ port }: RedisServer, application: string | false = false): Locks {
   const client = new Redis(port, { lazyConnect: true });
-  const locks = new Locks(client, application === undefined ? {} : { application });
+  const locks = new Locks(client, { application });
   onTestFinished(() => locks.close());
   return locks;
 }

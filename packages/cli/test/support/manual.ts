@@ -92,8 +92,8 @@ lock, so it never runs beside a scheduled run, and it is written into the same m
 slot of its own, at this moment. A scheduled slot that is due and was not started is not started after it; slots that come later are not
 affected. The command gets the same environment as with \`run --once-per\`.`,
   ls: `\`HELD\` is counted from the fence. \`<5m\` means at most five minutes: the owner has no record, so it may be a program that takes the lock
-without raising the fence, as Java's \`RLock\` does. Programs that set the option \`application\` of \`Locks\` have a
-[record](../reference/keys.md#the-record-of-a-session) and are shown by application, host and process. The value of a mutex is a secret of its
+without raising the fence, as Java's \`RLock\` does. Programs that use holdfast have a
+[record](../reference/keys.md#the-record-of-a-session) and are shown by application, host and process, unless they set \`application: false\`. The value of a mutex is a secret of its
 owner, so it is not shown.
 
 Mutexes of holdfast are recognised by their value. \`--all\` also lists every string that expires and [looks
@@ -134,7 +134,8 @@ a lock and a mutex with a name of its own under \`--prefix\`. The fence counter 
 web page cannot send commands to it.`,
   demo: `On a fresh clone: \`npm run demo\`. The shop that it runs is
 [examples/inventory](../../examples/inventory). With \`--redis\` it removes its keys at the end; the record of the shop that it kills expires within a
-minute.`,
+minute. With \`--watch\` the [monitor](monitoring.md) shows the sale while it runs: who of the shops holds the lock, who waits, and how the hold of
+the shop that was killed ended.`,
 };
 
 export function manualPage(): string {

@@ -73,7 +73,7 @@ export type Inspection =
 export interface InspectOptions {
   /**
    * Also reads the records of the sessions that own and wait: application, host and process. One call more for each
-   * session. Programs without the option `application`, and other libraries, have no record. @default false
+   * session. Programs with `application: false`, and other libraries, have no record. @default false
    */
   readonly record?: boolean;
 }

@@ -14,10 +14,11 @@ import {
 } from '../scripts/generated.ts';
 import { read } from '../topologies/server/reading.ts';
 import type { QueryAnswer, Topology } from '../topologies/topology.ts';
+import { programName } from './program-name.ts';
 
 /** Who a session is. */
 export interface SessionRecord {
-  /** The option `application` of its `Locks`. */
+  /** The option `application` of its `Locks`, or the name of the package or script. */
   readonly application: string;
   readonly host: string;
   readonly pid: number;
@@ -76,7 +77,8 @@ function outcomeOf(reply: Reply | CallFailure): AdminReadSessionOutcome | null {
 
 export interface SessionRecordTerms {
   readonly session: string;
-  readonly application: string;
+  /** Null: the name of the package or script, which is looked up when the record is first written. */
+  readonly application: string | null;
   readonly callTimeoutMs: number;
 }
 
@@ -88,6 +90,7 @@ export class SessionRecordWriter {
   /** Never keeps the process alive: a process with nothing else to do holds no lock. */
   readonly #deadline: Deadline = new Deadline(() => void this.#write(), false);
   #state: 'unwritten' | 'kept' | 'ended' = 'unwritten';
+  #written: ScriptCall | null = null;
 
   constructor(timers: TimerQueue, topology: Topology, terms: SessionRecordTerms) {
     this.#timers = timers;
@@ -119,16 +122,34 @@ export class SessionRecordWriter {
   }
 
   async #write(): Promise<void> {
-    const { session, application, callTimeoutMs } = this.#terms;
-    const call = sessionRecord.call({
-      record: sessionKey(session),
-      application,
-      host: hostname(),
-      pid: process.pid,
-      ttlMs: RECORD_TTL_MS,
-    });
-    // A refusal or an outage is not reported: the next write follows, and nothing depends on the record.
-    await this.#topology.query(() => call, callTimeoutMs);
+    const call = this.#call();
+    if (call === null) return;
+    const answers = await this.#topology.query(() => call, this.#terms.callTimeoutMs);
+    // An outage is not reported: the next write follows, and nothing depends on the record. A user who may not write the
+    // record is not tried again: each refusal would stand in the server's ACL LOG.
+    if (answers.length > 0 && answers.every(({ reply }) => isRefused(reply))) this.stop();
     if (this.#state === 'kept') this.#timers.setIn(this.#deadline, REFRESH_MS);
   }
+
+  /** Null where the runtime does not tell who the process is: Deno without `--allow-sys`. There is no record then. */
+  #call(): ScriptCall | null {
+    if (this.#written !== null) return this.#written;
+    const { session, application } = this.#terms;
+    try {
+      this.#written = sessionRecord.call({
+        record: sessionKey(session),
+        application: application ?? programName(),
+        host: hostname(),
+        pid: process.pid,
+        ttlMs: RECORD_TTL_MS,
+      });
+    } catch {
+      return null;
+    }
+    return this.#written;
+  }
+}
+
+function isRefused(reply: Reply | CallFailure): boolean {
+  return reply instanceof CallFailure && reply.word === 'NOPERM';
 }

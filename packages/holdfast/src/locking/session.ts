@@ -46,7 +46,7 @@ export interface SessionParts {
   readonly topology: Topology;
   readonly timers: TimerQueue;
   readonly options: ResolvedLocksOptions;
-  /** Null without the option `application`. */
+  /** Null where the option `application` is false. */
   readonly record: RecordKeeper | null;
 }
 

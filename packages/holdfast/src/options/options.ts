@@ -110,10 +110,11 @@ export interface LocksOptions {
    */
   readonly outageMs?: number;
   /**
-   * The name of your program. With it, a record of application, host and process id is stored in Redis while the
-   * session lives, for tools such as `holdfast ls`. Without it there is no record, and no additional command.
+   * The name of your program. A session that holds or waits stores a record of application, host and process id in
+   * Redis while it lives, for tools such as `holdfast ls`: one write in the background every 20 s. `false`: no record,
+   * and no additional command. @default the name of the package, or else of the script
    */
-  readonly application?: string;
+  readonly application?: string | false;
   /**
    * Quorum only: how long a server may take to answer before the others decide without it. By default a two-hundredth
    * of the lease, within 5 to 50 ms, and longer for a server that has been slow lately.
@@ -142,7 +143,8 @@ export interface LocksOptions {
 export type ResolvedLocksOptions = Required<
   Omit<LocksOptions, 'application' | 'nodeTimeoutMs' | 'restartGuardMs' | 'replicas'>
 > & {
-  readonly application: string | undefined;
+  /** Null: the name of the package or script. False: none, and no record. */
+  readonly application: string | false | null;
   /** Null: computed from the lease. */
   readonly nodeTimeoutMs: number | null;
   /** Null: the longest lease used. */
@@ -163,6 +165,11 @@ export function checkLingerMs(value: unknown): number {
 
 function checkClaimMs(value: unknown): number {
   return value === 0 ? 0 : integerWithin(value, 'claimMs', CLAIM_MS_MIN, CLAIM_MS_MAX, '0 or ');
+}
+
+function checkApplication(value: unknown): string | false | null {
+  if (value === undefined) return null;
+  return value === false ? false : checkName(value, 'application');
 }
 
 const LOCKS_OPTIONS = new Set([
@@ -212,8 +219,7 @@ export function resolveLocksOptions(options: LocksOptions): ResolvedLocksOptions
     ),
     bundleMax: integerWithin(options.bundleMax ?? BUNDLE_MAX_DEFAULT, 'bundleMax', 1, BUNDLE_MAX_DEFAULT),
     outageMs: integerWithin(options.outageMs ?? OUTAGE_MS_DEFAULT, 'outageMs', 0, timerMsMax),
-    application:
-      options.application === undefined ? undefined : checkName(options.application, 'application'),
+    application: checkApplication(options.application),
     nodeTimeoutMs:
       options.nodeTimeoutMs === undefined
         ? null

@@ -29,7 +29,7 @@ export class ClusterBench extends Bench {
   }
 
   sessionOn({ client }: ClusterCaller, options: LocksOptions = {}): Locks {
-    const locks = new Locks(client, options);
+    const locks = new Locks(client, { application: false, ...options });
     this.onEnd(() => locks.close());
     return locks;
   }

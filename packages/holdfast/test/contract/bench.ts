@@ -143,7 +143,7 @@ export class ContractBench extends Bench {
 
   /** A session that has not been used. */
   sessionOn(caller: Caller, options: LocksOptions = {}): Locks {
-    const locks = new Locks(caller.client, { ...this.#row.options, ...options });
+    const locks = new Locks(caller.client, { application: false, ...this.#row.options, ...options });
     this.onEnd(() => locks.close());
     return locks;
   }

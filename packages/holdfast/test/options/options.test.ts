@@ -58,6 +58,7 @@ describe('the options of Locks', () => {
       fenceTtlMs: 3_600_000,
       bundleMax: 128,
       outageMs: 10_000,
+      application: null,
       nodeTimeoutMs: null,
       restartGuardMs: null,
       splitVotesMax: 100,

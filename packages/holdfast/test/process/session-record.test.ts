@@ -78,13 +78,13 @@ test('a record stands outside the prefix, and no list takes it for a lock', asyn
   await using _lease = await locks.lock('a').acquire();
   await recorded(locks);
 
-  await using everywhere = openLocks({});
+  await using everywhere = openLocks({ application: false });
   expect(await listedNames(everywhere)).toEqual(['shop:a']);
 });
 
 test('inspect and list tell who the owner is when they are asked to, and only then', async () => {
   await using locks = openLocks({ application: 'billing', prefix: 'shop:' });
-  await using silent = openLocks({ prefix: 'shop:' });
+  await using silent = openLocks({ application: false, prefix: 'shop:' });
   await using _a = await locks.lock('a').acquire();
   await using _b = await locks.mutex('b').acquire();
   await using _c = await silent.lock('c').acquire();
@@ -93,7 +93,7 @@ test('inspect and list tell who the owner is when they are asked to, and only th
   const record = { application: 'billing', host: hostname(), pid: process.pid };
   expect(await silent.inspect('a', { record: true })).toMatchObject({ kind: 'lock', record });
   expect(await silent.inspect('a')).not.toHaveProperty('record');
-  // The token of a mutex names no session, and a session without an application has no record.
+  // The token of a mutex names no session, and a session with `application: false` has no record.
   for (const name of ['b', 'c'])
     expect(await silent.inspect(name, { record: true })).not.toHaveProperty('record');
   expect(await recordsIn(silent, { record: true })).toEqual([
@@ -232,6 +232,7 @@ test.each([
   ['empty', ''],
   ['no string', 7],
   ['null', null],
+  ['true', true],
   ['too long', 'x'.repeat(1025)],
 ])('an application that is %s is refused at once', (_what, application) => {
   // The types forbid some of these; callers without types get an error all the same.

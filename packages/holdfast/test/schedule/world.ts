@@ -47,7 +47,11 @@ export class World {
   /** A process. Its clock on the wall is wrong by `skewMs`. */
   replica(options: LocksOptions & { skewMs?: number } = {}): Locks {
     const { skewMs = 0, ...rest } = options;
-    const locks = new Locks(this.node.client(), { clock: new SkewedClock(this.clock, skewMs), ...rest });
+    const locks = new Locks(this.node.client(), {
+      application: false,
+      clock: new SkewedClock(this.clock, skewMs),
+      ...rest,
+    });
     onTestFinished(() => locks.destroy());
     return locks;
   }

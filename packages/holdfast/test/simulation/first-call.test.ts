@@ -21,7 +21,7 @@ test('a first request that arrives seconds after its holder was released is rele
       return Promise.resolve(new CallFailure('unknown', 'the connection was lost'));
     },
   });
-  const locks = new Locks(client, { clock, leaseMs: 30_000, callTimeoutMs: 100 });
+  const locks = new Locks(client, { application: false, clock, leaseMs: 30_000, callTimeoutMs: 100 });
   const acquiring = locks.lock('a').acquire();
   await clock.advance(1_000);
   expect(await (await acquiring).release()).toBe(true);

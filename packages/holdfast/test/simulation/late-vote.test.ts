@@ -52,7 +52,11 @@ test('a vote that was refused as late is not asked for again once it is given up
   // Long enough up to vote.
   await clock.advance(60_000);
   const slow = new SlowAnswer(third.client());
-  const locks = new Locks([first.client(), second.client(), slow.client], { clock, leaseMs: LEASE_MS });
+  const locks = new Locks([first.client(), second.client(), slow.client], {
+    application: false,
+    clock,
+    leaseMs: LEASE_MS,
+  });
   await (await locks.lock('another').acquire()).release();
 
   for (const node of [first, second]) {

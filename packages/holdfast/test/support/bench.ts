@@ -87,7 +87,7 @@ export class ServerBench extends Bench {
       kind === 'ioredis'
         ? this.#ioredis(port, { ...login, ...(db !== undefined && { db }) })
         : this.#nodeRedis(port, { ...login, ...(db !== undefined && { database: db }) });
-    const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...rest });
+    const locks = new Locks(client, { application: false, callTimeoutMs: CALL_TIMEOUT_MS, ...rest });
     this.onEnd(() => locks.destroy());
     return locks;
   }

@@ -19,6 +19,8 @@ export interface LeakOptions {
 const FENCE_COUNTERS = /redisson_lock_token:/;
 /** A line that nobody waits in stays for up to 20 s, as the memory of how guests were served. */
 const LINES = /holdfast_line:/;
+/** The record of a session that was killed or destroyed expires within a minute. One without an expiry is a leak. */
+const RECORDS = /^holdfast_session:/;
 /**
  * Sockets take a few turns of the event loop to go. The number of looks counts beside the time, because on a
  * busy machine a single look may take all of it.
@@ -104,7 +106,7 @@ export class LeakWatch {
     const found = (await listKeys(port)).filter(
       (key) => !this.#ignoreKeys.some((ignore) => ignore.test(key)),
     );
-    const isLeft = await Promise.all(found.map(async (key) => !LINES.test(key) || hasTickets(port, key)));
+    const isLeft = await Promise.all(found.map((key) => isLeftBehind(port, key)));
     const keys = found.filter((_, index) => isLeft[index]);
     const before = this.#channelsBefore.get(port) ?? [];
     const channels = (await listChannels(port)).filter((channel) => !before.includes(channel));
@@ -158,6 +160,16 @@ async function listKeys(port: number): Promise<string[]> {
     ]),
   );
   return replies.filter((_, index) => index % 2 === 1).flatMap(asStrings);
+}
+
+async function isLeftBehind(port: number, key: string): Promise<boolean> {
+  if (LINES.test(key)) return hasTickets(port, key);
+  return RECORDS.test(key) ? !(await expires(port, key)) : true;
+}
+
+/** Whether the key has an expiry in whichever database it is, or has gone meanwhile. */
+async function expires(port: number, key: string): Promise<boolean> {
+  return Number(await ask(port, ['PTTL', key])) !== -1;
 }
 
 async function hasTickets(port: number, key: string): Promise<boolean> {

@@ -43,7 +43,7 @@ export function Holds({ holds }: { readonly holds: readonly HoldView[] }): JSX.E
         {holds.map((hold) => (
           <li key={`${hold.holder} ${hold.from}`}>
             <time>{moment(hold.from, now.value)}</time>
-            <b>{ownerWords(hold)}</b>
+            <b title={ownerWords(hold)}>{ownerWords(hold)}</b>
             <span>{seconds((hold.to ?? now.value) - hold.from)}</span>
             <span class={isBadEnd(hold.end) ? 'mark is-late' : 'mark'} title={endMeaning(hold.end)}>
               <Shape name={shapeOf(hold.end)} /> {endWords(hold)}

@@ -1,15 +1,17 @@
 /**
  * Pictures of every page: `npm run screenshots [-- <folder>]`. Light, dark, 380 px wide, and as people with deuteranopia see
- * it. They are for looking at; only the README's picture is kept, with `--readme`.
+ * it. They are for looking at; only the README's two pictures are kept, with `--readme`: the table of locks, and a sale.
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { builtPage, launch, openTab } from './support/browser.ts';
 import { FakeMonitor } from './support/fake-monitor.ts';
+import { takeSale } from './support/sale.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const README_PICTURE = join(ROOT, 'docs/monitor.png');
+const SALE_PICTURE = join(ROOT, 'docs/sale.png');
 
 const LOOKS: Readonly<Record<string, BrowserContextOptions & { readonly deficiency?: 'deuteranopia' }>> = {
   light: { colorScheme: 'light' },
@@ -136,6 +138,7 @@ async function main(): Promise<void> {
       });
       await page.locator('.row').first().waitFor();
       await page.screenshot({ path: README_PICTURE });
+      await takeSale(browser, SALE_PICTURE);
       return;
     }
     const [folder = join(ROOT, '.cache/screenshots'), ...looks] = args.filter((arg) => !arg.startsWith('--'));

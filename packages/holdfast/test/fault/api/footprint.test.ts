@@ -1,4 +1,4 @@
-/** Nothing of the caller's server is touched but the database, the prefix and the commands that locks need. */
+/** Nothing of the caller's server is touched but the database, the prefix, the session's record and the commands that locks need. */
 
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
@@ -69,16 +69,19 @@ function keysOf({ args }: SeenCommand): readonly string[] {
   return rest.slice(0, 1);
 }
 
+/** The record of a session, or the channel on which it hears of its turn. */
+const SESSION = /^holdfast_session:[0-9a-f-]{36}$/;
+
 function isOurs(key: string): boolean {
   const beside = ['redisson_lock_token:', 'holdfast_line:'].some((kind) =>
     key.startsWith(`${kind}{${PREFIX}`),
   );
-  return key.startsWith(PREFIX) || beside;
+  return key.startsWith(PREFIX) || beside || SESSION.test(key);
 }
 
 /** A channel of one name, or that of a session, which nobody else has. */
 function isOurChannel(channel: string): boolean {
-  return channel.includes(`{${PREFIX}`) || /^holdfast_session:[0-9a-f-]{36}$/.test(channel);
+  return channel.includes(`{${PREFIX}`) || SESSION.test(channel);
 }
 
 function expectFootprint(commands: readonly SeenCommand[]): void {
@@ -113,7 +116,7 @@ test.each(CLIENTS)(
   async (client: ClientKind) => {
     const seen = await monitor(redis);
     bench.onEnd(() => seen.stop());
-    const options = { client, db: DB, prefix: PREFIX };
+    const options = { client, db: DB, prefix: PREFIX, application: 'shop' };
     const [locks, other] = await Promise.all([
       bench.session(redis.port, options),
       bench.session(redis.port, options),

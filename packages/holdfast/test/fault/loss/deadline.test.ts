@@ -22,7 +22,7 @@ useLeakCheck();
 const scene = (kind: Kind) => {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
-  const locks = new Locks(node, { clock });
+  const locks = new Locks(node, { application: false, clock });
   return { clock, node, lock: kind.of(locks, 'name') };
 };
 

@@ -23,7 +23,7 @@ useChildren();
 async function three(kind: Kind) {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
-  const locks = new Locks(node, { clock });
+  const locks = new Locks(node, { application: false, clock });
   const leases = await Promise.all(
     ['a', 'b', 'c'].map((name): Promise<Lease> => kind.of(locks, name).acquire({ leaseMs: LEASE_MS })),
   );

@@ -46,7 +46,12 @@ function members(): Member[] {
 
 async function session(nodes: readonly Member[], options: LocksOptions = {}): Promise<Locks> {
   const clients = nodes.map(({ node }) => node.client());
-  const locks = new Locks(clients, { restartGuardMs: 0, nodeTimeoutMs: 3_000, ...options });
+  const locks = new Locks(clients, {
+    application: false,
+    restartGuardMs: 0,
+    nodeTimeoutMs: 3_000,
+    ...options,
+  });
   onTestFinished(() => locks.destroy());
   await (await locks.lock('first').acquire()).release();
   return locks;

@@ -55,6 +55,7 @@ export class QuorumBench {
       return client;
     });
     const locks = new Locks(clients, {
+      application: false,
       nodeTimeoutMs: NODE_TIMEOUT_MS,
       callTimeoutMs: 5_000,
       ...options,

@@ -87,7 +87,7 @@ describe.each(KINDS)('of many leases of a $name', (kind) => {
   test('one whose extension hangs leaves the others renewed', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
-    const locks = new Locks(node, { clock });
+    const locks = new Locks(node, { application: false, clock });
     const [hanging, ...others] = await Promise.all(
       ['hanging', 'b', 'c'].map(
         (name): Promise<Lease> => kind.of(locks, name).acquire({ leaseMs: LEASE_MS }),
@@ -108,7 +108,7 @@ describe.each(KINDS)('of many leases of a $name', (kind) => {
   test('one with a short lease beside one with a long lease does not make the long one busy', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
-    const locks = new Locks(node, { clock });
+    const locks = new Locks(node, { application: false, clock });
     const short = await kind.of(locks, 'short').acquire({ leaseMs: 300 });
     const long = await kind.of(locks, 'long').acquire({ leaseMs: 30_000 });
     await clock.advance(60_000);

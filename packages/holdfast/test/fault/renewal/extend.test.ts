@@ -16,7 +16,9 @@ useLeakCheck();
 async function held(kind: Kind, renew: boolean) {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
-  const lease = await kind.of(new Locks(node, { clock }), 'name').acquire({ leaseMs: LEASE_MS, renew });
+  const lease = await kind
+    .of(new Locks(node, { application: false, clock }), 'name')
+    .acquire({ leaseMs: LEASE_MS, renew });
   return { clock, node, lease, signal: lease.signal };
 }
 

@@ -47,7 +47,7 @@ describe.each(KINDS)('after the release of a $name', (kind) => {
   test('no timer is left, and none of those that were keeps the process', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
-    const locks = new Locks(node, { clock });
+    const locks = new Locks(node, { application: false, clock });
     const leases = await Promise.all(
       ['a', 'b'].map((name) => kind.of(locks, name).acquire({ leaseMs: LEASE_MS })),
     );
@@ -67,7 +67,9 @@ describe.each(KINDS)('after the release of a $name', (kind) => {
   test('no timer is left of one that was lost', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
-    const lease = await kind.of(new Locks(node, { clock }), 'a').acquire({ leaseMs: LEASE_MS });
+    const lease = await kind
+      .of(new Locks(node, { application: false, clock }), 'a')
+      .acquire({ leaseMs: LEASE_MS });
     node.delete('a');
     await clock.advance(LEASE_MS);
     expect(lease.signal.aborted).toBe(true);

@@ -21,7 +21,9 @@ async function midRenewal(kind: Kind, fate: Fate, isExtension: boolean) {
   const clock = new FakeClock();
   const node = new ScriptedNode(clock);
   node.fate = ({ verb }) => (verb === 'renew' ? fate : 'answered');
-  const lease = await kind.of(new Locks(node, { clock }), 'name').acquire({ leaseMs: LEASE_MS });
+  const lease = await kind
+    .of(new Locks(node, { application: false, clock }), 'name')
+    .acquire({ leaseMs: LEASE_MS });
   const { signal } = lease;
   const extending = isExtension ? rejection(lease.extend(LEASE_MS)) : null;
   while (node.callsTo('renew').length === 0) await clock.advance(10);
@@ -82,7 +84,7 @@ describe.each(KINDS)('the release of a $name', (kind) => {
   test('of one lease leaves the others renewed', async () => {
     const clock = new FakeClock();
     const node = new ScriptedNode(clock);
-    const locks = new Locks(node, { clock });
+    const locks = new Locks(node, { application: false, clock });
     const [released, kept] = await Promise.all(
       ['released', 'kept'].map((name) => kind.of(locks, name).acquire({ leaseMs: LEASE_MS })),
     );

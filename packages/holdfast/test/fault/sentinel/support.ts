@@ -67,7 +67,7 @@ export function sentinelSession(
   natMap: AddressMap = {},
 ): Locks {
   const { client, end } = finder(kind, group, natMap);
-  const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...options });
+  const locks = new Locks(client, { application: false, callTimeoutMs: CALL_TIMEOUT_MS, ...options });
   bench.onEnd(async () => {
     await locks.destroy();
     end();

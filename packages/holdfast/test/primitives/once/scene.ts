@@ -22,7 +22,7 @@ export class Scene {
 
   /** A process of its own. `clock`: its own time, for one that is frozen while the others go on. */
   process(options: LocksOptions = {}): Locks {
-    const locks = new Locks(this.node.client(), { clock: this.clock, ...options });
+    const locks = new Locks(this.node.client(), { application: false, clock: this.clock, ...options });
     this.#all.push(locks);
     return locks;
   }
@@ -30,7 +30,11 @@ export class Scene {
   /** The same with calls that the test can lose and count. */
   watchedProcess(options: LocksOptions = {}): { readonly locks: Locks; readonly calls: Calls } {
     const calls = new Calls();
-    const locks = new Locks(calls.watch(this.node.client()), { clock: this.clock, ...options });
+    const locks = new Locks(calls.watch(this.node.client()), {
+      application: false,
+      clock: this.clock,
+      ...options,
+    });
     this.#all.push(locks);
     return { locks, calls };
   }

@@ -41,7 +41,7 @@ function tasks(guard: CounterTask['guard'], increments: number, handovers: numbe
 
 async function locksLeft(): Promise<string[]> {
   const keys = await Promise.all(servers.map(async ({ port }) => asStrings(await ask(port, ['KEYS', '*']))));
-  return keys.flat().filter((key) => !key.startsWith('redisson_lock_token:'));
+  return keys.flat().filter((key) => !/^(redisson_lock_token|holdfast_session):/.test(key));
 }
 
 /** Sections that found their lease lost and did not write. */

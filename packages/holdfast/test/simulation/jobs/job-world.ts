@@ -88,6 +88,7 @@ export class JobWorld {
     const faults = { share: this.#isCalm ? 0 : 0.15, random: this.#random, change: this.#bug?.change };
     const client = faultyClient(this.#node.client(), this.#clock, faults);
     const locks = new Locks(client, {
+      application: false,
       clock: new SkewedClock(this.#clock, skewMs),
       leaseMs: LEASE_MS,
       callTimeoutMs: 500,

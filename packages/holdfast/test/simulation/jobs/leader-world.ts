@@ -82,7 +82,12 @@ export class LeaderWorld {
       change: undefined,
     };
     const client = faultyClient(this.#node.client(), this.#clock, faults);
-    const locks = new Locks(client, { clock: this.#clock, leaseMs: LEASE_MS, callTimeoutMs: 400 });
+    const locks = new Locks(client, {
+      application: false,
+      clock: this.#clock,
+      leaseMs: LEASE_MS,
+      callTimeoutMs: 400,
+    });
     const leader = locks.leader('boss', { backoffMs: { min: 200, max: 1_000 } });
     this.#candidates.set(who, { locks, leader });
     // A term that was to end by a wish may lose its lock while its body ends.

@@ -15,11 +15,13 @@ export class SimulatedProcess {
     machine: Machine,
     clients: readonly SimulatedClient[],
     seams: readonly Client[],
-    options: LocksOptions,
+    given: LocksOptions,
   ) {
     this.name = name;
     this.machine = machine;
     this.clients = clients;
+    // The record of a session decides nothing: it would only make every run longer.
+    const options = { application: false, ...given } as const;
     const [only, ...others] = seams;
     this.locks =
       only !== undefined && others.length === 0 ? new Locks(only, options) : new Locks(seams, options);

@@ -89,7 +89,8 @@ class FakeServer implements Client {
 function setup(): { clock: FakeClock; servers: FakeServer[]; locks: Locks } {
   const clock = new FakeClock();
   const servers = ['a', 'b', 'c'].map((name) => new FakeServer(clock, name));
-  return { clock, servers, locks: new Locks(servers, { clock, leaseMs: LEASE_MS, callTimeoutMs: 300 }) };
+  const options = { application: false, clock, leaseMs: LEASE_MS, callTimeoutMs: 300 } as const;
+  return { clock, servers, locks: new Locks(servers, options) };
 }
 
 describe('a process that stands still while it asks the servers', () => {
@@ -238,7 +239,7 @@ describe('of five servers', () => {
   function five(nodeTimeoutMs: number): { clock: FakeClock; servers: FakeServer[]; locks: Locks } {
     const clock = new FakeClock();
     const servers = ['a', 'b', 'c', 'd', 'e'].map((name) => new FakeServer(clock, name));
-    return { clock, servers, locks: new Locks(servers, { clock, nodeTimeoutMs }) };
+    return { clock, servers, locks: new Locks(servers, { application: false, clock, nodeTimeoutMs }) };
   }
 
   test.each([1_000, 600])('three that hang end a wait of %d ms within their own deadline', async (waitMs) => {

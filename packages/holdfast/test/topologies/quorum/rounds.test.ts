@@ -68,7 +68,7 @@ async function setup(...aheadsMs: number[]): Promise<{
   const servers = aheadsMs.map((aheadMs) => new Server(clock, aheadMs));
   const open = (session: number): Locks => {
     const clients = servers.map((server) => server.client(session));
-    return new Locks(clients, { clock, restartGuardMs: 0 });
+    return new Locks(clients, { application: false, clock, restartGuardMs: 0 });
   };
   const [locks, others] = [open(0), open(1)];
   end = async () => {
