@@ -1,4 +1,4 @@
-/** The same picture of a cluster, of a quorum, and behind sentinels. */
+/** The same picture of a cluster, of a quorum, and behind sentinels (`npm run test:monitor`). */
 import { Locks } from 'holdfast';
 import { Cluster, Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import { CALM, useCluster } from '../../holdfast/test/support/servers/redis-clus
 import { startRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { useSentinels } from '../../holdfast/test/support/servers/sentinel-group.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { isLong } from './support/long.ts';
 import { client, closing, TestMonitor } from './support/monitor.ts';
 
 describe('a cluster', () => {
@@ -76,7 +77,7 @@ describe('a quorum', () => {
   });
 });
 
-describe('behind sentinels', () => {
+describe.runIf(isLong)('behind sentinels', () => {
   const sentinels = useSentinels();
 
   test('the primary is found, replicas and sentinels are watched, and a failover is followed', async () => {

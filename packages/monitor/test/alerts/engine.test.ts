@@ -1,4 +1,8 @@
-/** The alerts of whole monitors on a real Redis: leading, taking over, silences, a state that goes away and comes back. */
+/**
+ * The alerts of whole monitors on a real Redis: leading, taking over, silences, a state that goes away and comes back. What
+ * waits for real backoffs and leases is in `npm run test:alerts` only; receivers.test.ts, takeover.test.ts and outage.test.ts
+ * have the same rules step by step.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Locks } from 'holdfast';
@@ -11,6 +15,7 @@ import { during, waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import type { AlertEngine } from '../../src/alert-source.ts';
 import { createAlerts, loadConfig, SettingsHolder } from '../../src/alerts/index.ts';
 import type { Notice } from '../../src/alerts/machine/notice.ts';
+import { isLong } from '../support/long.ts';
 import { card, FakeFigures, figures } from './support/figures.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
 
@@ -138,16 +143,19 @@ test('an alert fires, is told, is shown, ends, and is history', async () => {
   expect(one.alerts.metrics().find(({ name }) => name === 'alerts_leader')?.samples[0]?.value).toBe(1);
 });
 
-test('a receiver that refuses, hangs up and asks for patience gets the message in the end, once for each key', async () => {
-  const here = await world();
-  here.web.manners.push('fail', 'die', 'patience');
-  const one = monitor(here);
-  one.shown.memoryUsed = 970;
-  await waitFor(() => said(here).includes(FIRING), PATIENT);
-  const keys = here.web.received.map(({ headers }) => headers['idempotency-key']);
-  expect(keys).toHaveLength(4);
-  expect(new Set(keys).size).toBe(1);
-});
+test.runIf(isLong)(
+  'a receiver that refuses, hangs up and asks for patience gets the message in the end, once for each key',
+  async () => {
+    const here = await world();
+    here.web.manners.push('fail', 'die', 'patience');
+    const one = monitor(here);
+    one.shown.memoryUsed = 970;
+    await waitFor(() => said(here).includes(FIRING), PATIENT);
+    const keys = here.web.received.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(4);
+    expect(new Set(keys).size).toBe(1);
+  },
+);
 
 test('what ended before it could be told is told in one message', async () => {
   const here = await world();
@@ -175,7 +183,7 @@ test('a second monitor shows the same, and takes over at once when the first clo
   expect(said(here)).toEqual([FIRING, RESOLVED]);
 });
 
-test('a leader that is frozen is replaced; thawed, it neither writes nor sends', async () => {
+test.runIf(isLong)('a leader that is frozen is replaced; thawed, it neither writes nor sends', async () => {
   const here = await world();
   const child = startChild<{ log?: string; sent?: Notice }>(CHILD, [server.url, here.file]);
   await child.next(({ log }) => log?.startsWith('leads') === true);
@@ -239,31 +247,36 @@ test('a refused configuration keeps the old rules and fires; a good one is in fo
   expect(one.settings.refusal).toContain('expected the fleet to stay');
 });
 
-test('the state goes away: the last leader says so at once, and the end comes when it is back', async () => {
-  const here = await world();
-  // Long enough that what was said is back in the state before the next leader would say it anew.
-  here.configure({ rules: { 'redis-unreachable': { for: '4s', keepFor: '0s' } } });
-  const one = monitor(here);
-  await waitFor(() => one.logged.some((line) => line.startsWith('leads')), PATIENT);
-  const two = monitor(here);
-  await waitFor(() => two.alerts.metrics().length > 0, PATIENT);
-  // The server is dead before a leader can see it so.
-  const killed = server.kill();
-  one.shown.isDown = true;
-  two.shown.isDown = true;
-  await killed;
-  const unreachable = 'firing redis-unreachable redis-1:6379';
-  await waitFor(() => said(here).includes(unreachable), PATIENT);
-  const [first] = here.web.taken.filter(({ body }) => body['rule'] === 'redis-unreachable');
-  expect(first?.body).toMatchObject({ voice: 'last-leader' });
-  await server.restart();
-  one.shown.isDown = false;
-  two.shown.isDown = false;
-  await waitFor(() => said(here).includes('resolved redis-unreachable redis-1:6379'), PATIENT);
-  expect(said(here).filter((line) => line.includes('redis-unreachable'))).toHaveLength(2);
-  const keys = here.web.taken.flatMap(({ body }) => (body as unknown as Notice).alerts.map(({ key }) => key));
-  expect(new Set(keys).size).toBe(1);
-});
+test.runIf(isLong)(
+  'the state goes away: the last leader says so at once, and the end comes when it is back',
+  async () => {
+    const here = await world();
+    // Long enough that what was said is back in the state before the next leader would say it anew.
+    here.configure({ rules: { 'redis-unreachable': { for: '4s', keepFor: '0s' } } });
+    const one = monitor(here);
+    await waitFor(() => one.logged.some((line) => line.startsWith('leads')), PATIENT);
+    const two = monitor(here);
+    await waitFor(() => two.alerts.metrics().length > 0, PATIENT);
+    // The server is dead before a leader can see it so.
+    const killed = server.kill();
+    one.shown.isDown = true;
+    two.shown.isDown = true;
+    await killed;
+    const unreachable = 'firing redis-unreachable redis-1:6379';
+    await waitFor(() => said(here).includes(unreachable), PATIENT);
+    const [first] = here.web.taken.filter(({ body }) => body['rule'] === 'redis-unreachable');
+    expect(first?.body).toMatchObject({ voice: 'last-leader' });
+    await server.restart();
+    one.shown.isDown = false;
+    two.shown.isDown = false;
+    await waitFor(() => said(here).includes('resolved redis-unreachable redis-1:6379'), PATIENT);
+    expect(said(here).filter((line) => line.includes('redis-unreachable'))).toHaveLength(2);
+    const keys = here.web.taken.flatMap(({ body }) =>
+      (body as unknown as Notice).alerts.map(({ key }) => key),
+    );
+    expect(new Set(keys).size).toBe(1);
+  },
+);
 
 test('a state that was lost is restored from memory: what was told is ended', async () => {
   const here = await world();

@@ -1,7 +1,7 @@
 /**
  * Rules on real servers in the state that each is about: it fires, reaches a real receiver, and goes quiet when the state
  * ends. Here are those that take seconds; `npm run test:alerts` runs all of them, and waits for the windows of five minutes.
- * `config-refused` is in engine.test.ts. `clocks-apart`, `cpu-high` and `latency-high` are in judge.test.ts alone.
+ * `config-refused` is in engine.test.ts; `clocks-apart`, `cpu-high` and `latency-high` are in strain.test.ts.
  */
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { useCluster } from '../../../holdfast/test/support/servers/redis-cluster
 import { startRedis, useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { useSentinels } from '../../../holdfast/test/support/servers/sentinel-group.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
+import { isLong } from '../support/long.ts';
 import { client, closing } from '../support/monitor.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
 import { RuleWatch } from './support/rule-watch.ts';
@@ -21,7 +22,6 @@ const state = useRedis();
 useChildren();
 useHttpReceivers();
 
-const isLong = process.env['HOLDFAST_ALERTS'] === 'all';
 const HOLDER = join(import.meta.dirname, '../children/holder.ts');
 /** Five minutes of a window, and time to notice. */
 const WINDOW_LIMIT_MS = 600_000;

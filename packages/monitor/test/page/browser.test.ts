@@ -1,4 +1,7 @@
-/** The page in a real browser, one for all rules. Against scripted data but where it says otherwise. */
+/**
+ * The page in a real browser, one for all rules. Against scripted data but where it says otherwise. Rules that a unit test or
+ * another of them has in part, and the one on a real fleet, are in `npm run test:monitor` only.
+ */
 import { describe } from 'vitest';
 import { needs } from '../../../holdfast/test/support/needs.ts';
 import { useChildren } from '../../../holdfast/test/support/processes/child.ts';

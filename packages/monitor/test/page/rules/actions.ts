@@ -1,5 +1,6 @@
 /** What the page does to locks and alerts, by mouse and by keys alone. */
 import { expect, test } from 'vitest';
+import { isLong } from '../../support/long.ts';
 import type { Bench } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeRow, makeState } from '../support/scripted.ts';
@@ -80,21 +81,24 @@ export function actionRules(bench: Bench): void {
     expect(monitor.posts.at(-1)?.body).toMatchObject({ holder: 'other:1', fence: 7 });
   });
 
-  test('a lock that is gone and a trail that cannot be written are told in the words of the monitor', async () => {
-    const page = await bench.openWith({ locks: [OWNER] }, '#/lock/order%3A1001');
-    await page.getByRole('button', { name: 'Take away…' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Why?').fill('it hangs');
-    await dialog.getByLabel('Type the name').fill('order:1001');
-    for (const [status, code, message] of [
-      [404, 'not-held', 'nobody holds order:1001'],
-      [503, 'audit-failed', 'the audit trail cannot be written'],
-    ] as const) {
-      bench.monitor.refusals.set('api/v1/release', { status, code, message });
-      await dialog.getByRole('button', { name: 'Take away' }).click();
-      await dialog.getByRole('alert').getByText(message).waitFor();
-    }
-  });
+  test.runIf(isLong)(
+    'a lock that is gone and a trail that cannot be written are told in the words of the monitor',
+    async () => {
+      const page = await bench.openWith({ locks: [OWNER] }, '#/lock/order%3A1001');
+      await page.getByRole('button', { name: 'Take away…' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Why?').fill('it hangs');
+      await dialog.getByLabel('Type the name').fill('order:1001');
+      for (const [status, code, message] of [
+        [404, 'not-held', 'nobody holds order:1001'],
+        [503, 'audit-failed', 'the audit trail cannot be written'],
+      ] as const) {
+        bench.monitor.refusals.set('api/v1/release', { status, code, message });
+        await dialog.getByRole('button', { name: 'Take away' }).click();
+        await dialog.getByRole('alert').getByText(message).waitFor();
+      }
+    },
+  );
 
   test('who may not act sees no action', async () => {
     const viewer = { user: null, mayAct: false, csrf: '' };

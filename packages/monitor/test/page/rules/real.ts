@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { type Child, startChild } from '../../../../holdfast/test/support/processes/child.ts';
 import { startRedis } from '../../../../holdfast/test/support/servers/redis-server.ts';
 import { createMonitor, createMonitorServer } from '../../../src/index.ts';
+import { isLong } from '../../support/long.ts';
 import { client, closing } from '../../support/monitor.ts';
 import type { OwnerLine, OwnerTask } from '../children/owner.ts';
 import type { Bench } from '../support/bench.ts';
@@ -46,66 +47,69 @@ async function logIn(page: Page): Promise<void> {
 }
 
 export function realRules(bench: Bench): void {
-  test('locks of real processes appear, are waited for, lost, taken away and released before the eyes', async () => {
-    const port = await startServer();
-    const doomed = startOwner({
-      port,
-      application: 'billing',
-      name: 'order:1',
-      leaseMs: 6_000,
-      isStubborn: true,
-    });
-    const tidy = startOwner({ port, application: 'reports', name: 'cron:night', leaseMs: 30_000 });
-    // Before the monitor walks over the keys for the first time: its next walk begins ten seconds later.
-    await Promise.all([doomed, tidy].map((owner) => owner.next(({ held }) => held === true)));
-    const url = await startMonitor(port, bench.pageFolder);
-    const page = await bench.openAt(url);
-    await logIn(page);
-    const row = (name: string) => page.locator('.row', { has: page.locator(`[data-lock="${name}"]`) });
-    await row('order:1').getByText('billing').waitFor();
-    const heir = startOwner({ port, application: 'mailer', name: 'order:1', leaseMs: 30_000 });
-    await row('order:1')
-      .getByText(/^1, first/)
-      .waitFor();
+  test.runIf(isLong)(
+    'locks of real processes appear, are waited for, lost, taken away and released before the eyes',
+    async () => {
+      const port = await startServer();
+      const doomed = startOwner({
+        port,
+        application: 'billing',
+        name: 'order:1',
+        leaseMs: 6_000,
+        isStubborn: true,
+      });
+      const tidy = startOwner({ port, application: 'reports', name: 'cron:night', leaseMs: 30_000 });
+      // Before the monitor walks over the keys for the first time: its next walk begins ten seconds later.
+      await Promise.all([doomed, tidy].map((owner) => owner.next(({ held }) => held === true)));
+      const url = await startMonitor(port, bench.pageFolder);
+      const page = await bench.openAt(url);
+      await logIn(page);
+      const row = (name: string) => page.locator('.row', { has: page.locator(`[data-lock="${name}"]`) });
+      await row('order:1').getByText('billing').waitFor();
+      const heir = startOwner({ port, application: 'mailer', name: 'order:1', leaseMs: 30_000 });
+      await row('order:1')
+        .getByText(/^1, first/)
+        .waitFor();
 
-    await doomed.kill('SIGKILL');
-    await heir.next(({ held }) => held === true);
-    await row('order:1').getByText('mailer').waitFor();
-    await row('order:1').click();
-    const past = page.locator('.holds li', { hasText: 'billing' });
-    // On a machine that stalls the monitor may not have looked when the lease ended, and says that.
-    await eventually(async () => expect(await past.innerText()).toMatch(/expired|ran out|end not known/));
+      await doomed.kill('SIGKILL');
+      await heir.next(({ held }) => held === true);
+      await row('order:1').getByText('mailer').waitFor();
+      await row('order:1').click();
+      const past = page.locator('.holds li', { hasText: 'billing' });
+      // On a machine that stalls the monitor may not have looked when the lease ended, and says that.
+      await eventually(async () => expect(await past.innerText()).toMatch(/expired|ran out|end not known/));
 
-    await page.getByRole('button', { name: 'Take away…' }).click();
-    const dialog = page.getByRole('dialog');
-    expect(await dialog.locator('.owner-now').innerText()).toMatch(new RegExp(`^mailer .*${heir.pid}$`));
-    await dialog.getByLabel('Why?').fill('mailer hangs');
-    await dialog.getByLabel('Type the name').fill('order:1');
-    await dialog.getByRole('button', { name: 'Take away' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    expect((await heir.next(({ lost }) => lost !== undefined)).lost).toContain('mailer hangs');
-    await page.getByText('Nobody holds it').waitFor();
+      await page.getByRole('button', { name: 'Take away…' }).click();
+      const dialog = page.getByRole('dialog');
+      expect(await dialog.locator('.owner-now').innerText()).toMatch(new RegExp(`^mailer .*${heir.pid}$`));
+      await dialog.getByLabel('Why?').fill('mailer hangs');
+      await dialog.getByLabel('Type the name').fill('order:1');
+      await dialog.getByRole('button', { name: 'Take away' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect((await heir.next(({ lost }) => lost !== undefined)).lost).toContain('mailer hangs');
+      await page.getByText('Nobody holds it').waitFor();
 
-    await page.keyboard.press('g');
-    await page.keyboard.press('u');
-    await eventually(async () => {
-      const words = await page.locator('.trail').innerText();
-      return /ann/.test(words) && /order:1/.test(words) && /mailer hangs/.test(words);
-    });
+      await page.keyboard.press('g');
+      await page.keyboard.press('u');
+      await eventually(async () => {
+        const words = await page.locator('.trail').innerText();
+        return /ann/.test(words) && /order:1/.test(words) && /mailer hangs/.test(words);
+      });
 
-    await page.keyboard.press('g');
-    await page.keyboard.press('l');
-    await row('cron:night').getByText('reports').waitFor();
-    // Away from the rows: while the pointer or the focus is there, one that has gone stays in its place.
-    await page.keyboard.press('Escape');
-    await page.mouse.move(5, 5);
-    tidy.send('release');
-    await row('cron:night').waitFor({ state: 'detached' });
-    await Promise.all([tidy.exited, heir.kill()]);
+      await page.keyboard.press('g');
+      await page.keyboard.press('l');
+      await row('cron:night').getByText('reports').waitFor();
+      // Away from the rows: while the pointer or the focus is there, one that has gone stays in its place.
+      await page.keyboard.press('Escape');
+      await page.mouse.move(5, 5);
+      tidy.send('release');
+      await row('cron:night').waitFor({ state: 'detached' });
+      await Promise.all([tidy.exited, heir.kill()]);
 
-    await page.keyboard.press('g');
-    await page.keyboard.press('s');
-    await page.getByRole('heading', { name: `127.0.0.1:${port}` }).waitFor();
-    await page.getByText('up', { exact: true }).first().waitFor();
-  });
+      await page.keyboard.press('g');
+      await page.keyboard.press('s');
+      await page.getByRole('heading', { name: `127.0.0.1:${port}` }).waitFor();
+      await page.getByText('up', { exact: true }).first().waitFor();
+    },
+  );
 }

@@ -1,11 +1,12 @@
 /** Every state of the page that is not the usual one. */
 import { expect, test } from 'vitest';
+import { isLong } from '../../support/long.ts';
 import { type Bench, namesShown } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeCard, makeRow } from '../support/scripted.ts';
 
 export function stateRules(bench: Bench): void {
-  test('while the picture is on its way, grey lines stand for it', async () => {
+  test.runIf(isLong)('while the picture is on its way, grey lines stand for it', async () => {
     let answer = (): void => {};
     bench.monitor.gates.set(
       'api/v1/state',
@@ -59,7 +60,7 @@ export function stateRules(bench: Bench): void {
     await page.locator('.card.trouble').getByText('connect ECONNREFUSED').waitFor();
   });
 
-  test('a right that the Redis user lacks is shown as the ACL line that gives it', async () => {
+  test.runIf(isLong)('a right that the Redis user lacks is shown as the ACL line that gives it', async () => {
     const aclLine = 'ACL SETUSER monitor +config|get';
     const page = await bench.openWith({
       forbidden: [{ server: 'redis-1:6379', what: 'CONFIG GET', aclLine }],
@@ -83,7 +84,7 @@ export function stateRules(bench: Bench): void {
     await page.locator('.row').first().waitFor();
   });
 
-  test('who may not look is told so', async () => {
+  test.runIf(isLong)('who may not look is told so', async () => {
     bench.monitor.refusals.set('api/v1/state', {
       status: 403,
       code: 'forbidden',

@@ -1,6 +1,7 @@
 /** A cut of the stream, and what comes after it. */
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { isLong } from '../../support/long.ts';
 import type { Bench } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeRow } from '../support/scripted.ts';
@@ -52,7 +53,7 @@ export function streamRules(bench: Bench): void {
     expect(monitor.stateCount).toBeGreaterThan(before);
   });
 
-  test('a login that has run out is asked for when the stream is cut', async () => {
+  test.runIf(isLong)('a login that has run out is asked for when the stream is cut', async () => {
     const page = await bench.open();
     const refusal = { status: 401, code: 'login-needed', message: 'log in first' } as const;
     for (const path of ['api/v1/state', 'api/v1/stream']) bench.monitor.refusals.set(path, refusal);
@@ -60,7 +61,7 @@ export function streamRules(bench: Bench): void {
     await page.getByLabel('Password or token').waitFor();
   });
 
-  test('a page of an older version loads itself anew', async () => {
+  test.runIf(isLong)('a page of an older version loads itself anew', async () => {
     const page = await bench.open();
     const loaded = page.waitForEvent('load');
     bench.monitor.state = { ...bench.monitor.state, version: 'newer' };

@@ -1,6 +1,7 @@
 /** The table of locks: what it says, how it moves, and when it does not. */
 import { expect, test } from 'vitest';
 import { during } from '../../../../holdfast/test/support/wait-for.ts';
+import { isLong } from '../../support/long.ts';
 import { type Bench, namesShown } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeCrowd, makeRow } from '../support/scripted.ts';
@@ -33,20 +34,23 @@ export function tableRules(bench: Bench): void {
     expect(await page.locator('.row').count()).toBeLessThan(60);
   });
 
-  test('trouble comes first, then who is waited for longest, then who holds longest', async () => {
-    const at = Date.now();
-    const page = await bench.openWith({
-      locks: [
-        makeRow('held-short'),
-        makeRow('held-long', { grantedAt: at - HOUR_MS }),
-        makeRow('waited-for', { waiting: 1, firstWaitAt: at - 5_000 }),
-        makeRow('waited-for-longer', { waiting: 1, firstWaitAt: at - 50_000 }),
-        makeRow('late', { late: true }),
-      ],
-    });
-    const expected = ['late', 'waited-for-longer', 'waited-for', 'held-long', 'held-short'];
-    await eventually(async () => expect(await namesShown(page)).toEqual(expected));
-  });
+  test.runIf(isLong)(
+    'trouble comes first, then who is waited for longest, then who holds longest',
+    async () => {
+      const at = Date.now();
+      const page = await bench.openWith({
+        locks: [
+          makeRow('held-short'),
+          makeRow('held-long', { grantedAt: at - HOUR_MS }),
+          makeRow('waited-for', { waiting: 1, firstWaitAt: at - 5_000 }),
+          makeRow('waited-for-longer', { waiting: 1, firstWaitAt: at - 50_000 }),
+          makeRow('late', { late: true }),
+        ],
+      });
+      const expected = ['late', 'waited-for-longer', 'waited-for', 'held-long', 'held-short'];
+      await eventually(async () => expect(await namesShown(page)).toEqual(expected));
+    },
+  );
 
   test('the order is kept while the pointer is over it, and what goes meanwhile stays in its place', async () => {
     const { monitor } = bench;
@@ -78,7 +82,7 @@ export function tableRules(bench: Bench): void {
     expect(await page.locator('.row.selected a').getAttribute('data-lock')).toBe(name);
   });
 
-  test('selected text keeps the order too', async () => {
+  test.runIf(isLong)('selected text keeps the order too', async () => {
     const page = await bench.openWith({ locks: [makeRow('a'), makeRow('b')] });
     await page.locator('[data-lock="b"] .name').evaluate((cell) => getSelection()?.selectAllChildren(cell));
     await page.getByText('Order kept: text is selected').waitFor();
