@@ -43,6 +43,53 @@ describe.each(here([pgDriver, mysql2Driver]))('on $title', (driver) => {
   });
 });
 
+/** What a driver says of a connection that is gone. */
+const LOST = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+describe.each(here([pgDriver, mysql2Driver]))('a connection that is lost at COMMIT, on $title', (driver) => {
+  test('is not retried: nobody knows whether the transaction has committed; with idempotent it can be', async () => {
+    const [ours, other] = await open(driver);
+    const seam = seamOf(ours, driver.brand, () => {});
+    const losing: SqlSeam = {
+      ...seam,
+      async query(sql, params) {
+        const result = await seam.query(sql, params);
+        if (sql === 'COMMIT') throw LOST;
+        return result;
+      },
+    };
+    let transactions = 0;
+    const sell = (tx: SqlSeam): Promise<string> =>
+      retry(tx, () => {
+        transactions += 1;
+        return idempotent(tx, 'sale', async () => {
+          await ours.run('INSERT INTO item VALUES (?, 9, 3)', [transactions]);
+          return `sold by ${transactions}`;
+        });
+      });
+    expect(await rejection(sell(losing))).toBe(LOST);
+    expect(transactions).toBe(1);
+    // It had committed.
+    expect(await sell(seam)).toBe('sold by 1');
+    expect(await other.run('SELECT id FROM item')).toEqual([{ id: 1 }]);
+  });
+
+  test('nor is one that the server has ended', async () => {
+    const [ours, other] = await open(driver);
+    const isPg = driver.brand === 'postgresql';
+    const [me] = await ours.run(isPg ? 'SELECT pg_backend_pid() AS id' : 'SELECT CONNECTION_ID() AS id');
+    let runs = 0;
+    const cut = retry(ours.tx, async () => {
+      runs += 1;
+      await ours.run('INSERT INTO item VALUES (1, 9, 3)');
+      await other.run(isPg ? 'SELECT pg_terminate_backend(?)' : 'KILL ?', [Number(me?.['id'])]);
+    });
+    await rejection(cut);
+    expect(runs).toBe(1);
+    expect(await other.run('SELECT id FROM item')).toEqual([]);
+  });
+});
+
 test.runIf(brands.includes('mariadb'))(
   'idempotent stores and replays through a library that hides affected rows',
   async () => {
