@@ -2,8 +2,9 @@
 import { Redis } from 'ioredis';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
+import { gate } from '../support/gate.ts';
 import { LOCK } from '../support/locks/kind.ts';
-import { aclWords, CONNECTING, LEAST } from '../support/servers/acl-rules.ts';
+import { aclWords, CONNECTING, JOBS, LEAST, ONCE } from '../support/servers/acl-rules.ts';
 import { ask, asStrings } from '../support/servers/raw-redis.ts';
 import { useRedis } from '../support/servers/redis-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -32,9 +33,13 @@ async function untilInLine(name: string): Promise<void> {
   });
 }
 
-/** Two sessions of a user that has all rights but the one that it is called after. */
-async function sessionsOf(user: string, onEnd: OnTestFinished): Promise<[Locks, Locks]> {
-  const words = aclWords(LEAST, CONNECTING).filter((word) => word !== user);
+/** Two sessions of a user that has the rights of these lists but the one that it is called after. */
+async function sessionsOf(
+  user: string,
+  lists: readonly string[],
+  onEnd: OnTestFinished,
+): Promise<[Locks, Locks]> {
+  const words = aclWords(...lists, CONNECTING).filter((word) => word !== user);
   const reply = await ask(redis.port, ['ACL', 'SETUSER', user, 'reset', 'on', '>pass', ...words]);
   expect(reply).toBe('OK');
   const session = (): Locks => {
@@ -83,19 +88,71 @@ async function handOver(here: Locks, there: Locks, kind: 'lock' | 'mutex', name:
   await (await waiting).release();
 }
 
-describe.concurrent('the least rights', () => {
-  test('are enough: nothing is refused', async ({ onTestFinished }) => {
-    const sessions = await sessionsOf('nothing', onTestFinished);
-    await useAll(sessions, 'locks:nothing');
-    expect(await refusedTo('nothing')).toEqual([]);
+/** A run that another process waits for, its result again, a look at it, and a key that is forgotten. */
+async function useOnce([here, there]: readonly [Locks, Locks], name: string): Promise<void> {
+  const { opened, open } = gate();
+  const running = here.once(name, () => opened.then(() => 1), { leaseMs: 30_000 });
+  running.catch(() => {});
+  await waitFor(async () => (await there.once.peek(name))?.state === 'running', { limitMs: WAIT_MS });
+  const waiting = there.once(name, () => 2, { waitMs: WAIT_MS });
+  waiting.catch(() => {});
+  const channel = `redisson_lock__channel:holdfast_once_lock:{${name}}`;
+  await waitFor(async () => asStrings(await ask(redis.port, ['PUBSUB', 'NUMSUB', channel]))[1] === '1', {
+    what: 'a process that waits',
+    limitMs: WAIT_MS,
+  });
+  open();
+  expect(await Promise.all([running, waiting])).toEqual([1, 1]);
+  expect(await there.once.forget(name)).toBe(true);
+}
+
+/** A leader with another behind it in the line, a job by hand and a job by its schedule. */
+async function useJobs([here, there]: readonly [Locks, Locks], name: string): Promise<void> {
+  const { opened, open } = gate();
+  const leading = here.leader(name, { afterReturn: 'stop' }).run(() => opened);
+  leading.catch(() => {});
+  const next = there.leader(name, { afterReturn: 'stop' });
+  await waitFor(async () => (await ask(redis.port, ['EXISTS', `holdfast_leader:{${name}}`])) === 1, {
+    what: 'a leader',
+    limitMs: WAIT_MS,
+  });
+  const following = next.run(() => {});
+  following.catch(() => {});
+  await waitFor(
+    async () => Number(await ask(redis.port, ['HLEN', `holdfast_line:holdfast_leader:{${name}}`])) > 0,
+    { what: 'a place in the line', limitMs: WAIT_MS },
+  );
+  open();
+  await Promise.all([leading, following]);
+  expect(await here.runJob(name, () => {})).toMatchObject({ isRecorded: true });
+  await new Promise<void>((resolve, reject) => {
+    const schedule = there.schedule(name, { everyMs: 200 }, () => resolve());
+    schedule.on('failed', ({ error }) => reject(error));
+  });
+  await there.close();
+}
+
+const USES = [
+  { what: 'locks and mutexes', lists: [LEAST], use: useAll },
+  { what: 'once', lists: [ONCE, LEAST], use: useOnce },
+  { what: 'leaders and jobs', lists: [JOBS, LEAST], use: useJobs },
+];
+
+describe.each(USES)('the least rights for $what', ({ what, lists, use }) => {
+  test.concurrent('are enough: nothing is refused', async ({ onTestFinished }) => {
+    const user = `nothing of ${what}`.replaceAll(' ', '-');
+    const sessions = await sessionsOf(user, lists, onTestFinished);
+    await use(sessions, `locks:${user}`);
+    expect(await refusedTo(user)).toEqual([]);
   });
 
-  test.for(aclWords(LEAST).map((word, index) => [word, index] as const))(
+  // Of several lists the first is the one that is wanted here; the other is tested by itself.
+  test.concurrent.for(aclWords(lists[0] ?? '').map((word, index) => [word, index] as const))(
     'need %s',
     async ([word, index], { onTestFinished }) => {
-      const sessions = await sessionsOf(word, onTestFinished);
+      const sessions = await sessionsOf(word, lists, onTestFinished);
       let isOver = false;
-      void useAll(sessions, `locks:${index}`)
+      void use(sessions, `locks:${index}`)
         .catch(() => {})
         .finally(() => {
           isOver = true;

@@ -104,6 +104,36 @@ describe('one leader', () => {
   });
 });
 
+describe('a term', () => {
+  test('that is lost tells its body before the listeners', async () => {
+    const world = await World.open();
+    const leader = world.replica({ leaseMs: 3_000 }).leader('boss');
+    const told: string[] = [];
+    leader.on('lost', () => told.push('lost'));
+    void leader.run(({ signal }) => {
+      signal.addEventListener('abort', () => told.push('body'), { once: true });
+      return untilAborted(signal);
+    });
+    await world.advance(100);
+    await world.node.command('DEL', KEY);
+    await world.advance(1_500);
+    expect(told).toEqual(['body', 'lost']);
+  });
+
+  test('that is over before its body begins has no body, and is released', async () => {
+    const world = await World.open();
+    const leader = world.replica().leader('boss');
+    const stop = new AbortController();
+    const told: string[] = [];
+    leader.on('elected', () => stop.abort());
+    leader.on('resigned', () => told.push('resigned'));
+    const running = leader.run(() => void told.push('body'), { signal: stop.signal });
+    await world.until(running);
+    expect(told).toEqual(['resigned']);
+    expect(await world.node.command('EXISTS', KEY)).toBe(0);
+  });
+});
+
 describe('a body that was told to end', () => {
   test('is waited for while the lock is renewed: no release before it settles', async () => {
     const world = await World.open();

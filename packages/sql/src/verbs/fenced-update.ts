@@ -72,16 +72,20 @@ function conditionText(where: FencedUpdate['where']): string {
     .join(',');
 }
 
-export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<void> {
+interface Change {
+  readonly set: Columns;
+  readonly where: Columns;
+  readonly fence: number;
+}
+
+/** Sends the update. Returns how many rows it has changed. */
+function* changed(
+  context: Context,
+  table: string,
+  column: string,
+  { set, where, fence }: Change,
+): Plan<number> {
   const { dialect } = context;
-  const fence = checkFenceNumber(given.fence);
-  const table = quoted(dialect, 'table', given.table);
-  const column = quoted(dialect, 'fenceColumn', given.fenceColumn ?? 'fence');
-  const set = columnsOf(context, 'set', given.set);
-  const where = columnsOf(context, 'where', given.where);
-  if (set.names.includes(column))
-    throw new TypeError(`expected set without the column of the fence, got ${column}`);
-  if (dialect !== 'mysql') yield* requireTransaction(context);
   const next = placeholders(context);
   const result = yield* ask(
     [
@@ -92,7 +96,20 @@ export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<v
     [...set.values, fence, ...where.values, fence],
   );
   if (dialect === 'mysql') yield* requireTransactionAfter(context, result);
-  const count = dialect === 'mysql' ? (result.count ?? 0) : result.rows.length;
+  return dialect === 'mysql' ? (result.count ?? 0) : result.rows.length;
+}
+
+export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<void> {
+  const { dialect } = context;
+  const fence = checkFenceNumber(given.fence);
+  const table = quoted(dialect, 'table', given.table);
+  const column = quoted(dialect, 'fenceColumn', given.fenceColumn ?? 'fence');
+  const set = columnsOf(context, 'set', given.set);
+  const where = columnsOf(context, 'where', given.where);
+  if (set.names.includes(column))
+    throw new TypeError(`expected set without the column of the fence, got ${column}`);
+  if (dialect !== 'mysql') yield* requireTransaction(context);
+  const count = yield* changed(context, table, column, { set, where, fence });
   if (count === 1) return;
   const row = `a row of ${given.table} with ${conditionText(given.where)}`;
   if (count > 1) {
@@ -105,7 +122,12 @@ export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<v
   if (found.length !== 1) throw new RangeError(`expected ${row}, got ${found.length} such rows`);
   if (seen === null)
     throw new TypeError(`expected ${row} to have a fence, got null: make it NOT NULL DEFAULT 0`);
-  if (Number(seen) <= fence) return;
+  if (Number(seen) <= fence) {
+    // The row may have come between the two statements. It is locked now, so that this one finds it as it is.
+    const again = yield* changed(context, table, column, { set, where, fence });
+    if (again === 1 || dialect === 'mysql') return;
+    throw new RangeError(`expected ${row} to be changed, got ${again} changes: a trigger or a rule keeps it`);
+  }
   yield* abortTransaction(context, 'this transaction has a stale fence');
   throw new StaleFenceError({
     resource: `${given.table}:${conditionText(given.where)}`,

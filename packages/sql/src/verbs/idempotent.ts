@@ -72,11 +72,17 @@ function* claim(context: Context, key: string, print: string): Plan<Claim> {
   return { isOurs: Number(hits) === 0, result, print: stored };
 }
 
+/** Of a library that hides affected rows: 1 when the key has a result in this transaction. */
+function* isStored(context: Context, key: string): Plan<number> {
+  const { rows } = yield* ask(MYSQL_READ(context.tables.keys), [bound(context, key)]);
+  return valuesOf(rows[0])[1] == null ? 0 : 1;
+}
+
 function* store(context: Context, key: string, bytes: Buffer): Plan<void> {
   const { dialect, tables } = context;
   // An UPDATE outside the transaction would find no row, or wait for the row of another transaction and not match it.
   const result = yield* ask(STORE[dialect](tables.keys), [bytes, bound(context, key)]);
-  const count = dialect === 'mysql' ? (result.count ?? 0) : result.rows.length;
+  const count = dialect === 'mysql' ? (result.count ?? (yield* isStored(context, key))) : result.rows.length;
   if (count !== 1) throw new NotInTransactionError(ENDED);
   yield* requireTransactionAfter(context, result, ENDED);
 }

@@ -5,7 +5,7 @@ import { isRetryable } from '../dialects/error-codes.ts';
 import { NotInTransactionError } from '../errors.ts';
 import { ask, type Plan } from '../plan.ts';
 import type { Context } from './context.ts';
-import { ENDED } from './transaction.ts';
+import { canSave, ENDED } from './transaction.ts';
 
 const ATTEMPTS = 5;
 /** The first pause, at most. It doubles: those who ran into each other should not meet again. */
@@ -53,10 +53,12 @@ function beginning(dialect: Dialect, isolation: TransactionOptions['isolation'])
   return dialect === 'mysql' ? [`SET TRANSACTION ${level}`, 'START TRANSACTION'] : [`BEGIN ${level}`];
 }
 
-/** Whether a transaction is open; undefined where nobody tells. MySQL tells in the reply to any statement. */
-function* isOpen({ connection, dialect }: Context): Plan<boolean | undefined> {
+/** Whether a transaction is open. MySQL tells in the reply to any statement; where nobody tells, a savepoint does. */
+function* isOpen(context: Context): Plan<boolean> {
+  const { connection, dialect } = context;
   if (connection.inTransaction !== undefined) return connection.inTransaction();
-  return dialect === 'mysql' ? (yield* ask('DO 0')).inTransaction : undefined;
+  const told = dialect === 'mysql' ? (yield* ask('DO 0')).inTransaction : undefined;
+  return told ?? (yield* canSave(context));
 }
 
 const ABORTED = 'this transaction is aborted: an error inside it was swallowed';
@@ -64,7 +66,7 @@ const ABORTED = 'this transaction is aborted: an error inside it was swallowed';
 /** Commits. COMMIT of an aborted transaction is a silent ROLLBACK on PostgreSQL, and of an ended one nothing on MySQL. */
 function* commit(context: Context): Plan<void> {
   const { connection, dialect } = context;
-  if ((yield* isOpen(context)) === false) throw new NotInTransactionError(ENDED);
+  if (!(yield* isOpen(context))) throw new NotInTransactionError(ENDED);
   // Fails in an aborted transaction.
   if (dialect === 'postgresql' && connection.tellsCommand !== true) yield* ask('SELECT 1');
   const { command } = yield* ask('COMMIT');
@@ -80,7 +82,7 @@ export function* transactionPlan<T>(
   checkFunction('a function that does the work', run);
   const begin = beginning(context.dialect, isolation);
   // A second BEGIN would commit the open transaction on MySQL, and mean nothing on PostgreSQL.
-  if ((yield* isOpen(context)) === true)
+  if (yield* isOpen(context))
     throw new NotInTransactionError(
       'expected a connection without a transaction, got one inside: retry opens its own',
     );

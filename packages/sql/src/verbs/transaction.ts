@@ -40,6 +40,24 @@ export function* openSavepoint({ connection, dialect }: Context): Plan<string> {
 }
 
 /**
+ * Whether a savepoint can be made and removed, which PostgreSQL and MySQL allow inside a transaction only. Fails where
+ * the transaction is aborted.
+ */
+export function* canSave({ dialect }: Context): Plan<boolean> {
+  savepoints += 1;
+  const name = `holdfast_${savepoints}`;
+  const code = dialect === 'mysql' ? NO_SUCH_SAVEPOINT : NO_ACTIVE_TRANSACTION;
+  try {
+    yield* ask(`SAVEPOINT ${name}`);
+    yield* ask(`RELEASE SAVEPOINT ${name}`);
+    return true;
+  } catch (error) {
+    if (codesOf(error).has(code)) return false;
+    throw error;
+  }
+}
+
+/**
  * For PostgreSQL and SQLite, before the statement. Where a library does not tell, PostgreSQL is asked by a lock that every
  * reader takes anyway and that it grants only inside a transaction. It takes no snapshot.
  */

@@ -72,7 +72,8 @@ const postgresDriver: Driver = {
     const run: Run = async (text, params = []) => [
       ...(await reserved.unsafe(numbered(text), params as never[])),
     ];
-    return session(reserved, run, () => sql.end({ timeout: 1 }), false);
+    // At once: it would wait for the connection that is reserved.
+    return session(reserved, run, () => sql.end({ timeout: 0 }), false);
   },
 };
 

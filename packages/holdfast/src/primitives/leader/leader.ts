@@ -179,9 +179,11 @@ export class Leader {
     this.#lease = lease;
     this.#state = 'leading';
     this.#tell('elected', { fence });
-    const stopHearing = onAbort(lease.signal, () =>
-      this.#tell('lost', { fence, reason: lease.signal.reason }),
-    );
+    const stopHearing = onAbort(lease.signal, () => {
+      // The body first: a listener may take its time.
+      term.end('lost', lease.signal.reason);
+      this.#tell('lost', { fence, reason: lease.signal.reason });
+    });
     // The campaign may have been won while it was told to stop, or a listener has just said so.
     if (stop.aborted) term.end('stopped', stop.reason);
     const outcome = await term.run(body);

@@ -66,7 +66,10 @@ export class Term {
     this.#wake();
   }
 
-  /** Runs the body. Resolves when it has ended, or when it did not end in time. */
+  /**
+   * Runs the body. Resolves when it has ended, or when it did not end in time. A term that is over already has no body: one
+   * that waits for its signal to abort would wait for ever.
+   */
   async run(body: LeaderBody): Promise<TermOutcome> {
     const ended = new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -74,6 +77,10 @@ export class Term {
     // Within the abort of the lease: the body is told before anybody else can lead.
     const stopHearing = onAbort(this.#lease.signal, () => this.end('lost', this.#lease.signal.reason));
     if (this.#lease.signal.aborted) this.end('lost', this.#lease.signal.reason);
+    if (this.#end !== null) {
+      stopHearing();
+      return { end: this.#end, isStuck: false };
+    }
     const { fence } = this;
     const { signal } = this.#controller;
     const settled = Promise.allSettled([(async () => body({ signal, fence }))()]);

@@ -47,18 +47,19 @@ function encodeWith<T>(codec: OnceCodec<T>, key: string, value: T): Encoded {
   let encoded: unknown;
   try {
     encoded = codec.encode(value);
+    if (encoded instanceof Uint8Array) {
+      // Throws where the memory of the array was transferred elsewhere.
+      const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
+      return { payload: `b${bytes.toString('base64')}`, bytes: bytes.length };
+    }
   } catch (error) {
-    throw unwritable(key, 'codec.encode threw', error);
+    throw unwritable(key, 'codec.encode threw, or returned bytes that cannot be read', error);
   }
-  if (typeof encoded === 'string') {
-    if (!encoded.isWellFormed()) throw unwritable(key, 'codec.encode returned half a surrogate');
-    return { payload: `s${encoded}`, bytes: Buffer.byteLength(encoded) };
+  if (typeof encoded !== 'string') {
+    throw unwritable(key, `expected codec.encode to return a string or bytes, got ${describe(encoded)}`);
   }
-  if (encoded instanceof Uint8Array) {
-    const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-    return { payload: `b${bytes.toString('base64')}`, bytes: bytes.length };
-  }
-  throw unwritable(key, `expected codec.encode to return a string or bytes, got ${describe(encoded)}`);
+  if (!encoded.isWellFormed()) throw unwritable(key, 'codec.encode returned half a surrogate');
+  return { payload: `s${encoded}`, bytes: Buffer.byteLength(encoded) };
 }
 
 function unwritable(key: string, why: string, cause?: unknown): OnceResultError {

@@ -55,6 +55,7 @@ export async function askStart(
     const protocol = new JobProtocol(name, key, options.fenceTtlMs, stated, onNow);
     return { protocol, terms: { holder: protocol.newHolder(holderIds), leaseMs, fences: 1 } };
   };
+  let hasUnanswered = false;
   session.begin();
   for (let asked = fresh(); ; ) {
     const { protocol, terms } = asked;
@@ -64,12 +65,15 @@ export async function askStart(
       return { is: 'started', protocol, terms, grant: result, answer };
     }
     if (result.is === 'held' && answer !== null) {
+      // An earlier copy of this start got no answer: it may still arrive, and nobody would run it.
+      if (hasUnanswered) topology.abandon(protocol, terms, true);
       session.finish();
       return { is: 'answered', answer };
     }
     const canRetry = result.is === 'failed' && result.canRetry && topology.hasAnswered;
     if (result.is === 'granted' || !canRetry || !isWanted()) {
-      const isLeft = result.is === 'granted' || (result.is === 'failed' && result.mayBeGranted);
+      const isLeft =
+        result.is === 'granted' || (result.is === 'failed' ? result.mayBeGranted : hasUnanswered);
       if (isLeft) topology.abandon(protocol, terms);
       session.finish();
       const elapsedMs = timers.clock.monotonicMs() - startedMs;
@@ -77,8 +81,9 @@ export async function askStart(
       const refusal = result.is === 'granted' || result.is === 'settled' ? null : result;
       return { is: 'failed', error: acquireError(protocol, refusal, elapsedMs) };
     }
+    hasUnanswered = result.mayBeGranted;
     // Nothing of this holder is left, or it is being given back: the next start needs another.
-    if (!result.mayBeGranted) asked = fresh();
+    if (!hasUnanswered) asked = fresh();
     await sleep(backoff.nextMs());
   }
 }

@@ -38,6 +38,19 @@ test.each([
   expect(runs).toBe(1);
 });
 
+test('nor does a codec whose bytes were transferred elsewhere: the key is not left running', async () => {
+  const locks = scene().process();
+  const transferred = (): Uint8Array => {
+    const bytes = new Uint8Array(8);
+    structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+    return bytes;
+  };
+  const codec = { encode: transferred, decode: () => 1 };
+  const error = await rejection(locks.once('k', () => 1, { codec }));
+  expect(error).toMatchObject({ code: 'EONCERESULT', reason: 'encode', outcome: { value: 1 } });
+  expect(await locks.once.peek('k')).toMatchObject({ state: 'failed', reason: 'unstorable' });
+});
+
 test('everybody gets the decoded copy, the owner too: a Date is a string for all', async () => {
   const [a, b] = [scene().process(), scene().process()];
   const at = new Date(0).toISOString();

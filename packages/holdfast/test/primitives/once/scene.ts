@@ -12,8 +12,8 @@ import {
 
 export const LEASE_MS = 30_000;
 
-/** What happens to the calls of one script: the reply is lost behind the server, or the request before it. */
-type Fault = 'reply lost' | 'request lost';
+/** What happens to the calls of one script: the reply is lost, or the request is, or it comes when `deliver` is called. */
+type Fault = 'reply lost' | 'request lost' | 'request late';
 
 export class Scene {
   readonly clock: ManualClock = new ManualClock();
@@ -49,10 +49,16 @@ export class Calls {
   /** The names of the scripts that were run, oldest first. */
   readonly made: string[] = [];
   readonly #faults = new Map<string, Fault[]>();
+  readonly #late: (() => Promise<unknown>)[] = [];
 
   /** The next calls of that script go wrong so, one after the other. */
   lose(script: string, ...faults: Fault[]): void {
     this.#faults.set(script, faults);
+  }
+
+  /** The server runs what was late, and nobody hears the answers. */
+  async deliver(): Promise<void> {
+    for (const run of this.#late.splice(0)) await run();
   }
 
   watch(inner: Client): Client {
@@ -61,6 +67,7 @@ export class Calls {
       this.made.push(name);
       const fault = this.#faults.get(name)?.shift();
       if (fault === undefined) return inner.run(call, timeoutMs);
+      if (fault === 'request late') this.#late.push(() => inner.run(call, timeoutMs));
       if (fault === 'reply lost') await inner.run(call, timeoutMs);
       return new CallFailure('unknown', fault);
     };
