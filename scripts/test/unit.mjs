@@ -3,10 +3,12 @@ import { run } from '../run.mjs';
 
 const FOLDERS = [
   'keys',
+  'leader',
   'locking',
   'lua-toolchain',
   'options',
   'runtime',
+  'schedule',
   'telemetry',
   'topologies',
   'types',
