@@ -37,7 +37,7 @@ export interface Participant {
   readonly role: 'yardstick' | 'holdfast' | 'peer' | 'control';
   /** Absent: Redis. */
   readonly server?: ServerKind;
-  readonly client: 'ioredis' | 'node-redis' | 'pg' | 'node:http' | 'redisson';
+  readonly client: 'ioredis' | 'node-redis' | 'pg' | 'node:sqlite' | 'node:http' | 'redisson';
   /** Whether the library polls faster than its README says, which makes no difference where nobody waits. */
   readonly isTuned: boolean;
   /** Whether `takeRenewed` exists. */

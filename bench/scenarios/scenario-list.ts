@@ -3,6 +3,7 @@
 import { callers } from './callers.ts';
 import { farProcess } from './far-process.ts';
 import { fenceInSql } from './fence-in-sql.ts';
+import { fenceInSqlite } from './fence-in-sqlite.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
 import { once } from './once.ts';
@@ -31,4 +32,5 @@ export const SCENARIOS: readonly Scenario[] = [
   heap,
   sale,
   fenceInSql,
+  fenceInSqlite,
 ];
