@@ -11,6 +11,7 @@ import { answer, type RouteParts } from './http/routes.ts';
 import type { StreamHub } from './http/stream-hub.ts';
 import { type CheckedOptions, checkOptions, type MonitorOptions } from './options.ts';
 import { JobBook } from './sampling/jobs.ts';
+import { LockGroups } from './sampling/locks/groups.ts';
 import { Sampler } from './sampling/sampler.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
 
@@ -59,12 +60,14 @@ class RunningMonitor implements Monitor {
     const reading = new Locks(redis as Redis | Redis[], { prefix, application: false });
     const writing =
       writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix, application: false });
+    const groups = options.groups.length === 0 ? null : new LockGroups(options.groups);
     const sampler = new Sampler({
       redis,
       fleet,
       prefix,
       budget,
       mutexes: options.mutexes,
+      groups,
       memoryLimit: options.memoryLimit,
       readRecords: (sessions) => reading.records(sessions),
       readAudit: () => audit.readNew(),

@@ -83,7 +83,7 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
     case 'api/v1/audit':
       return json(200, await orAway(parts.audit.page(cursorIn(url))));
     case 'metrics': {
-      const body = renderMetrics(sampler.read(), parts.alerts.metrics(), parts.version);
+      const body = renderMetrics(sampler.read(), parts.alerts.metrics(), parts.version, sampler.groups);
       return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');
     }
     default:
