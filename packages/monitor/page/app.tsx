@@ -3,6 +3,7 @@ import { route } from './data/route.ts';
 import { connect, link } from './data/stream.ts';
 import { AlertsPage } from './pages/alerts.tsx';
 import { AuditPage } from './pages/audit.tsx';
+import { JobsPage } from './pages/jobs.tsx';
 import { LockPage } from './pages/lock.tsx';
 import { LocksPage } from './pages/locks.tsx';
 import { LoginPage } from './pages/login.tsx';
@@ -35,6 +36,7 @@ export function App(): JSX.Element {
 function CurrentPage(): JSX.Element {
   const { value } = route;
   if (value.page === 'lock') return <LockPage name={value.name} />;
+  if (value.page === 'jobs') return <JobsPage />;
   if (value.page === 'servers') return <ServersPage />;
   if (value.page === 'alerts') return <AlertsPage />;
   if (value.page === 'audit') return <AuditPage />;

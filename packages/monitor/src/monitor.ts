@@ -10,6 +10,8 @@ import { buildRoutes } from './http/route-parts.ts';
 import { answer, type RouteParts } from './http/routes.ts';
 import type { StreamHub } from './http/stream-hub.ts';
 import { type CheckedOptions, checkOptions, type MonitorOptions } from './options.ts';
+import { JobBook } from './sampling/jobs.ts';
+import { LockGroups } from './sampling/locks/groups.ts';
 import { Sampler } from './sampling/sampler.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
 
@@ -44,6 +46,7 @@ class RunningMonitor implements Monitor {
   readonly #parts: RouteParts;
   readonly #hub: StreamHub;
   readonly #engine: AlertEngine | null;
+  readonly #jobs: JobBook;
   readonly #locks: Locks[];
   readonly #clients: (Redis | Cluster)[];
 
@@ -57,12 +60,14 @@ class RunningMonitor implements Monitor {
     const reading = new Locks(redis as Redis | Redis[], { prefix, application: false });
     const writing =
       writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix, application: false });
+    const groups = options.groups.length === 0 ? null : new LockGroups(options.groups);
     const sampler = new Sampler({
       redis,
       fleet,
       prefix,
       budget,
       mutexes: options.mutexes,
+      groups,
       memoryLimit: options.memoryLimit,
       readRecords: (sessions) => reading.records(sessions),
       readAudit: () => audit.readNew(),
@@ -74,7 +79,16 @@ class RunningMonitor implements Monitor {
     this.#engine =
       options.settings === undefined ? null : this.#makeEngine(options.settings, writer, writers);
     const alerts: AlertSource = this.#engine ?? NO_ALERTS;
-    const { hub, parts } = buildRoutes({ options, sampler, reading, writing, audit, alerts });
+    this.#jobs = new JobBook({ read: (pace) => reading.jobs({ pace }), now: () => sampler.now(), budget });
+    const { hub, parts } = buildRoutes({
+      options,
+      sampler,
+      reading,
+      writing,
+      jobs: this.#jobs,
+      audit,
+      alerts,
+    });
     this.#hub = hub;
     this.#parts = parts;
     alerts.onChange(() => hub.sendAlerts());
@@ -122,6 +136,7 @@ class RunningMonitor implements Monitor {
 
   async close(): Promise<void> {
     this.figures.close();
+    this.#jobs.close();
     this.#hub.close();
     await this.#engine?.close();
     await Promise.all(this.#locks.map((locks) => locks.close()));

@@ -1,6 +1,7 @@
 /** What `createMonitor` may be told, checked before anything is connected. */
 import type { SettingsHolder } from './alerts/index.ts';
 import type { Authorize, Login } from './http/auth.ts';
+import { GROUPS_MAX } from './sampling/locks/groups.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
 
 export interface MonitorOptions {
@@ -17,6 +18,11 @@ export interface MonitorOptions {
   readonly prefix?: string;
   /** Patterns of names under which strings of other libraries are shown as mutexes, such as `cache:*`. @default none */
   readonly mutexes?: readonly string[];
+  /**
+   * Patterns of names, such as `order:*`: `/metrics` then has the label `group` on the figures of locks, with the first
+   * pattern that fits, or `_other_`. At most 100. @default none
+   */
+  readonly groups?: readonly string[];
   /** How much of the usual pace to read at, from 0.1 to 1. @default 1 */
   readonly budget?: number;
   /** Bytes that a server without maxmemory may use. @default the memory of its host */
@@ -35,7 +41,7 @@ export interface MonitorOptions {
   readonly audit?: boolean;
   /**
    * Rules and receivers, as `loadConfig` reads them from a file: `new SettingsHolder(loadConfig('monitor.json'))`. Without
-   * them nothing is judged. They say the fleet, the mutexes and the memory limit too, unless these options do.
+   * them nothing is judged. They say the fleet, the mutexes, the groups and the memory limit too, unless these options do.
    */
   readonly settings?: SettingsHolder;
   /** The folder of the built page; null for none. @default the page of this package */
@@ -53,6 +59,7 @@ const KNOWN = new Set<string>([
     'fleet',
     'prefix',
     'mutexes',
+    'groups',
     'budget',
     'memoryLimit',
     'basePath',
@@ -68,6 +75,7 @@ const SECRET_LENGTH_MIN = 12;
 export interface CheckedOptions extends Omit<MonitorOptions, 'memoryLimit'> {
   readonly memoryLimit: number | null;
   readonly mutexes: readonly string[];
+  readonly groups: readonly string[];
   readonly fleet: string;
   readonly prefix: string;
   readonly budget: number;
@@ -111,8 +119,17 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
     );
   }
   const { mutexes = options.settings?.current.mutexes ?? [] } = options;
+  const groups = checkGroups(options.groups ?? options.settings?.current.groups ?? []);
   const memoryLimit = options.memoryLimit ?? options.settings?.current.memoryLimitBytes ?? null;
-  return { ...options, memoryLimit, mutexes, fleet, prefix, budget, basePath, actions, audit, how };
+  return { ...options, memoryLimit, mutexes, groups, fleet, prefix, budget, basePath, actions, audit, how };
+}
+
+function checkGroups(groups: unknown): readonly string[] {
+  const isGood =
+    Array.isArray(groups) && groups.every((pattern) => typeof pattern === 'string' && pattern !== '');
+  if (!isGood) throw new TypeError('expected groups to be a list of patterns such as "order:*"');
+  if (groups.length <= GROUPS_MAX) return groups as string[];
+  throw new TypeError(`expected groups with at most ${GROUPS_MAX} patterns, got ${groups.length}`);
 }
 
 function loginOf({ authorize, token, login }: MonitorOptions): Login {

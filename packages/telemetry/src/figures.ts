@@ -26,6 +26,7 @@ import {
 import { outcomeOf } from './outcome.ts';
 import { SeriesOfGroup } from './series.ts';
 import type { Subscriptions } from './subscriptions.ts';
+import { WorkFigures } from './work-figures.ts';
 
 const RENEWAL_OUTCOMES: Readonly<Record<string, string>> = { kept: 'renewed', gone: 'gone' };
 
@@ -58,6 +59,7 @@ export class Figures {
     subscriptions.on<WokenMessage>('woken', ({ lock, kind, reason }) =>
       this.#of(lock, kind).add(WAKEUPS, 1, reason),
     );
+    new WorkFigures((name, kind) => this.#of(name, kind), subscriptions);
   }
 
   #begin(trace: LockTrace): void {

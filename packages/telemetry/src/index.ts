@@ -9,6 +9,6 @@ export { GROUPS_MAX, OTHER } from './groups.ts';
 export type { OpenTelemetryOptions } from './opentelemetry.ts';
 export { startOpenTelemetry } from './opentelemetry.ts';
 export type { OpenTelemetryApi } from './opentelemetry-api.ts';
-export type { PromClient, PrometheusOptions } from './prometheus.ts';
-export { startPrometheus } from './prometheus.ts';
+export type { PromClient, PrometheusOptions } from './prometheus/prometheus.ts';
+export { startPrometheus } from './prometheus/prometheus.ts';
 export type { Telemetry } from './telemetry.ts';

@@ -3,7 +3,16 @@
 /** Labels of one series. Every value comes from a fixed list, except `group`, which is bounded by `groups.ts`. */
 export type Labels = Readonly<Partial<Record<Label, string>>>;
 
-export type Label = 'kind' | 'group' | 'outcome' | 'via' | 'end' | 'scope' | 'reason' | 'error_type';
+export type Label =
+  | 'kind'
+  | 'group'
+  | 'outcome'
+  | 'via'
+  | 'end'
+  | 'scope'
+  | 'reason'
+  | 'event'
+  | 'error_type';
 
 export interface Instrument {
   /** Behind `holdfast.` in OpenTelemetry, behind `holdfast_` with underscores in Prometheus. */
@@ -25,6 +34,8 @@ const ACQUIRE_BUCKETS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 const HOLD_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 900, 3600];
+const JOB_BUCKETS = [0.1, 0.5, 1, 5, 15, 30, 60, 300, 900, 3600, 14_400];
+const LATENESS_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600];
 const MARGIN_BUCKETS = [0, 0.1, 0.2, 0.33, 0.5, 0.66, 0.8, 1];
 
 export const ACQUIRE_DURATION: Instrument = {
@@ -121,6 +132,54 @@ export const WAKEUPS: Instrument = {
   labels: ['reason'],
 };
 
+export const ONCE_DURATION: Instrument = {
+  name: 'once.duration',
+  type: 'histogram',
+  unit: 's',
+  suffix: '_seconds',
+  description: 'How long calls of once took: running the body, waiting for it, or reading its result.',
+  labels: ['outcome', 'error_type'],
+  buckets: ACQUIRE_BUCKETS,
+};
+
+export const LEADER_EVENTS: Instrument = {
+  name: 'leader.events',
+  type: 'counter',
+  unit: '{event}',
+  suffix: '_total',
+  description: 'Terms that leaders began, lost and resigned, and bodies that did not end in time.',
+  labels: ['event'],
+};
+
+export const JOB_DURATION: Instrument = {
+  name: 'job.duration',
+  type: 'histogram',
+  unit: 's',
+  suffix: '_seconds',
+  description: 'How long runs of jobs took, until their end was recorded.',
+  labels: ['outcome', 'error_type'],
+  buckets: JOB_BUCKETS,
+};
+
+export const JOB_LATENESS: Instrument = {
+  name: 'job.lateness',
+  type: 'histogram',
+  unit: 's',
+  suffix: '_seconds',
+  description: 'How long after their slots runs of jobs began.',
+  labels: [],
+  buckets: LATENESS_BUCKETS,
+};
+
+export const JOBS_SKIPPED: Instrument = {
+  name: 'jobs.skipped',
+  type: 'counter',
+  unit: '{slot}',
+  suffix: '_total',
+  description: 'Slots of jobs that this process did not run.',
+  labels: ['reason'],
+};
+
 /** The only one without `kind` and `group`. */
 export const GROUPS_OVERFLOW: Instrument = {
   name: 'groups.overflow',
@@ -142,6 +201,11 @@ export const INSTRUMENTS: readonly Instrument[] = [
   LEASES_LOST,
   RELEASES_LATE,
   WAKEUPS,
+  ONCE_DURATION,
+  LEADER_EVENTS,
+  JOB_DURATION,
+  JOB_LATENESS,
+  JOBS_SKIPPED,
   GROUPS_OVERFLOW,
 ];
 

@@ -18,6 +18,7 @@ export const ATTRIBUTES: Readonly<Record<Label, string>> = {
   end: 'holdfast.lock.end',
   scope: 'holdfast.lock.scope',
   reason: 'holdfast.lock.reason',
+  event: 'holdfast.lock.event',
   error_type: 'error.type',
 };
 

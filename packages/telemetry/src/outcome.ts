@@ -43,10 +43,15 @@ export interface Ended {
 const ACQUIRED: Ended = { outcome: 'acquired', errorType: '' };
 const BUSY: Ended = { outcome: 'busy', errorType: '' };
 
+/** The code of the error, or a word for all others; empty when there was none. */
+export function errorTypeOf(error: unknown): string {
+  if (error === undefined) return '';
+  return error instanceof LockError ? error.code : OTHER_ERROR;
+}
+
 /** Of an acquisition that has ended. */
 export function outcomeOf({ error, result }: LockTrace): Ended {
   if (error === undefined) return result === null ? BUSY : ACQUIRED;
-  if (!(error instanceof LockError)) return { outcome: 'failed', errorType: OTHER_ERROR };
-  const { code } = error;
-  return { outcome: OUTCOMES[code] ?? 'failed', errorType: code };
+  const errorType = errorTypeOf(error);
+  return { outcome: error instanceof LockError ? (OUTCOMES[error.code] ?? 'failed') : 'failed', errorType };
 }

@@ -50,6 +50,11 @@ const OTEL_NAMES = [
   'leases.lost',
   'releases.late',
   'wakeups',
+  'once.duration',
+  'leader.events',
+  'job.duration',
+  'job.lateness',
+  'jobs.skipped',
   'groups.overflow',
 ];
 
@@ -147,6 +152,16 @@ describe('a contended run', () => {
   });
 });
 
+const RECORDED = { isRecorded: true, isRetried: false, error: undefined };
+
+function traced(name: string, trace: object): [string, object][] {
+  const told = { session: 's', ...trace };
+  return [
+    [`tracing:${name}:start`, told],
+    [`tracing:${name}:asyncEnd`, told],
+  ];
+}
+
 test('the instruments have the documented names, types, units and buckets', async () => {
   const otel = newOtel();
   otel.start({ spans: false, groups: ['*'] });
@@ -162,6 +177,10 @@ test('the instruments have the documented names, types, units and buckets', asyn
     [CHANNELS.handedOver, { ...about, scope: 'linger' }],
     [CHANNELS.lateRelease, { ...about, outcome: 'dropped' }],
     [CHANNELS.woken, { ...about, reason: 'resync' }],
+    ...traced(CHANNELS.once, { lock: 'k', kind: 'once', ran: true }),
+    ...traced(CHANNELS.job, { job: 'j', slot: 1, attempt: 1, fence: 1, lateMs: 7, result: RECORDED }),
+    [CHANNELS.jobSkipped, { job: 'j', reason: 'done' }],
+    [CHANNELS.leader, { leader: 'l', event: 'elected' }],
   ];
   for (const [name, message] of messages) channel(name).publish(message);
   expect((await otel.described()).sort()).toEqual([
@@ -170,8 +189,13 @@ test('the instruments have the documented names, types, units and buckets', asyn
     'holdfast.groups.overflow counter {acquisition}',
     'holdfast.handovers counter {handover}',
     'holdfast.hold.duration histogram s',
+    'holdfast.job.duration histogram s',
+    'holdfast.job.lateness histogram s',
+    'holdfast.jobs.skipped counter {slot}',
+    'holdfast.leader.events counter {event}',
     'holdfast.leases updown {lease}',
     'holdfast.leases.lost counter {lease}',
+    'holdfast.once.duration histogram s',
     'holdfast.releases.late counter {release}',
     'holdfast.renewal.margin histogram 1',
     'holdfast.renewals counter {renewal}',

@@ -16,6 +16,7 @@ import {
   LEAST,
   LOOKING,
   MONITOR,
+  MONITOR_JOBS,
   NODE_REDIS_SENTINELS,
   ONCE,
   REPLICATION,
@@ -53,7 +54,7 @@ beforeAll(async () => {
 
 test('the page prints the lists that the tests use', () => {
   const lists = blocksOf(PAGE).filter(({ info }) => info === 'text');
-  const servers = [LEAST, ONCE, JOBS, LOOKING, MONITOR, AUDIT, BRACES, CLUSTER, REPLICATION];
+  const servers = [LEAST, ONCE, JOBS, LOOKING, MONITOR, MONITOR_JOBS, AUDIT, BRACES, CLUSTER, REPLICATION];
   const sentinels = [SENTINELS, NODE_REDIS_SENTINELS];
   expect(lists.map(({ code }) => code)).toEqual([...servers, ...sentinels, CONNECTING]);
 });

@@ -495,6 +495,23 @@ async function jobsOf(locks: Locks): Promise<unknown[]> {
   return found;
 }
 
+test('jobs waits for its pace after each call, and refuses one that is no function', async () => {
+  const world = await World.open();
+  const locks = world.replica();
+  for (const name of ['a', 'b', 'c']) locks.schedule(name, { everyMs: 10_000 }, () => {});
+  await world.advance(11_000);
+  const found: string[] = [];
+  const seen: number[] = [];
+  const pace = async (): Promise<void> => void seen.push(found.length);
+  for await (const { name } of locks.jobs({ pace })) found.push(name);
+  expect(found.sort()).toEqual(['a', 'b', 'c']);
+  // One step over the keys, then one reading of each job, told before the next is read.
+  expect(seen).toEqual([0, 0, 1, 2]);
+  await expect(locks.jobs({ pace: 7 as never }).next()).rejects.toThrow(
+    'expected pace to be a function, got 7',
+  );
+});
+
 test('jobs lists what the server knows, with the prefix and without', async () => {
   const world = await World.open();
   world.replica({ prefix: 'app:' }).schedule('tick', { everyMs: 10_000 }, () => {});

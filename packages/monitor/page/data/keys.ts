@@ -25,7 +25,13 @@ const STEPS: Readonly<Record<string, Step>> = {
   End: 'last',
 };
 
-const GO: Readonly<Record<string, PageName>> = { l: 'locks', s: 'servers', a: 'alerts', u: 'audit' };
+const GO: Readonly<Record<string, PageName>> = {
+  l: 'locks',
+  j: 'jobs',
+  s: 'servers',
+  a: 'alerts',
+  u: 'audit',
+};
 
 export const KEYS_HELP: readonly (readonly [keys: string, what: string])[] = [
   ['j k ↓ ↑', 'next, previous'],
@@ -34,6 +40,7 @@ export const KEYS_HELP: readonly (readonly [keys: string, what: string])[] = [
   ['Esc', 'back, let go of the row, clear the filter'],
   ['/', 'filter the locks'],
   ['g l', 'Locks'],
+  ['g j', 'Jobs'],
   ['g s', 'Servers'],
   ['g a', 'Alerts'],
   ['g u', 'Audit'],

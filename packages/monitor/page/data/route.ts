@@ -1,7 +1,7 @@
 /** Which page is shown, by the part of the address after `#`. The path belongs to whoever mounts the monitor. */
 import { type ReadonlySignal, signal } from '@preact/signals';
 
-export const PAGES = ['locks', 'servers', 'alerts', 'audit'] as const;
+export const PAGES = ['locks', 'jobs', 'servers', 'alerts', 'audit'] as const;
 export type PageName = (typeof PAGES)[number];
 
 export type Route = { readonly page: PageName } | { readonly page: 'lock'; readonly name: string };

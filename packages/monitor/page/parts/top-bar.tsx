@@ -14,6 +14,7 @@ import { LevelMark, Shape } from './marks.tsx';
 
 const NAMES: Readonly<Record<PageName, string>> = {
   locks: 'Locks',
+  jobs: 'Jobs',
   servers: 'Servers',
   alerts: 'Alerts',
   audit: 'Audit',

@@ -25,6 +25,7 @@ export type {
   DeliveryView,
   SilenceView,
 } from './alert-types.ts';
+export type { JobsPage, JobView } from './job-types.ts';
 export type { Row } from './row-types.ts';
 export type { History, SeriesName, ServerCard, ServerHealth, ServerRole } from './server-types.ts';
 export { SERIES } from './server-types.ts';

@@ -2,16 +2,22 @@
 import type { Metric } from '../alert-source.ts';
 import type { Row, ServerCard } from '../api/types.ts';
 import type { Figures } from '../figures.ts';
+import type { LockGroups } from '../sampling/locks/groups.ts';
 import { isHeld } from '../sampling/locks/rows.ts';
 
 const PREFIX = 'holdfast_monitor_';
 
 type Sample = Metric['samples'][number];
 
-export function renderMetrics(figures: Figures, more: readonly Metric[], version: string): string {
+export function renderMetrics(
+  figures: Figures,
+  more: readonly Metric[],
+  version: string,
+  groups: LockGroups | null,
+): string {
   const { fleet } = figures;
   const all = [
-    ...lockMetrics(figures),
+    ...lockMetrics(figures, groups),
     ...serverMetrics(figures),
     ...fleetMetrics(figures, version),
     ...more,
@@ -40,48 +46,67 @@ function gauge(name: string, help: string, value: number | null, labels: Sample[
   return { name, type: 'gauge', help, samples: value === null ? [] : [{ labels, value }] };
 }
 
-function lockMetrics({ locks, at, totals, counters }: Figures): Metric[] {
-  const rows = [...locks.values()];
-  const count = (test: (row: Row) => boolean): number => rows.filter(test).length;
-  const oldest = (pick: (row: Row) => number | null): number =>
-    rows.reduce((most, row) => {
-      const from = pick(row);
-      return from === null ? most : Math.max(most, (at - from) / 1000);
-    }, 0);
+/** Figures of locks: name, help, and the value of some of the rows. */
+const LOCK_GAUGES: readonly (readonly [string, string, (rows: readonly Row[], at: number) => number])[] = [
+  ['locks_held', 'Locks that are held.', (rows) => rows.filter(isHeld).length],
+  [
+    'waiting',
+    'Processes that wait in the lines of all locks.',
+    (rows) => rows.reduce((sum, { waiting }) => sum + waiting, 0),
+  ],
+  [
+    'hold_age_seconds_max',
+    'For how long the oldest hold has been held.',
+    (rows, at) => oldest(rows, at, (row) => (isHeld(row) ? row.grantedAt : null)),
+  ],
+  [
+    'wait_age_seconds_max',
+    'For how long the first in a line has waited, at most.',
+    (rows, at) => oldest(rows, at, ({ firstWaitAt }) => firstWaitAt),
+  ],
+  [
+    'line_length_max',
+    'Processes in the longest line.',
+    (rows) => rows.reduce((most, { waiting }) => Math.max(most, waiting), 0),
+  ],
+  [
+    'renewals_late',
+    'Renewing holds with less than a third of their lease left.',
+    (rows) => rows.filter(({ late }) => late).length,
+  ],
+  ['orphans', 'Holds whose process has died.', (rows) => rows.filter(({ ownerGone }) => ownerGone).length],
+  ['eternal', 'Locks without an expiry.', (rows) => rows.filter(({ eternal }) => eternal).length],
+];
+
+function oldest(rows: readonly Row[], at: number, pick: (row: Row) => number | null): number {
+  return rows.reduce((most, row) => {
+    const from = pick(row);
+    return from === null ? most : Math.max(most, (at - from) / 1000);
+  }, 0);
+}
+
+/** With groups every figure is told for each of them, also where nothing is held: a rate needs its zero. */
+function lockMetrics({ locks, at, counters }: Figures, groups: LockGroups | null): Metric[] {
+  const parts: (readonly [Sample['labels'], Row[], Figures['counters']['ends']])[] =
+    groups === null
+      ? [[{}, [...locks.values()], counters.ends]]
+      : groups.names.map((group) => [{ group }, [], counters.byGroup?.get(group) ?? counters.ends]);
+  if (groups !== null) {
+    const rowsOf = new Map(parts.map(([labels, rows]) => [labels['group'], rows]));
+    for (const row of locks.values()) rowsOf.get(groups.of(row.name))?.push(row);
+  }
   return [
-    gauge('locks_held', 'Locks that are held.', totals.held),
-    gauge('waiting', 'Processes that wait in the lines of all locks.', totals.waiting),
-    gauge(
-      'hold_age_seconds_max',
-      'For how long the oldest hold has been held.',
-      oldest((row) => (isHeld(row) ? row.grantedAt : null)),
-    ),
-    gauge(
-      'wait_age_seconds_max',
-      'For how long the first in a line has waited, at most.',
-      oldest((row) => row.firstWaitAt),
-    ),
-    gauge(
-      'line_length_max',
-      'Processes in the longest line.',
-      rows.reduce((most, { waiting }) => Math.max(most, waiting), 0),
-    ),
-    gauge('renewals_late', 'Renewing holds with less than a third of their lease left.', totals.late),
-    gauge(
-      'orphans',
-      'Holds whose process has died.',
-      count(({ ownerGone }) => ownerGone),
-    ),
-    gauge(
-      'eternal',
-      'Locks without an expiry.',
-      count(({ eternal }) => eternal),
-    ),
+    ...LOCK_GAUGES.map(([name, help, pick]): Metric => {
+      const samples = parts.map(([labels, rows]) => ({ labels, value: pick(rows, at) }));
+      return { name, type: 'gauge', help, samples };
+    }),
     {
       name: 'holds_total',
       type: 'counter',
       help: 'Holds that were seen to end, by how they ended.',
-      samples: Object.entries(counters.ends).map(([end, value]) => ({ labels: { end }, value })),
+      samples: parts.flatMap(([labels, , ends]) =>
+        Object.entries(ends).map(([end, value]) => ({ labels: { ...labels, end }, value })),
+      ),
     },
   ];
 }

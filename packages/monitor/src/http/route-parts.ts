@@ -4,6 +4,7 @@ import type { AlertSource } from '../alert-source.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { CheckedOptions } from '../options.ts';
 import { ownPage } from '../own-page.ts';
+import type { JobBook } from '../sampling/jobs.ts';
 import type { Sampler } from '../sampling/sampler.ts';
 import { VERSION } from '../version.ts';
 import { Actions } from './actions.ts';
@@ -20,11 +21,12 @@ interface RouteSources {
   /** By the user that may only read. */
   readonly reading: Locks;
   readonly writing: Locks;
+  readonly jobs: JobBook;
   readonly audit: AuditTrail;
   readonly alerts: AlertSource;
 }
 
-export function buildRoutes({ options, sampler, reading, writing, audit, alerts }: RouteSources): {
+export function buildRoutes({ options, sampler, reading, writing, jobs, audit, alerts }: RouteSources): {
   readonly hub: StreamHub;
   readonly parts: RouteParts;
 } {
@@ -56,6 +58,7 @@ export function buildRoutes({ options, sampler, reading, writing, audit, alerts 
     hub,
     alerts,
     audit,
+    jobs,
     version: VERSION,
     details: new LockDetails(sampler, reading),
   };

@@ -3,6 +3,7 @@ import type { AlertSource } from '../alert-source.ts';
 import { SERIES, type SeriesName, type State } from '../api/types.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { STALE_LOOK_MS } from '../figures.ts';
+import type { JobBook } from '../sampling/jobs.ts';
 import type { Sampler } from '../sampling/sampler.ts';
 import type { Actions, Actor } from './actions.ts';
 import { type Auth, checkOrigin, type Visitor } from './auth.ts';
@@ -23,6 +24,7 @@ export interface RouteParts {
   readonly sampler: Sampler;
   readonly state: StateBody;
   readonly details: LockDetails;
+  readonly jobs: JobBook;
   readonly hub: StreamHub;
   readonly alerts: AlertSource;
   readonly audit: AuditTrail;
@@ -72,6 +74,8 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
       return stream(hub, request, url);
     case 'api/v1/lock':
       return json(200, await parts.details.read(nameIn(url)));
+    case 'api/v1/jobs':
+      return json(200, await orAway(parts.jobs.page(), JOBS_RIGHTS));
     case 'api/v1/servers/history':
       return history(sampler, url);
     case 'api/v1/alerts':
@@ -79,7 +83,7 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
     case 'api/v1/audit':
       return json(200, await orAway(parts.audit.page(cursorIn(url))));
     case 'metrics': {
-      const body = renderMetrics(sampler.read(), parts.alerts.metrics(), parts.version);
+      const body = renderMetrics(sampler.read(), parts.alerts.metrics(), parts.version, sampler.groups);
       return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');
     }
     default:
@@ -87,11 +91,17 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
   }
 }
 
-/** What is read from Redis for one request, or why it cannot be. */
-async function orAway<Value>(reading: Promise<Value>): Promise<Value> {
+/** What the page says to who has not given the monitor's user the rights for jobs. */
+const JOBS_RIGHTS = '~holdfast_job:* ~holdfast_job_lock:* +hexists';
+
+/** What is read from Redis for one request, or why it cannot be. `rights`: what a user that is refused may lack. */
+async function orAway<Value>(reading: Promise<Value>, rights = ''): Promise<Value> {
   try {
     return await reading;
   } catch (error) {
+    if (rights !== '' && /NOPERM/.test(String(error))) {
+      throw new HttpError('forbidden', `the monitor's user of Redis lacks rights: it needs ${rights}`);
+    }
     throw new HttpError('redis-away', error instanceof Error ? error.message : String(error));
   }
 }

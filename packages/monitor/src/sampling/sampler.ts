@@ -4,6 +4,7 @@ import type { SessionRecord } from 'holdfast';
 import type { Forbidden, History, SeriesName, ServerCard, SurveyView, TopologyView } from '../api/types.ts';
 import type { Figures, FiguresSource } from '../figures.ts';
 import { matcherOf } from './locks/glob.ts';
+import type { LockGroups } from './locks/groups.ts';
 import { KnownNames } from './locks/known-names.ts';
 import { Lane } from './locks/lane.ts';
 import { Picture } from './locks/picture.ts';
@@ -19,6 +20,7 @@ export interface SamplerOptions {
   readonly fleet: string;
   readonly prefix: string;
   readonly mutexes: readonly string[];
+  readonly groups: LockGroups | null;
   readonly budget: number;
   readonly memoryLimit: number | null;
   readonly readRecords: (sessions: readonly string[]) => Promise<ReadonlyMap<string, SessionRecord>>;
@@ -40,6 +42,8 @@ function now(): number {
 export class Sampler implements FiguresSource {
   readonly now: () => number = now;
   readonly layout: Layout;
+  /** Groups of names, for metrics; `null` without. */
+  readonly groups: LockGroups | null;
   readonly picture: Picture;
   readonly deployment: Deployment;
   readonly records: SessionRecords;
@@ -51,6 +55,7 @@ export class Sampler implements FiguresSource {
 
   constructor(options: SamplerOptions) {
     this.#options = options;
+    this.groups = options.groups;
     this.layout = layoutOf(options.redis);
     const prefix = this.layout.keyPrefix + options.prefix;
     this.records = new SessionRecords(options.readRecords, now, (session) => this.picture.renamed(session));
@@ -61,6 +66,7 @@ export class Sampler implements FiguresSource {
         members: this.layout.kind === 'quorum' ? this.layout.places.length : null,
         lanes: () => this.deployment.lanes,
         ownerOf: (holder) => this.records.ownerOf(holder),
+        groups: options.groups,
       },
       options.holdsMax,
     );

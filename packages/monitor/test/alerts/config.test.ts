@@ -27,6 +27,7 @@ const FULL = `{
   // The fleet is part of every key.
   "$schema": "https://example.test/monitor.schema.json",
   "fleet": "shop",
+  "groups": ["order:*"],
   "mutexes": ["cache:*"],
   "memoryLimit": "2GB",
   "state": { "redis": "redis://127.0.0.1:6379" },
@@ -162,6 +163,11 @@ const MISTAKES: readonly (readonly [title: string, text: string, said: RegExp])[
     'a receiver without a type',
     '{"receivers":{"a":{"url":"http://x.test"}}}',
     /receivers\.a: expected a field "type": one of webhook/,
+  ],
+  [
+    'an empty group',
+    '{"groups":["order:*",""]}',
+    /groups: expected at most 100 patterns, none of them empty/,
   ],
   ['an unknown type', '{"receivers":{"a":{"type":"fax"}}}', /expected one of webhook, slack, .* found "fax"/],
   [

@@ -38,6 +38,7 @@ const SCENES: readonly (readonly [
       await page.locator('.u-wrap').first().waitFor();
     },
   ],
+  ['jobs', '#/jobs'],
   ['alerts', '#/alerts'],
   ['audit', '#/audit'],
   ['keys', '#/locks', (page) => page.keyboard.press('?')],

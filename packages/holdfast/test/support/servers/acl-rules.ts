@@ -57,5 +57,8 @@ export const MONITOR = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{l
 +hlen +hkeys +hget +hmget +hgetall
 +xrange +xrevrange +pubsub|numsub`;
 
+/** For the monitor's page Jobs, beside `MONITOR`. */
+export const MONITOR_JOBS = '~holdfast_job:{locks:* ~holdfast_job_lock:{locks:* +hexists';
+
 /** For what is done from the monitor's page, beside what `forceRelease` needs: the audit trail. */
 export const AUDIT = '~holdfast_audit +xadd +xrange +xrevrange';

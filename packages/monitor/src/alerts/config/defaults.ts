@@ -33,6 +33,7 @@ export function defaultRule(rule: Rule): RuleSettings {
 export function defaultSettings(fleet: string = FLEET_DEFAULT): AlertSettings {
   return {
     fleet,
+    groups: [],
     mutexes: [],
     memoryLimitBytes: null,
     stateUrl: null,

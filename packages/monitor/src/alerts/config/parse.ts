@@ -1,4 +1,5 @@
 /** Reads a whole configuration: settings, or every mistake in it. */
+import { GROUPS_MAX } from '../../sampling/locks/groups.ts';
 import {
   defaultSettings,
   FLEET_DEFAULT,
@@ -16,6 +17,7 @@ import { parseBytes } from './units.ts';
 export const FIELDS = [
   '$schema',
   'fleet',
+  'groups',
   'mutexes',
   'memoryLimit',
   'state',
@@ -64,6 +66,7 @@ function readSettings(root: JsonValue, fleetDefault: string, secrets: SecretRead
   const state = fields.get('state')?.asFields(['redis']);
   return {
     fleet,
+    groups: fields.read('groups', readGroups, []),
     mutexes: fields.read('mutexes', readPatterns, []),
     memoryLimitBytes: fields.read(
       'memoryLimit',
@@ -87,6 +90,13 @@ function readFleet(value: JsonValue): string | null {
 
 function readPatterns(value: JsonValue): string[] | null {
   return value.asList('a list of patterns')?.flatMap((one) => one.asString('a pattern') ?? []) ?? null;
+}
+
+function readGroups(value: JsonValue): string[] | null {
+  const patterns = readPatterns(value);
+  if (patterns === null) return null;
+  const isGood = patterns.length <= GROUPS_MAX && patterns.every((pattern) => pattern !== '');
+  return isGood ? patterns : value.refuse(`at most ${GROUPS_MAX} patterns, none of them empty`);
 }
 
 function readHeartbeat(value: JsonValue, secrets: SecretReader): AlertSettings['heartbeat'] {

@@ -2,6 +2,7 @@
  * The JSON schema of the configuration, made from the same tables as the reader. It is published as
  * `packages/monitor/schemas/monitor.schema.json`, for editors; a test compares the two and lets both judge the same files.
  */
+import { GROUPS_MAX } from '../../sampling/locks/groups.ts';
 import { LEVELS, type Rule } from '../rules/rule.ts';
 import { JUDGED_RULES } from '../rules/table.ts';
 import { FLEET_NAME } from './parse.ts';
@@ -25,6 +26,7 @@ export function configSchema(): Schema {
     ...closed({
       $schema: { type: 'string' },
       fleet: { type: 'string', pattern: FLEET_NAME },
+      groups: { type: 'array', items: { type: 'string', minLength: 1 }, maxItems: GROUPS_MAX },
       mutexes: TEXTS,
       memoryLimit: { type: 'string', pattern: BYTES_PATTERN },
       state: closed({ redis: SECRET }),

@@ -72,6 +72,8 @@ export type Receiver = HttpReceiver | PagerReceiver | SmtpReceiver | CommandRece
 
 export interface AlertSettings {
   readonly fleet: string;
+  /** Patterns of names that become a label of metrics. */
+  readonly groups: readonly string[];
   readonly mutexes: readonly string[];
   readonly memoryLimitBytes: number | null;
   /** The URL of the Redis that holds the state of the alerts; null: the servers that are watched. */

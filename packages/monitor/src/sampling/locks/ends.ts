@@ -1,25 +1,39 @@
 /** Counts and keeps how holds ended, for rules and metrics. In a quorum one end of several servers is one. */
 import { ENDS, type End } from '../../api/types.ts';
 import { type Counters, ENDS_KEPT_MAX, ENDS_KEPT_MS, type EndedHold } from '../../figures.ts';
+import type { LockGroups } from './groups.ts';
 import type { Verdict } from './inference.ts';
 
+type Counts = Record<End, number>;
+
+function none(): Counts {
+  return Object.fromEntries(ENDS.map((end) => [end, 0])) as Counts;
+}
+
 export class Ends {
-  readonly #counts: Record<End, number> = Object.fromEntries(ENDS.map((end) => [end, 0])) as Record<
-    End,
-    number
-  >;
+  readonly #groups: LockGroups | null;
+  readonly #counts: Counts = none();
+  readonly #byGroup: ReadonlyMap<string, Counts>;
   #kept: EndedHold[] = [];
   #seq = 0;
 
+  constructor(groups: LockGroups | null = null) {
+    this.#groups = groups;
+    this.#byGroup = new Map((groups?.names ?? []).map((name) => [name, none()]));
+  }
+
   add(at: number, name: string, holder: string, { end, sure, cause }: Verdict): void {
     this.#counts[end] += 1;
+    const counts = this.#groups === null ? undefined : this.#byGroup.get(this.#groups.of(name));
+    if (counts !== undefined) counts[end] += 1;
     this.#seq += 1;
     this.#kept.push({ seq: this.#seq, at, name, holder, end, sure, cause });
     if (this.#kept.length > ENDS_KEPT_MAX * 1.5) this.#kept = this.#kept.slice(-ENDS_KEPT_MAX);
   }
 
   get counters(): Counters {
-    return { ends: { ...this.#counts } };
+    const byGroup = [...this.#byGroup].map(([group, counts]) => [group, { ...counts }] as const);
+    return { ends: { ...this.#counts }, byGroup: this.#groups === null ? null : new Map(byGroup) };
   }
 
   since(time: number, now: number): readonly EndedHold[] {

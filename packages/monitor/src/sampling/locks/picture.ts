@@ -4,6 +4,7 @@
  */
 import type { HoldView, Row, Totals } from '../../api/types.ts';
 import { Ends, QuorumEnds } from './ends.ts';
+import type { LockGroups } from './groups.ts';
 import { HoldRing } from './hold-ring.ts';
 import type { Verdict } from './inference.ts';
 import type { Gone } from './known-names.ts';
@@ -21,11 +22,13 @@ export interface PictureTerms {
   readonly members: number | null;
   readonly lanes: () => readonly Lane[];
   readonly ownerOf: (holder: string) => Owner;
+  /** For counting ends; `null` without groups. */
+  readonly groups: LockGroups | null;
 }
 
 export class Picture {
   readonly rows: Map<string, Row> = new Map();
-  readonly ends: Ends = new Ends();
+  readonly ends: Ends;
   readonly #terms: PictureTerms;
   readonly #past: HoldRing;
   readonly #quorumEnds = new QuorumEnds();
@@ -36,6 +39,7 @@ export class Picture {
 
   constructor(terms: PictureTerms, holdsMax?: number) {
     this.#terms = terms;
+    this.ends = new Ends(terms.groups);
     this.#past = new HoldRing(holdsMax);
     this.#beganAt = terms.now();
   }

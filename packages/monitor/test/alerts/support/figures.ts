@@ -102,6 +102,7 @@ export function figures(given: FiguresGiven = {}): Figures {
     longestLeaseMs: given.longestLeaseMs ?? null,
     counters: {
       ends: { released: 0, expired: 0, 'ran-out': 0, forced: 0, vanished: 0, unconfirmed: 0, unknown: 0 },
+      byGroup: null,
     },
     endsSince: (time) => ends.filter((end) => end.at >= time),
   };

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Bench } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeAlert, makeAudit, makeRow } from '../support/scripted.ts';
+import { makeJob } from '../support/scripted-jobs.ts';
 
 const HOSTILE = [
   '<img src=x onerror=alert(1)>',
@@ -96,6 +97,42 @@ export function pageRules(bench: Bench): void {
     await page.getByRole('button', { name: 'Older' }).click();
     await eventually(async () => expect(await page.locator('.trail tbody tr').count()).toBe(4));
     expect(await page.getByRole('button', { name: 'Older' }).count()).toBe(0);
+  });
+
+  test('jobs: last run, how it ended, how long, where, next; nothing, a refusal and a first walk are told', async () => {
+    bench.monitor.reset();
+    const page = await bench.open('#/jobs');
+    await eventually(async () => expect(await page.locator('.jobs tbody tr').count()).toBe(5));
+    const rows = (await page.locator('.jobs tbody tr').allInnerTexts()).map((text) =>
+      text.replace(/\s+/g, ' '),
+    );
+    expect(rows[0]).toMatch(/^cache:warm every 5 min .*\d\d:00:00 running 7\.4 s web-1 .*\d\d:00:00$/);
+    expect(rows[1]).toMatch(/invoices .* failed attempt 3 Error: SMTP 451 try later 42 s batch-1/);
+    expect(rows[2]).toMatch(/migrate by hand .* done 5 min ops-1 –/);
+    expect(rows[3]).toMatch(/died – web-1/);
+    expect(rows[4]).toMatch(/missed – – /);
+    expect(await page.locator('.jobs .is-late').count()).toBe(3);
+
+    bench.monitor.jobsPage = { readAt: null, jobs: [makeJob('a')], count: 1 };
+    await page.reload();
+    await page.getByText('1 found so far; the first walk').waitFor();
+    bench.monitor.jobsPage = { readAt: Date.now(), jobs: [], count: 0 };
+    await page.reload();
+    await page.getByText('There are no jobs').waitFor();
+    const message = 'it needs ~holdfast_job:*';
+    bench.monitor.refusals.set('api/v1/jobs', { status: 403, code: 'forbidden', message });
+    await page.reload();
+    await page.getByText(message).waitFor();
+    bench.monitor.refusals.clear();
+    bench.monitor.jobsPage = { readAt: Date.now(), jobs: [makeJob('<b>x</b>\u202e')], count: 1 };
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('<b>x</b>\\u{202e}').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.locator('.row').first().waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('j');
+    await page.locator('.jobs').waitFor();
   });
 
   test('hostile names and words are text, on every page', async () => {

@@ -12,6 +12,7 @@ import type {
   AuditPage,
   ErrorCode,
   History,
+  JobsPage,
   LockDetail,
   Row,
   SeriesName,
@@ -20,6 +21,7 @@ import type {
   StreamEvents,
 } from '../../../src/api/types.ts';
 import { makeAudit, makeHolds, makeLine, makeState } from './scripted.ts';
+import { makeJobs } from './scripted-jobs.ts';
 
 /** As the monitor sends it. */
 const CSP = [
@@ -67,6 +69,7 @@ export class FakeMonitor {
   };
   alertPage: AlertPage = { active: [], past: [], silences: [], next: null };
   auditPage: AuditPage = { entries: makeAudit(), next: null };
+  jobsPage: JobsPage = makeJobs();
   /** By path: what it answers instead. */
   readonly refusals = new Map<string, Refusal>();
   /** By path: what its answer waits for. */
@@ -120,6 +123,7 @@ export class FakeMonitor {
     this.forget();
     this.alertPage = { active: [], past: [], silences: [], next: null };
     this.auditPage = { entries: makeAudit(), next: null };
+    this.jobsPage = makeJobs();
     this.state = makeState(part);
   }
 
@@ -202,6 +206,7 @@ export class FakeMonitor {
     if (path === 'api/v1/servers/history') return history(query);
     if (path === 'api/v1/alerts') return { ...this.alertPage, active: this.state.alerts } satisfies AlertPage;
     if (path === 'api/v1/audit') return this.auditPage;
+    if (path === 'api/v1/jobs') return this.jobsPage;
     if (['login', 'logout', 'api/v1/release', 'api/v1/silence', 'api/v1/ack'].includes(path)) return {};
     return undefined;
   }

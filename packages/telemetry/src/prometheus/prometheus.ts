@@ -2,9 +2,9 @@
 
 import { LockConfigError } from 'holdfast';
 import type { Counter, Gauge, Registry } from 'prom-client';
-import { checkKnown, checkMethods, checkObject } from './checks.ts';
-import { Figures } from './figures.ts';
-import { checkGroups, Groups, type GroupsOption } from './groups.ts';
+import { checkKnown, checkMethods, checkObject } from '../checks.ts';
+import { Figures } from '../figures.ts';
+import { checkGroups, Groups, type GroupsOption } from '../groups.ts';
 import {
   type Add,
   type Backend,
@@ -14,11 +14,11 @@ import {
   type Label,
   type Labels,
   type Present,
-} from './instruments.ts';
-import { PrometheusHistogram } from './prometheus-histogram.ts';
-import { newReport } from './report.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { type Telemetry, telemetryOf } from './telemetry.ts';
+} from '../instruments.ts';
+import { newReport } from '../report.ts';
+import { Subscriptions } from '../subscriptions.ts';
+import { type Telemetry, telemetryOf } from '../telemetry.ts';
+import { PrometheusHistogram } from './histogram.ts';
 
 /** `prom-client`, as far as it is used here: `import * as client from 'prom-client'`. */
 export interface PromClient {

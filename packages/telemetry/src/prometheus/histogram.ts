@@ -4,7 +4,7 @@
  * nothing but `get`.
  */
 import type { Registry } from 'prom-client';
-import type { Add } from './instruments.ts';
+import type { Add } from '../instruments.ts';
 
 type RegisteredMetric = Parameters<Registry['registerMetric']>[0];
 
