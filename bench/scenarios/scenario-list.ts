@@ -5,6 +5,7 @@ import { farProcess } from './far-process.ts';
 import { fenceInSql } from './fence-in-sql.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
+import { monitor } from './monitor/monitor.ts';
 import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
 import { processes } from './processes.ts';
@@ -31,4 +32,5 @@ export const SCENARIOS: readonly Scenario[] = [
   heap,
   sale,
   fenceInSql,
+  monitor,
 ];
