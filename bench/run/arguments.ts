@@ -7,10 +7,10 @@ import type { Scenario } from '../scenarios/scenario.ts';
 
 const OPTIONS = `Measures holdfast beside the raw clients and other libraries, in one run, as ratios.
 
-  npm run bench -- [options]
+  npm run bench -- [options] [scenario…]
 
   --quick             a short run of everything
-  --scenario <name>   only this scenario; may be repeated, or be a list with commas
+  --scenario <name>   only this scenario; may be repeated, or be a list with commas; a name alone does the same
   --participant <id>  only participants whose id begins so, beside the yardsticks; may be repeated
   --rounds <n>        rounds of each scenario
   --pinned            pins the servers and every process to one core, so that only processor time counts
@@ -70,7 +70,8 @@ function isAskedBy(names: readonly string[], isBeforeRun: boolean): Selection['i
 }
 
 export function readArguments(all: readonly Scenario[]): Arguments {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       help: { type: 'boolean', short: 'h', default: false },
       quick: { type: 'boolean', default: false },
@@ -85,7 +86,7 @@ export function readArguments(all: readonly Scenario[]): Arguments {
   checkParticipants(values.participant);
   const scenarios = chooseScenarios(
     all,
-    values.scenario.flatMap((names) => names.split(',')),
+    [...positionals, ...values.scenario].flatMap((names) => names.split(',')),
   );
   const isBeforeRun = values.before !== undefined;
   if (isBeforeRun && !PARTICIPANTS.some(({ beforeOf }) => beforeOf !== undefined)) {

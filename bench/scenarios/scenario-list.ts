@@ -6,6 +6,7 @@ import { fenceInSql } from './fence-in-sql.ts';
 import { fenceInSqlite } from './fence-in-sqlite.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
+import { monitor } from './monitor/monitor.ts';
 import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
 import { processes } from './processes.ts';
@@ -33,4 +34,5 @@ export const SCENARIOS: readonly Scenario[] = [
   sale,
   fenceInSql,
   fenceInSqlite,
+  monitor,
 ];

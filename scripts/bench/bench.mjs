@@ -12,7 +12,7 @@ const { values } = parseArgs({
 });
 
 function prepare() {
-  const packages = ['packages/holdfast', 'packages/telemetry', 'packages/sql'];
+  const packages = ['packages/holdfast', 'packages/telemetry', 'packages/sql', 'packages/monitor'];
   const build = (/** @type {string} */ home) => run('scripts/build/package.mjs', [home, '--code']);
   if (!run('scripts/setup/setup.mjs') || !packages.every(build)) return false;
   buildWorker();

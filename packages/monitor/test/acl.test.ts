@@ -2,9 +2,9 @@
 import { Locks } from 'holdfast';
 import { expect, test } from 'vitest';
 import { AUDIT, aclWords, LEAST, LOOKING, MONITOR } from '../../holdfast/test/support/servers/acl-rules.ts';
-import { ask, asStrings } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { addUser, refusedTo } from './support/acl-users.ts';
 import { client, closing, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
@@ -12,28 +12,9 @@ const server = useRedis();
 const TOKEN = 'correct horse battery';
 const BEARER = { authorization: `Bearer ${TOKEN}` };
 
-async function userWith(
-  name: string,
-  words: readonly string[],
-): Promise<{ username: string; password: string }> {
-  expect(await ask(server.port, ['ACL', 'SETUSER', name, 'reset', 'on', '>pass', ...words])).toBe('OK');
-  return { username: name, password: 'pass' };
-}
-
-/** What the server refused that user, but for what its client asks for by itself. */
-async function refusedTo(user: string): Promise<string[]> {
-  const log = await ask(server.port, ['ACL', 'LOG', '1000']);
-  const entries = Array.isArray(log) ? log.map((entry) => asStrings(entry)) : [];
-  const of = (entry: readonly string[], field: string): string => entry[entry.indexOf(field) + 1] ?? '';
-  const refused = entries
-    .filter((entry) => of(entry, 'username') === user)
-    .map((entry) => of(entry, 'object'));
-  return refused.filter((object) => !object.startsWith('client'));
-}
-
 test('a user that can only read sees all, and a second one acts and writes it down', async () => {
-  const reader = await userWith('looks', aclWords(MONITOR));
-  const writer = await userWith('acts', aclWords(LEAST, LOOKING, AUDIT));
+  const reader = await addUser(server, 'looks', aclWords(MONITOR));
+  const writer = await addUser(server, 'acts', aclWords(LEAST, LOOKING, AUDIT));
   const owner = closing(new Locks(client(server.port), { prefix: 'locks:', application: 'billing' }));
   const other = closing(new Locks(client(server.port), { prefix: 'locks:' }));
   const first = await owner.lock('order').acquire({ leaseMs: 600_000 });
@@ -62,7 +43,7 @@ test('a user that can only read sees all, and a second one acts and writes it do
   });
   await waitFor(() => seen.monitor.figures.read().counters.ends.forced === 1);
   expect((await seen.state(BEARER)).forbidden).toEqual([]);
-  expect(await refusedTo('looks')).toEqual([]);
+  expect(await refusedTo(server, 'looks')).toEqual([]);
   await (await waiting)?.release();
   await first.release().catch(() => {});
   // None of its commands writes, and no key may be written.
@@ -81,7 +62,7 @@ test('a user that can only read sees all, and a second one acts and writes it do
 
 test('what the user may not do is named, with the rule that gives it', async () => {
   const words = aclWords(MONITOR).filter((word) => word !== '+info' && word !== '+scan');
-  const poor = await userWith('poor', words);
+  const poor = await addUser(server, 'poor', words);
   const seen = new TestMonitor({ redis: client(server.port, poor), prefix: 'locks:' });
   const forbidden = await waitFor(async () => {
     const { forbidden: found } = await seen.state();

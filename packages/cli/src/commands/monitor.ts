@@ -61,7 +61,7 @@ async function run(library: Library, flags: MonitorFlags, settings: SettingsHold
   const login = readLogin(flags);
   refuseUnguarded(flags, login);
   const redis = unopenedClients(flags);
-  const writer = flags.writer === undefined ? redis : unopenedClients({ ...flags, redis: flags.writer });
+  const writer = writerOf(flags) ?? redis;
   if (!flags.audit) printNotice('warning: --no-audit: what is done from the page is written down nowhere');
   const running = library.createMonitor({
     redis,
@@ -86,7 +86,18 @@ async function run(library: Library, flags: MonitorFlags, settings: SettingsHold
     server.closeAllConnections();
     server.close();
     await running.close();
+    // The trail of reloads has connected it; an open connection would keep the process alive.
+    for (const client of [writer].flat()) client.disconnect();
   }
+}
+
+/** The servers by the user that may write. Its password can come from the environment, as that of the reader can. */
+function writerOf(flags: MonitorFlags): ReturnType<typeof unopenedClients> | null {
+  if (flags.writer !== undefined) return unopenedClients({ ...flags, redis: flags.writer });
+  const { HOLDFAST_MONITOR_WRITER_URL: urls = '' } = process.env;
+  if (urls === '') return null;
+  const { redis: _reader, ...rest } = flags;
+  return unopenedClients(rest, { ...process.env, HOLDFAST_REDIS_URL: urls });
 }
 
 /** Where a reload is written down. */

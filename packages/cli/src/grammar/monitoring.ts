@@ -27,7 +27,7 @@ export function addMonitor(program: Command): void {
     .addOption(
       new Option(
         '--writer <url>',
-        'the same server by a user that may write; repeat it for a quorum',
+        'the same server by a user that may write; repeat it for a quorum (default: $HOLDFAST_MONITOR_WRITER_URL)',
       ).argParser(oneMore),
     )
     .option('--budget <percent>', 'read at this share of the usual pace', integer(10, 100), 100)

@@ -7,6 +7,7 @@ import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../sr
 import { sessionRecord } from '../../src/scripts/generated.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import {
+  ALERTS,
   AUDIT,
   aclWords,
   BRACES,
@@ -54,7 +55,10 @@ beforeAll(async () => {
 
 test('the page prints the lists that the tests use', () => {
   const lists = blocksOf(PAGE).filter(({ info }) => info === 'text');
-  const servers = [LEAST, ONCE, JOBS, LOOKING, MONITOR, MONITOR_JOBS, AUDIT, BRACES, CLUSTER, REPLICATION];
+  const servers = [
+    ...[LEAST, ONCE, JOBS, LOOKING, MONITOR, MONITOR_JOBS, AUDIT, ALERTS],
+    ...[BRACES, CLUSTER, REPLICATION],
+  ];
   const sentinels = [SENTINELS, NODE_REDIS_SENTINELS];
   expect(lists.map(({ code }) => code)).toEqual([...servers, ...sentinels, CONNECTING]);
 });

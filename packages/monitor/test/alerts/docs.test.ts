@@ -1,9 +1,10 @@
-/** docs/operate/alerts.md says what the code does: its list of rules, its examples, its permissions. */
+/** docs/operate/alerts.md says what the code does: its list of rules and its examples; and docs/operate/acl.md what the state needs. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Locks } from 'holdfast';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
+import { ALERTS, aclWords } from '../../../holdfast/test/support/servers/acl-rules.ts';
 import { useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { SettingsHolder } from '../../src/alerts/config/holder.ts';
@@ -57,11 +58,9 @@ test('the message on the page has the fields of a message', () => {
   expect(Object.keys(message.alerts[0] ?? {})).toEqual(Object.keys(notice().alerts[0] ?? {}));
 });
 
-test('a user with the permissions on the page keeps the state and leads', async () => {
+test('a user with the permissions of acl.md, and no others, keeps the state and leads', async () => {
   const admin = new Redis(server.port);
-  const rights = blocks('text').find((text) => text.includes('~holdfast_monitor')) ?? '';
-  const rules = rights.split(/\s+/).filter((word) => word !== '');
-  await admin.call('ACL', 'SETUSER', 'alerts', 'reset', 'on', '>pass', ...rules);
+  await admin.call('ACL', 'SETUSER', 'alerts', 'reset', 'on', '>pass', ...aclWords(ALERTS));
   await admin.call('ACL', 'LOG', 'RESET');
   const redis = new Redis(server.port, { username: 'alerts', password: 'pass', enableReadyCheck: false });
   redis.on('error', () => {});

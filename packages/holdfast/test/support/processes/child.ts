@@ -163,8 +163,11 @@ export function startChild<Line = Record<string, unknown>>(
 }
 
 /** Starts any program as a process of its own. What it says is JSON all the same. */
-export function startProgram<Line = Record<string, unknown>>(command: readonly string[]): Child<Line> {
-  return started(new Child<Line>(command.join(' '), command, {}));
+export function startProgram<Line = Record<string, unknown>>(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Child<Line> {
+  return started(new Child<Line>(command.join(' '), command, env));
 }
 
 function started<Line>(child: Child<Line>): Child<Line> {

@@ -60,5 +60,12 @@ export const MONITOR = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{l
 /** For the monitor's page Jobs, beside `MONITOR`. */
 export const MONITOR_JOBS = '~holdfast_job:{locks:* ~holdfast_job_lock:{locks:* +hexists';
 
-/** For what is done from the monitor's page, beside what `forceRelease` needs: the audit trail. */
-export const AUDIT = '~holdfast_audit +xadd +xrange +xrevrange';
+/** For what is done from the monitor's page, beside what `forceRelease` needs: the audit trail, which the user that looks reads. */
+export const AUDIT = '~holdfast_audit +xadd';
+
+/** For the state of the alerts of the fleet `shop`; half of it is for the lock of the leader. */
+export const ALERTS = `~holdfast_monitor:{shop}:* ~redisson_lock_token:holdfast_monitor:{shop}:* ~holdfast_line:holdfast_monitor:{shop}:*
+&redisson_lock__channel:holdfast_monitor:{shop}:* ~holdfast_session:* &holdfast_session:*
++evalsha +eval +time +get +set +del +pexpire +pttl
++hget +hset +hdel +hlen +hexists +hgetall +hmget +lindex +lpop +lrange +lrem +rpush +xadd +xrevrange
++publish +subscribe +unsubscribe +pubsub|numsub`;

@@ -41,14 +41,12 @@ export function makeRow(seen: readonly Seen[], terms: RowTerms): Row | null {
 function rowOfOne(seen: Seen | undefined, terms: RowTerms): Row | null {
   if (seen === undefined) return null;
   const { state, toOurs, server } = seen;
-  const { hold } = state;
-  const line = {
-    waiting: state.waiting,
-    firstWaitAt: state.firstSinceMs === null ? null : toOurs(state.firstSinceMs),
-  };
-  const base = { name: terms.name, votes: null, server, seenAt: state.seenAt ?? terms.now, ...line };
-  if (hold !== null) return { ...base, ...heldPart(hold, seen, terms) };
-  return state.waiting === 0 ? null : { ...base, ...FREE };
+  const { hold, waiting } = state;
+  const firstWaitAt = state.firstSinceMs === null ? null : toOurs(state.firstSinceMs);
+  const place = { waiting, firstWaitAt, votes: null, server };
+  if (hold !== null) return heldRow(hold, seen, terms, place);
+  if (waiting === 0) return null;
+  return { ...FREE, name: terms.name, seenAt: state.seenAt ?? terms.now, ...place };
 }
 
 const FREE = {
@@ -70,17 +68,21 @@ const FREE = {
   fence: null,
 } as const;
 
-type HeldPart = Omit<Row, 'name' | 'votes' | 'server' | 'seenAt' | 'waiting' | 'firstWaitAt'>;
+type Place = Pick<Row, 'waiting' | 'firstWaitAt' | 'votes' | 'server'>;
 
-function heldPart(hold: TrackedHold, { toOurs }: Seen, { ownerOf, now }: RowTerms): HeldPart {
-  const { isGone, ...who } = ownerOf(hold.holder);
+/** One literal, field by field: thousands are made a second, and one put together from parts takes 8 KB while it grows. */
+function heldRow(hold: TrackedHold, { state, toOurs }: Seen, terms: RowTerms, place: Place): Row {
+  const owner = terms.ownerOf(hold.holder);
   const renewedAt = hold.renewedMs === null ? null : toOurs(hold.renewedMs);
   const silentMs = Math.max(SILENT_MS, (hold.leaseMs ?? 0) / 2);
   const grantedAt = toOurs(hold.grantedMs);
   return {
+    name: terms.name,
     kind: hold.kind,
     holder: hold.holder,
-    ...who,
+    app: owner.app,
+    host: owner.host,
+    pid: owner.pid,
     grantedAt,
     exact: hold.exact,
     expiresAt: hold.expiresMs === null ? null : toOurs(hold.expiresMs),
@@ -89,9 +91,14 @@ function heldPart(hold: TrackedHold, { toOurs }: Seen, { ownerOf, now }: RowTerm
     renewedAt,
     late: hold.isLate,
     eternal: hold.isEternal,
-    ownerGone: isGone && now - (renewedAt ?? grantedAt) > silentMs,
+    ownerGone: owner.isGone && terms.now - (renewedAt ?? grantedAt) > silentMs,
     count: hold.count,
     fence: hold.fence,
+    waiting: place.waiting,
+    firstWaitAt: place.firstWaitAt,
+    votes: place.votes,
+    server: place.server,
+    seenAt: state.seenAt ?? terms.now,
   };
 }
 
@@ -112,15 +119,8 @@ function rowOfMany(seen: readonly Seen[], terms: RowTerms, members: number): Row
   const decisive = byEnd[Math.min(needed, byEnd.length) - 1];
   const hold = decisive?.state.hold;
   if (decisive === undefined || hold === null || hold === undefined) return null;
-  return {
-    name: terms.name,
-    ...heldPart(hold, decisive, terms),
-    waiting: 0,
-    firstWaitAt: null,
-    votes: { has: most.length, of: members },
-    server: null,
-    seenAt: decisive.state.seenAt ?? terms.now,
-  };
+  const votes = { has: most.length, of: members };
+  return heldRow(hold, decisive, terms, { waiting: 0, firstWaitAt: null, votes, server: null });
 }
 
 /** Whether a majority has it, or the one server. */
@@ -128,22 +128,49 @@ export function isHeld({ kind, votes }: Row): boolean {
   return kind !== 'free' && (votes === null || votes.has > votes.of / 2);
 }
 
+type Nearly = 'expiresAt' | 'grantedAt' | 'renewedAt' | 'firstWaitAt' | 'leaseMs';
+type Exact = Exclude<keyof Row, Nearly | 'votes' | 'seenAt'>;
+
+/** Moments and lengths that are known to `SAME_MS` only. */
+const NEARLY: readonly Nearly[] = ['expiresAt', 'grantedAt', 'renewedAt', 'firstWaitAt', 'leaseMs'];
+
+/** As a record, so that a new field of the row cannot be forgotten. */
+const EXACT_FIELDS: Readonly<Record<Exact, true>> = {
+  name: true,
+  kind: true,
+  holder: true,
+  app: true,
+  host: true,
+  pid: true,
+  exact: true,
+  renewing: true,
+  late: true,
+  eternal: true,
+  ownerGone: true,
+  count: true,
+  fence: true,
+  waiting: true,
+  server: true,
+};
+const EXACT = Object.keys(EXACT_FIELDS) as readonly Exact[];
+
 /** The row as it was, if nothing of it has changed that anybody would see. */
 export function keepIfSame(before: Row | undefined, after: Row): Row {
   if (before === undefined) return after;
-  const expiresAt = near(before.expiresAt, after.expiresAt);
-  const grantedAt = near(before.grantedAt, after.grantedAt);
-  const renewedAt = near(before.renewedAt, after.renewedAt);
-  const firstWaitAt = near(before.firstWaitAt, after.firstWaitAt);
-  const leaseMs = near(before.leaseMs, after.leaseMs);
-  const row: Row = { ...after, expiresAt, grantedAt, renewedAt, firstWaitAt, leaseMs };
-  for (const key of Object.keys(row) as (keyof Row)[]) {
-    if (key === 'seenAt' || row[key] === before[key]) continue;
-    if (key === 'votes' && row.votes?.has === before.votes?.has && row.votes?.of === before.votes?.of)
-      continue;
-    return row;
-  }
-  return before;
+  const isSame =
+    EXACT.every((key) => before[key] === after[key]) &&
+    NEARLY.every((key) => near(before[key], after[key]) === before[key]) &&
+    before.votes?.has === after.votes?.has &&
+    before.votes?.of === after.votes?.of;
+  if (isSame) return before;
+  return {
+    ...after,
+    expiresAt: near(before.expiresAt, after.expiresAt),
+    grantedAt: near(before.grantedAt, after.grantedAt),
+    renewedAt: near(before.renewedAt, after.renewedAt),
+    firstWaitAt: near(before.firstWaitAt, after.firstWaitAt),
+    leaseMs: near(before.leaseMs, after.leaseMs),
+  };
 }
 
 function near(before: number | null, after: number | null): number | null {
