@@ -72,6 +72,8 @@ test(`${REPLICAS} replicas with clocks seconds apart, killed and restarted for $
     }),
   );
   const starts = await startsSoFar();
+  const slots = new Set(starts.map(({ slotMs }) => slotMs)).size;
+  if (SECONDS > 10) console.log(`${kills} replicas killed, ${starts.length} starts of ${slots} slots`);
   expect(kills).toBeGreaterThan(0);
   expect(starts.length).toBeGreaterThan(0);
   const early = starts.filter(({ slotMs, atMs }) => atMs < slotMs);
