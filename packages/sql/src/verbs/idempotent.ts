@@ -43,7 +43,7 @@ const MYSQL_CLAIM = (
 ) => `INSERT INTO ${table} (\`key\`, print, created) VALUES (?, ?, UTC_TIMESTAMP(3))
 ON DUPLICATE KEY UPDATE hits = hits + 1`;
 
-/** LOCK IN SHARE MODE reads what is committed; a plain SELECT may read a snapshot in which the row does not exist. */
+/** LOCK IN SHARE MODE reads what is committed, whatever snapshot the transaction has. */
 const MYSQL_READ = (table: string) =>
   `SELECT hits, result, print FROM ${table} WHERE \`key\` = ? LOCK IN SHARE MODE`;
 

@@ -5,6 +5,8 @@ export interface PlantedBug {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** Further changes that belong to it. */
+  readonly also?: readonly (readonly [from: string, to: string])[];
   /** The test file, and the title of the test that notices. */
   readonly test: readonly [file: string, title: string];
 }
@@ -27,10 +29,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     test: [FENCES, 'a first fence, an equal one and a newer one pass'],
   },
   {
-    name: 'a plain SELECT reads the result',
+    // The upsert changes the row, and so a plain SELECT alone would still see it, in whatever snapshot.
+    name: 'INSERT IGNORE claims the key, and a plain SELECT reads the result',
     file: 'src/verbs/idempotent.ts',
-    from: ' LOCK IN SHARE MODE`',
-    to: '`',
+    from: '\n) => `INSERT INTO',
+    to: '\n) => `INSERT IGNORE INTO',
+    also: [
+      ['\nON DUPLICATE KEY UPDATE hits = hits + 1', ''],
+      [' LOCK IN SHARE MODE`', '`'],
+    ],
     test: ['isolation.test.ts', 'a duplicate that waits for the first caller replays its result'],
   },
   {
@@ -74,5 +81,26 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     from: 'PERFORM pg_advisory_xact_lock(',
     to: 'PERFORM abs(',
     test: ['pitfalls.test.ts', 'many processes may migrate at the same time'],
+  },
+  {
+    name: 'fencedUpdate calls a row changed that it has only found',
+    file: 'src/verbs/fenced-update.ts',
+    from: 'const again = yield* changed(context, table, column, { set, where, fence });',
+    to: 'const again = 1;',
+    test: ['races.test.ts', 'fencedUpdate changes a row that comes between its update'],
+  },
+  {
+    name: 'retry commits without a look at its transaction',
+    file: 'src/verbs/retry.ts',
+    from: 'if (!(yield* isOpen(context))) throw new NotInTransactionError(ENDED);',
+    to: '',
+    test: ['races.test.ts', 'is no success when its function has ended the transaction'],
+  },
+  {
+    name: 'a connection lost at COMMIT is retried',
+    file: 'src/dialects/error-codes.ts',
+    from: "const POSTGRESQL = ['40001'",
+    to: "const POSTGRESQL = ['ECONNRESET', '40001'",
+    test: ['races.test.ts', 'is not retried: nobody knows whether the transaction has committed'],
   },
 ];

@@ -8,6 +8,7 @@ const PACKAGE = resolve(import.meta.dirname, '../..');
 const bug = PLANTED_BUGS.find(({ name }) => name === process.env['HOLDFAST_SQL_BUG']);
 if (bug === undefined) throw new Error('expected HOLDFAST_SQL_BUG to name a planted bug');
 const file = join(PACKAGE, bug.file);
+const changes = [[bug.from, bug.to] as const, ...(bug.also ?? [])];
 
 export default defineConfig({
   plugins: [
@@ -17,8 +18,10 @@ export default defineConfig({
       load(id) {
         if (id.split('?')[0] !== file) return null;
         const text = readFileSync(file, 'utf8');
-        if (!text.includes(bug.from)) throw new Error(`${bug.file} has no ${bug.from}`);
-        return text.replaceAll(bug.from, () => bug.to);
+        return changes.reduce((changed, [from, to]) => {
+          if (!changed.includes(from)) throw new Error(`${bug.file} has no ${from}`);
+          return changed.replaceAll(from, () => to);
+        }, text);
       },
     },
   ],

@@ -214,8 +214,16 @@ function isEnded(finished: JobProtocol['finished']): boolean {
 
 /** Cut at a character. */
 function wordsOf(error: unknown): string {
-  const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const bytes = Buffer.from(words.toWellFormed());
+  const bytes = Buffer.from(textOf(error).toWellFormed());
   if (bytes.length <= TEXT_BYTES_MAX) return bytes.toString();
   return new TextDecoder().decode(bytes.subarray(0, TEXT_BYTES_MAX), { stream: true });
+}
+
+/** What was thrown may have no text, or getters that throw: the end of its run is recorded all the same. */
+function textOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  } catch {
+    return 'a value that has no text';
+  }
 }
