@@ -1,5 +1,7 @@
 /** Jobs, as the monitor tells of them: what `holdfast ls --jobs` prints. */
-import type { JobState } from 'holdfast';
+
+/** Written out: the page, which is compiled by itself, knows nothing of the library. */
+type JobState = 'running' | 'done' | 'failed' | 'retry' | 'dead' | 'missed' | 'baseline';
 
 /**
  * One job: its last run and its next slot. Times are those of the server, unlike the others of this API: a slot is at 02:30
