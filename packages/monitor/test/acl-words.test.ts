@@ -111,9 +111,9 @@ async function useAll({ server, seen, second, hook }: World): Promise<void> {
   // It ends before it could be told: the first message is dropped for one that says both.
   hook.usual = 'fail';
   const late = await owner.lock('late').acquire({ leaseMs: 600_000 });
-  await waitFor(() => isAsked(hook, 'firing', 'late'), LIMIT);
+  await waitFor(() => isShown(seen, 'firing', 'late'), LIMIT);
   await late.release();
-  await waitFor(() => isAsked(hook, 'resolved', 'late'), LIMIT);
+  await waitFor(() => isShown(seen, 'resolved', 'late'), LIMIT);
   hook.usual = 'take';
   await waitFor(() => isTold(hook, 'resolved', 'late'), LIMIT);
   for (const path of ['audit', 'alerts']) expect((await seen.get(`api/v1/${path}`, BEARER)).status).toBe(200);
@@ -137,8 +137,9 @@ function isTold(hook: HttpReceiver, kind: Kind, subject: string): boolean {
   return hook.taken.some((one) => about(one, kind, subject));
 }
 
-function isAsked(hook: HttpReceiver, kind: Kind, subject: string): boolean {
-  return hook.received.some((one) => about(one, kind, subject));
+async function isShown(seen: TestMonitor, state: Kind, subject: string): Promise<boolean> {
+  const { alerts } = await seen.state(BEARER);
+  return alerts.some((alert) => alert.subject === subject && alert.state === state);
 }
 
 /** The words without which nothing was refused to that user. */
