@@ -1,11 +1,11 @@
 /**
- * Holds that have ended: one ring of fixed arrays, 34 bytes a hold, and the names and owners each once. The oldest makes room
+ * Holds that have ended: one ring of fixed arrays, 42 bytes a hold, and the names and sessions each once. The oldest makes room
  * for the newest.
  */
 import { ENDS, type End, type Surety } from '../../api/types.ts';
 
 const HOLDS_MAX = 500_000;
-/** Of names and owners. */
+/** Of names and sessions. */
 const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 /** An entry of two maps beside the text itself. */
 const TEXT_OVERHEAD = 64;
@@ -54,8 +54,9 @@ class Texts {
 
 export interface PastHold {
   readonly name: string;
-  /** Holder, and who that was, as one text: see `Picture`. */
-  readonly owner: string;
+  readonly holder: string;
+  /** Who that was, as one text without line breaks: see `Picture`. */
+  readonly who: string;
   readonly from: number;
   readonly to: number;
   readonly end: End;
@@ -67,6 +68,8 @@ export class HoldRing {
   readonly #max: number;
   readonly #names: Uint32Array;
   readonly #owners: Uint32Array;
+  /** NaN: none. */
+  readonly #turns: Float64Array;
   readonly #from: Float64Array;
   readonly #to: Float64Array;
   readonly #within: Uint32Array;
@@ -83,6 +86,7 @@ export class HoldRing {
     this.#max = max;
     this.#names = new Uint32Array(max);
     this.#owners = new Uint32Array(max);
+    this.#turns = new Float64Array(max);
     this.#from = new Float64Array(max);
     this.#to = new Float64Array(max);
     this.#within = new Uint32Array(max);
@@ -103,7 +107,9 @@ export class HoldRing {
     const place = number % this.#max;
     const name = this.#texts.use(hold.name);
     this.#names[place] = name;
-    this.#owners[place] = this.#texts.use(hold.owner);
+    const { session, turn } = partsOf(hold.holder);
+    this.#owners[place] = this.#texts.use(`${session}\n${hold.who}`);
+    this.#turns[place] = turn ?? Number.NaN;
     this.#from[place] = hold.from;
     this.#to[place] = hold.to;
     this.#within[place] = Math.max(0, Math.min(NONE, hold.withinMs));
@@ -134,9 +140,13 @@ export class HoldRing {
     while (number !== undefined && number >= this.#begin && found.length < most) {
       const place = number % this.#max;
       if ((this.#to[place] ?? 0) < since) break;
+      const owner = this.#texts.text(this.#owners[place] ?? 0);
+      const turn = this.#turns[place] ?? Number.NaN;
+      const session = owner.slice(0, owner.lastIndexOf('\n'));
       found.push({
         name,
-        owner: this.#texts.text(this.#owners[place] ?? 0),
+        holder: Number.isNaN(turn) ? session : `${session}:${turn}`,
+        who: owner.slice(session.length + 1),
         from: this.#from[place] ?? 0,
         to: this.#to[place] ?? 0,
         end: ENDS[this.#ends[place] ?? 0] ?? 'unknown',
@@ -148,4 +158,15 @@ export class HoldRing {
     }
     return found;
   }
+}
+
+/** A number as it is written in a holder: nothing that would be written differently when it is put together again. */
+const TURN = /^(0|[1-9]\d{0,14})$/;
+
+/** A holder of a lock is `<session>:<number>`: a session has many holds, and its text is kept once. */
+function partsOf(holder: string): { readonly session: string; readonly turn: number | null } {
+  const colon = holder.lastIndexOf(':');
+  const tail = holder.slice(colon + 1);
+  if (colon < 0 || !TURN.test(tail)) return { session: holder, turn: null };
+  return { session: holder.slice(0, colon), turn: Number(tail) };
 }

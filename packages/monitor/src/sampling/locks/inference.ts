@@ -39,10 +39,16 @@ const FAST_GAP_SHARE = 1 / 6;
 /** A renewing hold with less than this left is late: its renewal has been due for as long again. */
 export const LATE_SHARE: number = 1 / 3;
 
+/**
+ * How surely the end of a time is known: TIME and PTTL of one script are read one after the other, and the server may stand still in
+ * between. What goes so shortly before its time is over may have run out.
+ */
+const EXPIRY_ERROR_MS = 50;
+
 export function judge(ending: Ending): Verdict {
   const { seenMs, ttlMs, goneMs, renewing, leaseMs, disturbance } = ending;
   if (ending.forced) return { end: 'forced', sure: 'yes', cause: null };
-  const isBeforeExpiry = ttlMs < 0 || goneMs < seenMs + ttlMs;
+  const isBeforeExpiry = ttlMs < 0 || goneMs < seenMs + ttlMs - EXPIRY_ERROR_MS;
   if (isBeforeExpiry) {
     if (disturbance !== null) return { end: 'vanished', sure: 'likely', cause: disturbance };
     return { end: 'released', sure: 'yes', cause: null };

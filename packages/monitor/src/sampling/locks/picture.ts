@@ -130,7 +130,8 @@ export class Picture {
     this.ends.add(gone.goneAt, name, hold.holder, told);
     this.#past.add({
       name,
-      owner: JSON.stringify([hold.holder, app, host, pid]),
+      holder: hold.holder,
+      who: JSON.stringify([app, host, pid]),
       from: lane.watch.toOurs(hold.grantedMs),
       to: endOf(lane, gone, told),
       end: told.end,
@@ -146,13 +147,8 @@ export class Picture {
 
   holdsOf(name: string): HoldView[] {
     const past = this.#past.of(name, this.#terms.now() - HOUR_MS, HOLDS_SHOWN_MAX).map((hold): HoldView => {
-      const [holder, app, host, pid] = JSON.parse(hold.owner) as [
-        string,
-        string | null,
-        string | null,
-        number | null,
-      ];
-      const { from, to, end, sure, withinMs } = hold;
+      const [app, host, pid] = JSON.parse(hold.who) as [string | null, string | null, number | null];
+      const { holder, from, to, end, sure, withinMs } = hold;
       return { holder, app, host, pid, from, to, end, sure, withinMs };
     });
     const row = this.rows.get(name);
