@@ -26,7 +26,19 @@ describe('a hold that is gone', () => {
     ['by an operator after a flush: forced', { forced: true, disturbance: 'flushed' }, 'forced', 'yes'],
     ['late, and past its time: expired', { ttlMs: 200, goneMs: 100_250 }, 'expired', 'yes'],
     ['late, at its very time: expired', { ttlMs: 200, goneMs: 100_200 }, 'expired', 'yes'],
-    ['late, and 51 ms before its time: released', { ttlMs: 200, goneMs: 100_149 }, 'released', 'yes'],
+    ['late, and 426 ms before its time: released', { ttlMs: 600, goneMs: 100_174 }, 'released', 'yes'],
+    [
+      'late, when its owner may have let go of it: unknown',
+      { ttlMs: 600, goneMs: 100_175 },
+      'unknown',
+      'likely',
+    ],
+    [
+      'a fixed lease, when its owner lets go of it at its own end: ran out',
+      { renewing: false, ttlMs: 600, goneMs: 100_175 },
+      'ran-out',
+      'likely',
+    ],
     [
       'late, and a moment before its time, to an error: expired',
       { ttlMs: 200, goneMs: 100_150 },

@@ -45,10 +45,17 @@ export const LATE_SHARE: number = 1 / 3;
  */
 const EXPIRY_ERROR_MS = 50;
 
+/**
+ * An owner of holdfast that runs out of time by its own clock, 1 % of the lease before the server's, lets go of the lock then. So a
+ * lock that goes this share of its lease before its time was not given back by a program that had finished.
+ */
+const OWN_END_SHARE = 1 / 80;
+
 export function judge(ending: Ending): Verdict {
   const { seenMs, ttlMs, goneMs, renewing, leaseMs, disturbance } = ending;
   if (ending.forced) return { end: 'forced', sure: 'yes', cause: null };
-  const isBeforeExpiry = ttlMs < 0 || goneMs < seenMs + ttlMs - EXPIRY_ERROR_MS;
+  const leftMs = ttlMs < 0 ? Number.POSITIVE_INFINITY : seenMs + ttlMs - goneMs;
+  const isBeforeExpiry = leftMs > EXPIRY_ERROR_MS + leaseMs * OWN_END_SHARE;
   if (isBeforeExpiry) {
     if (disturbance !== null) return { end: 'vanished', sure: 'likely', cause: disturbance };
     return { end: 'released', sure: 'yes', cause: null };
@@ -62,6 +69,6 @@ export function judge(ending: Ending): Verdict {
   const gapMs = goneMs - seenMs;
   const isLate = ttlMs < leaseMs * LATE_SHARE;
   const isClose = gapMs <= Math.max(FAST_GAP_MS, leaseMs * FAST_GAP_SHARE);
-  if (isLate && isClose) return { end: 'expired', sure: 'yes', cause: null };
+  if (isLate && isClose && leftMs <= EXPIRY_ERROR_MS) return { end: 'expired', sure: 'yes', cause: null };
   return { end: 'unknown', sure: 'likely', cause: null };
 }
