@@ -52,8 +52,8 @@ export default defineConfig({
           name: 'working',
           include: [ALL],
           exclude: WAITING,
-          // They work nearly half of the time. With more of them at a time two cores starve them.
-          maxWorkers: 4,
+          // They work two fifths of the time. With more of them at a time two cores starve them.
+          maxWorkers: 5,
           sequence: { groupOrder: 0 },
           // On a busy machine a process takes seconds to start, and a test starts several. Said here: what a module that
           // test files share sets for itself is in force for the first of them only, because they share a process.
@@ -66,7 +66,7 @@ export default defineConfig({
         test: {
           name: 'waiting',
           include: WAITING,
-          maxWorkers: 7,
+          maxWorkers: 9,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,12 +1,15 @@
 // The packages in their users' environments: `npm run test:compat`. Jest on several versions of Node, and old and new
-// compilers with every module format. `npm test` covers a part.
+// compilers with every module format; the demo in a clean folder. `npm test` covers a part.
 import { run } from '../run.mjs';
 
 process.env['HOLDFAST_MATRIX'] = '1';
 if (!run('scripts/setup/setup.mjs')) process.exit(1);
 const isFetched = run('scripts/setup/runtimes.mjs', ['node']);
-const tests = ['holdfast/test/compat', 'holdfast/test/package', 'testing/test/package'].map(
-  (folder) => `packages/${folder}/`,
-);
+const tests = [
+  'holdfast/test/compat/',
+  'holdfast/test/package/',
+  'testing/test/package/',
+  'cli/test/fresh-clone',
+].map((path) => `packages/${path}`);
 const isTested = run('node_modules/vitest/vitest.mjs', ['run', ...tests, ...process.argv.slice(2)]);
 process.exitCode = isFetched && isTested ? 0 : 1;

@@ -7,7 +7,6 @@ import { BaseSequencer } from 'vitest/node';
  */
 const LONGEST = [
   'contract/contract',
-  'cli/test/fresh-clone',
   'process/counter/killed-processes',
   'docs/snippets',
   'monitor/test/page/browser',
@@ -22,6 +21,14 @@ const LONGEST = [
   'compat/jest',
   'compat/typescript',
   'cluster/failover',
+  'cli/test/demo',
+  'cluster/migration',
+  'fault/quorum/renewal',
+  'fault/holder/kept',
+  'fault/replicas/failover',
+  'fault/renewal/silent',
+  'fault/loss/told',
+  'fault/api/channels',
   'monitor/test/ends',
   'monitor/test/topologies',
   'cli/test/looking',

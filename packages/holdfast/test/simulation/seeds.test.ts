@@ -1,4 +1,4 @@
-/** A few hundred worlds for every run of the tests; `npm run simulate` plays as many as one likes. */
+/** A hundred worlds for every run of the tests; `npm run simulate` plays as many as one likes. */
 import { beforeAll, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { upTo } from '../support/extent.ts';
@@ -7,8 +7,8 @@ import { play } from './scenario.ts';
 
 /** How many nodes decide, and how many seeds are played with so many. */
 const WORLDS = [
-  { nodes: 1, seeds: upTo(200, 240) },
-  { nodes: 3, seeds: upTo(40, 50) },
+  { nodes: 1, seeds: upTo(100, 240) },
+  { nodes: 3, seeds: upTo(20, 50) },
   { nodes: 5, seeds: 10 },
 ];
 const LIMIT_MS = 240_000;

@@ -6,7 +6,7 @@ import { upTo } from '../../support/extent.ts';
 import { ONCE_BUGS } from './once-bugs.ts';
 import { playOnce } from './once-scenario.ts';
 
-const SEEDS = upTo(60, 2_000);
+const SEEDS = upTo(30, 2_000);
 const BUG_SEEDS_MAX = 100;
 const LIMIT_MS = 240_000;
 
