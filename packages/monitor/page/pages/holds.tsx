@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { End, HoldView } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
 import { endMeaning, endWords, isBadEnd } from '../data/ends.ts';
-import { clock, moment, ownerWords, seconds } from '../data/words.ts';
+import { clock, duration, moment, ownerWords, seconds } from '../data/words.ts';
 import { Shape, type ShapeName } from '../parts/marks.tsx';
 
 const HOUR_MS = 3_600_000;
@@ -44,7 +44,7 @@ export function Holds({ holds }: { readonly holds: readonly HoldView[] }): JSX.E
           <li key={`${hold.holder} ${hold.from}`}>
             <time>{moment(hold.from, now.value)}</time>
             <b title={ownerWords(hold)}>{ownerWords(hold)}</b>
-            <span>{seconds((hold.to ?? now.value) - hold.from)}</span>
+            <span>{hold.to === null ? seconds(now.value - hold.from) : duration(hold.to - hold.from)}</span>
             <span class={isBadEnd(hold.end) ? 'mark is-late' : 'mark'} title={endMeaning(hold.end)}>
               <Shape name={shapeOf(hold.end)} /> {endWords(hold)}
             </span>
