@@ -7,6 +7,7 @@ import { BaseSequencer } from 'vitest/node';
  */
 const LONGEST = [
   'contract/contract',
+  'contract/several-servers',
   'process/counter/killed-processes',
   'docs/snippets',
   'monitor/test/page/browser',

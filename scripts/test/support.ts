@@ -12,15 +12,20 @@ export interface SupportRow {
 /** Written by a run of the matrix. A test compares the documentation of clients with it. */
 export const SUPPORT_FILE: string = fileURLToPath(new URL('../../docs/support.json', import.meta.url));
 
+/** The files that ask the contract. */
+const CONTRACT = ['contract', 'several-servers'].map((name) => `/contract/${name}.test.ts`);
+
 /** Records which rows of the contract passed in a run of the matrix. A row that a filter left out stays as it was. */
 export class Support implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const contract = modules.find(({ moduleId }) => moduleId.endsWith('/contract/contract.test.ts'));
-    if (contract === undefined || process.env['HOLDFAST_MATRIX'] !== '1') return;
-    const before = readRows();
-    const rows = [...contract.children.suites()].flatMap(
-      (suite) => rowOf(suite) ?? before.find(({ title }) => title === suite.name) ?? [],
+    const contract = CONTRACT.flatMap(
+      (file) => modules.find(({ moduleId }) => moduleId.endsWith(file)) ?? [],
     );
+    if (contract.length < CONTRACT.length || process.env['HOLDFAST_MATRIX'] !== '1') return;
+    const before = readRows();
+    const rows = contract
+      .flatMap(({ children }) => [...children.suites()])
+      .flatMap((suite) => rowOf(suite) ?? before.find(({ title }) => title === suite.name) ?? []);
     writeFileSync(SUPPORT_FILE, `${JSON.stringify(rows, null, 2)}\n`);
   }
 }

@@ -153,3 +153,8 @@ const FURTHER_ROWS: readonly Row[] = FETCHED.flatMap((program) => {
 const canBeAsked = ({ restriction }: Row): boolean => restriction !== 'tls' || canMakeCertificates();
 
 export const MATRIX: readonly Row[] = rowsOf([...ROWS, ...FURTHER_ROWS]).filter(canBeAsked);
+
+/** Whether several servers decide, or share the names, or one is chosen among them. */
+export function isOfSeveralServers({ servers = 1, isCluster, isBySentinels }: Row): boolean {
+  return servers > 1 || isCluster === true || isBySentinels === true;
+}
