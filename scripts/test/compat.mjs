@@ -1,5 +1,5 @@
 // The packages in their users' environments: `npm run test:compat`. Jest on several versions of Node, and old and new
-// compilers with every module format; the demo in a clean folder. `npm test` covers a part.
+// compilers with every module format; the demo in a clean folder. `npm test` has the library's own package only.
 import { run } from '../run.mjs';
 
 process.env['HOLDFAST_MATRIX'] = '1';
@@ -8,6 +8,8 @@ const isFetched = run('scripts/setup/runtimes.mjs', ['node']);
 const tests = [
   'holdfast/test/compat/',
   'holdfast/test/package/',
+  'sql/test/package/',
+  'telemetry/test/package/',
   'testing/test/package/',
   'cli/test/fresh-clone',
 ].map((path) => `packages/${path}`);

@@ -19,8 +19,6 @@ const LONGEST = [
   'process/counter/quorum',
   'process/exit',
   'package/package',
-  'compat/jest',
-  'compat/typescript',
   'cluster/failover',
   'cli/test/demo',
   'cluster/migration',

@@ -6,7 +6,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isMatrixRun } from '../../holdfast/test/support/extent.ts';
 import {
   makeGuardedFolder,
   removeGuardedFolder,
@@ -63,7 +62,7 @@ function linkTools(): void {
   }
 }
 
-test.runIf(isMatrixRun)('installs, builds and plays, without redis-server', { timeout: LIMIT_MS }, () => {
+test('installs, builds and plays, without redis-server', { timeout: LIMIT_MS }, () => {
   expect(spawnSync('redis-server', ['--version'], { env: { PATH: tools } }).error).toBeDefined();
   const env = environmentFor({ PATH: tools });
   const demo = spawnSync('npm', DEMO, { cwd: clone, env, encoding: 'utf8', timeout: LIMIT_MS });

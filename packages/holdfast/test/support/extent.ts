@@ -2,8 +2,7 @@
  * How far a run goes. `npm test` asks every rule once, of one row of each kind; `npm run test:matrix` asks it of every
  * client, setting and server that is there, and lets the crowds work longer.
  */
-/** For a rule that takes long and is asked of nothing but this commit. */
-export const isMatrixRun: boolean = process.env['HOLDFAST_MATRIX'] === '1';
+const isMatrixRun = process.env['HOLDFAST_MATRIX'] === '1';
 
 /** A row that says so is of the matrix only: another row of `npm test` asks the same of the same code. */
 export interface Extent {

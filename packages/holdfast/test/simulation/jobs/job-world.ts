@@ -8,6 +8,7 @@ import { Locks } from '../../../src/locks.ts';
 import { SkewedClock } from '../../schedule/world.ts';
 import { seeded } from '../../support/seeded.ts';
 import { faultyClient } from './faulty-client.ts';
+import { seededRandom } from './seeded-random.ts';
 
 export interface JobBug {
   readonly name: string;
@@ -49,6 +50,8 @@ export class JobWorld {
   /** The earliest time that the server has told anybody. */
   #earliestMs = this.#createdMs;
   #evictedAtMs = Number.NEGATIVE_INFINITY;
+  /** The last time that the server's clock was set back, and what it would have shown without. */
+  #setBack = { atMs: Number.NEGATIVE_INFINITY, byMs: 0 };
 
   constructor(seed: number, bug?: JobBug) {
     this.#random = seeded(seed);
@@ -92,6 +95,7 @@ export class JobWorld {
       clock: new SkewedClock(this.#clock, skewMs),
       leaseMs: LEASE_MS,
       callTimeoutMs: 500,
+      random: seededRandom(this.#random),
     });
     locks.schedule('tick', { everyMs: EVERY_MS, attempts: 3, missed: 'once' }, (run) => this.#body(run));
     this.#replicas.push(locks);
@@ -106,7 +110,7 @@ export class JobWorld {
       this.#runs.some((run) => run.slotMs === slotMs && run.attempt === attempt),
       name,
     );
-    this.#judge('early', this.#serverClock.wallMs() < slotMs, name);
+    this.#judge('early', this.#decidedMs < slotMs, name);
     this.#judge('again', this.#done.has(slotMs), name);
     this.#judge('deploy', slotMs < this.#earliestMs, name);
     const living = this.#runs.filter((run) => !run.isOver && run.context.isHeld);
@@ -124,6 +128,15 @@ export class JobWorld {
     }
   }
 
+  /**
+   * The latest time by which the server may have decided about a start that begins now: the answer was under way while the clock was
+   * set back.
+   */
+  get #decidedMs(): number {
+    const isUnderWay = this.#clock.monotonicMs() - this.#setBack.atMs <= LEASE_MS;
+    return this.#serverClock.wallMs() + (isUnderWay ? this.#setBack.byMs : 0);
+  }
+
   /** An evicted lock may have two owners until the first of them renews. */
   get #wasEvicted(): boolean {
     return this.#clock.monotonicMs() - this.#evictedAtMs < 2 * LEASE_MS + 1_000;
@@ -139,6 +152,7 @@ export class JobWorld {
     } else if (dice < 0.034) {
       const stepMs = Math.round((this.#random() - 0.6) * 12_000);
       this.#serverClock.offsetMs += stepMs;
+      if (stepMs < 0) this.#setBack = { atMs: this.#clock.monotonicMs(), byMs: -stepMs };
       this.#earliestMs = Math.min(this.#earliestMs, this.#serverClock.wallMs());
       // Locks expire by the clock of the server: one that is set ahead takes them away as an eviction does.
       if (stepMs > 0) this.#evictedAtMs = this.#clock.monotonicMs();

@@ -7,6 +7,7 @@ import type { Leader } from '../../../src/index.ts';
 import { Locks } from '../../../src/locks.ts';
 import { seeded } from '../../support/seeded.ts';
 import { faultyClient } from './faulty-client.ts';
+import { seededRandom } from './seeded-random.ts';
 
 export interface LeaderBug {
   readonly name: string;
@@ -87,6 +88,7 @@ export class LeaderWorld {
       clock: this.#clock,
       leaseMs: LEASE_MS,
       callTimeoutMs: 400,
+      random: seededRandom(this.#random),
     });
     const leader = locks.leader('boss', { backoffMs: { min: 200, max: 1_000 } });
     this.#candidates.set(who, { locks, leader });
