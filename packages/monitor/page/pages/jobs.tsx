@@ -4,9 +4,8 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { JobView, JobsPage as Page } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
-import { type ApiError, asApiError, get } from '../data/http.ts';
-import { pausedAt } from '../data/store.ts';
-import { link } from '../data/stream.ts';
+import type { ApiError } from '../data/http.ts';
+import { poll } from '../data/polling.ts';
 import { count, duration, moment, seconds, visible } from '../data/words.ts';
 import { isStale } from '../parts/banners.tsx';
 import { Shape, type ShapeName } from '../parts/marks.tsx';
@@ -51,7 +50,7 @@ export function JobsPage(): JSX.Element {
   const page = useSignal<Page | null>(null);
   const error = useSignal<ApiError | null>(null);
   const attempt = useSignal(0);
-  useEffect(() => poll(page, error), [attempt.value]);
+  useEffect(() => poll({ path: 'api/v1/jobs', everyMs: ASK_EVERY_MS, body: page, error }), [attempt.value]);
   return (
     <main class={isStale() ? 'page stale' : 'page'}>
       <h1>
@@ -79,31 +78,6 @@ export function JobsPage(): JSX.Element {
       {page.value !== null && error.value === null && <ReadWhen page={page.value} />}
     </main>
   );
-}
-
-function poll(page: { value: Page | null }, error: { value: ApiError | null }): () => void {
-  let isOver = false;
-  let timer: ReturnType<typeof setTimeout>;
-  const ask = async (): Promise<void> => {
-    const mayAsk =
-      link.value.state === 'live' && pausedAt.value === null && document.visibilityState === 'visible';
-    if (mayAsk || page.value === null) {
-      try {
-        const { body } = await get<Page>('api/v1/jobs');
-        if (isOver) return;
-        page.value = body;
-        error.value = null;
-      } catch (thrown) {
-        error.value = asApiError(thrown);
-      }
-    }
-    if (!isOver) timer = setTimeout(() => void ask(), ASK_EVERY_MS);
-  };
-  void ask();
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
-  };
 }
 
 function ReadWhen({ page }: { readonly page: Page }): JSX.Element {

@@ -4,9 +4,9 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { LockDetail, Row } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
-import { type ApiError, asApiError, get } from '../data/http.ts';
-import { pausedAt, picture, rowOf, rowsVersion } from '../data/store.ts';
-import { link } from '../data/stream.ts';
+import type { ApiError } from '../data/http.ts';
+import { poll } from '../data/polling.ts';
+import { picture, rowOf, rowsVersion } from '../data/store.ts';
 import { ownerWords, seconds, visible } from '../data/words.ts';
 import { isStale } from '../parts/banners.tsx';
 import { Failure, Skeleton } from '../parts/states.tsx';
@@ -24,7 +24,8 @@ export function LockPage({ name }: { readonly name: string }): JSX.Element {
   const attempt = useSignal(0);
   useEffect(() => {
     detail.value = null;
-    return poll(name, detail, error);
+    const path = `api/v1/lock?name=${encodeURIComponent(name.toWellFormed())}`;
+    return poll({ path, everyMs: ASK_EVERY_MS, body: detail, error });
   }, [name, attempt.value]);
   void rowsVersion.value;
   const row = rowOf(name) ?? detail.value?.row ?? null;
@@ -59,35 +60,6 @@ export function LockPage({ name }: { readonly name: string }): JSX.Element {
       </p>
     </main>
   );
-}
-
-function poll(
-  name: string,
-  detail: { value: LockDetail | null },
-  error: { value: ApiError | null },
-): () => void {
-  let isOver = false;
-  let timer: ReturnType<typeof setTimeout>;
-  const ask = async (): Promise<void> => {
-    const mayAsk =
-      link.value.state === 'live' && pausedAt.value === null && document.visibilityState === 'visible';
-    if (mayAsk || detail.value === null) {
-      try {
-        const { body } = await get<LockDetail>(`api/v1/lock?name=${encodeURIComponent(name.toWellFormed())}`);
-        if (isOver) return;
-        detail.value = body;
-        error.value = null;
-      } catch (thrown) {
-        error.value = asApiError(thrown);
-      }
-    }
-    if (!isOver) timer = setTimeout(() => void ask(), ASK_EVERY_MS);
-  };
-  void ask();
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
-  };
 }
 
 function Head({ name, row }: { readonly name: string; readonly row: Row | null }): JSX.Element {
