@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { needs } from '../../holdfast/test/support/needs.ts';
 import { startProgram, useChildren } from '../../holdfast/test/support/processes/child.ts';
 import { compiledChild } from '../../holdfast/test/support/processes/compiled-child.ts';
 import { makeGuardedFolder } from '../../holdfast/test/support/processes/process-guard.ts';
@@ -23,7 +24,7 @@ describe.runIf(isAsked)('with tools of its own', { timeout: LIMIT_MS }, () => {
   test('better-sqlite3 keeps every rule of SQLite', async (context) => {
     const built = buildBetterSqlite(installTools());
     if ('failure' in built) {
-      console.info(`better-sqlite3 could not be built here, and is left out: ${built.failure}`);
+      needs(`better-sqlite3 (${built.failure})`, false, 'its row of SQLite');
       return context.skip();
     }
     const child = startProgram<{ rule: string; error: string | null }>([
