@@ -44,8 +44,8 @@ async function startBusyMutex(name: string): Promise<BusyMutex> {
 async function entryMs({ name }: BusyMutex, waitMs: number): Promise<number> {
   const guard = { kind: 'mutex', name } as const;
   // An `acquire` of redlock that has begun goes on for some seconds.
-  const { taken, fromMs, atMs } = await redlock.order('take', { ...guard, waitMs }, waitMs + 60_000);
-  if (taken) await redlock.order('free', guard);
+  const { taken, fromMs, atMs } = await redlock.request('take', { ...guard, waitMs }, waitMs + 60_000);
+  if (taken) await redlock.request('free', guard);
   return taken ? atMs - fromMs : Number.POSITIVE_INFINITY;
 }
 

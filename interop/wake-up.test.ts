@@ -7,7 +7,7 @@ import { handled } from '../packages/holdfast/test/support/rejection.ts';
 import { useRedis } from '../packages/holdfast/test/support/servers/redis-server.ts';
 import { steady } from '../packages/holdfast/test/support/steady.ts';
 import { elapse } from '../packages/holdfast/test/support/wait-for.ts';
-import type { GuardKind } from './orders.ts';
+import type { GuardKind } from './messages.ts';
 import { median } from './support/contest.ts';
 import { upTo } from './support/extent.ts';
 import { endAll, type Participant, startHoldfast, startRedisson } from './support/participant.ts';
@@ -39,13 +39,13 @@ describe.runIf(hasRedisson)('a release', () => {
     // A name for each round: nobody listens there yet, so whoever listens is this round's waiter.
     names += 1;
     const guard = { kind, name: `wake-${names}` };
-    await owner.order('take', guard);
-    const waiting = handled(waiter.order('take', guard));
+    await owner.request('take', guard);
+    const waiting = handled(waiter.request('take', guard));
     await untilListening(redis.port, LOCK, guard.name);
     await elapse(ASLEEP_AFTER_MS);
-    const { fromMs } = await owner.order('free', guard);
+    const { fromMs } = await owner.request('free', guard);
     const { atMs } = await waiting;
-    await waiter.order('free', guard);
+    await waiter.request('free', guard);
     return atMs - fromMs;
   }
 

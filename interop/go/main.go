@@ -1,5 +1,5 @@
-// One process with redsync, with its default settings, on the port that the first argument names. It takes the order
-// `contend` of orders.ts. Where redsync gives up, after 32 attempts by default, it is called again.
+// One process with redsync, with its default settings, on the port that the first argument names. It takes the request
+// `contend` of messages.ts. Where redsync gives up, after 32 attempts by default, it is called again.
 package main
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-type order struct {
+type request struct {
 	ID         int     `json:"id"`
-	Order      string  `json:"order"`
+	Request    string  `json:"request"`
 	Name       string  `json:"name"`
 	DurationMs float64 `json:"durationMs"`
 	SectionMs  float64 `json:"sectionMs"`
@@ -38,7 +38,7 @@ func main() {
 	say(output, map[string]bool{"ready": true})
 	input := bufio.NewScanner(os.Stdin)
 	for input.Scan() {
-		var asked order
+		var asked request
 		if err := json.Unmarshal(input.Bytes(), &asked); err != nil {
 			panic(err)
 		}
@@ -51,9 +51,9 @@ func main() {
 	}
 }
 
-func contend(locks *redsync.Redsync, asked order) ([]float64, error) {
-	if asked.Order != "contend" {
-		return nil, fmt.Errorf("unknown order %s", asked.Order)
+func contend(locks *redsync.Redsync, asked request) ([]float64, error) {
+	if asked.Request != "contend" {
+		return nil, fmt.Errorf("unknown request %s", asked.Request)
 	}
 	journal, err := os.OpenFile(asked.Journal, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

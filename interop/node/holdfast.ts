@@ -1,7 +1,7 @@
 /** One process with holdfast, from source, with default settings. */
 import { Redis } from 'ioredis';
 import { Locks, LockTimeoutError } from '../../packages/holdfast/src/index.ts';
-import { type Library, obey, type Taken } from './obey.ts';
+import { answerRequests, type Library, type Taken } from './answer-requests.ts';
 
 const client = new Redis({ port: Number(process.argv[2]), host: '127.0.0.1', lazyConnect: true });
 // A counter of fences that Java shares must never expire: Redisson's has no expiry.
@@ -32,4 +32,4 @@ async function takeMutex(name: string, limits: Limits): Promise<Taken> {
 
 // Connected before it says that it is ready.
 await locks.inspect('warm-up');
-obey(library);
+answerRequests(library);

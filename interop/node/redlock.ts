@@ -4,7 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
-import { obey } from './obey.ts';
+import { answerRequests } from './answer-requests.ts';
 
 /** Of the examples in the README. */
 const DURATION_MS = 5_000;
@@ -21,7 +21,7 @@ const redlock = new Redlock([client], {
 // It tells each failed attempt as an error event too, and an event that nobody hears would end the process.
 redlock.on('error', () => {});
 
-obey({
+answerRequests({
   async take(_, name, { waitMs = Number.POSITIVE_INFINITY, leaseMs = DURATION_MS }) {
     const endMs = performance.now() + waitMs;
     do {

@@ -1,5 +1,5 @@
 """One process with redis-py's Lock, with its default settings but for a lease, on the port that the first argument
-names. It takes the order `contend` of orders.ts."""
+names. It takes the request `contend` of messages.ts."""
 
 import json
 import os
@@ -16,25 +16,25 @@ def now_ms():
     return int(time.time() * 1000)
 
 
-def contend(client, order):
-    if order["order"] != "contend":
-        raise ValueError(f"unknown order {order['order']}")
-    who = order["who"]
-    journal = os.open(order["journal"], os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
+def contend(client, request):
+    if request["request"] != "contend":
+        raise ValueError(f"unknown request {request['request']}")
+    who = request["who"]
+    journal = os.open(request["journal"], os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
     waits_ms = []
-    end = time.monotonic() + order["durationMs"] / 1000
+    end = time.monotonic() + request["durationMs"] / 1000
     while time.monotonic() < end:
-        lock = client.lock(order["name"], timeout=LEASE_S)
+        lock = client.lock(request["name"], timeout=LEASE_S)
         began = time.monotonic()
         # Not past the end: who polls may never be let in, and the test wants to know.
         if not lock.acquire(blocking_timeout=max(0, end - began)):
             break
         waits_ms.append(round((time.monotonic() - began) * 1000, 1))
         os.write(journal, f"enter {who} {now_ms()} 0\n".encode())
-        time.sleep(order["sectionMs"] / 1000)
+        time.sleep(request["sectionMs"] / 1000)
         os.write(journal, f"leave {who} {now_ms()} 0\n".encode())
         lock.release()
-        time.sleep(order["pauseMs"] / 1000)
+        time.sleep(request["pauseMs"] / 1000)
     os.close(journal)
     return {"turns": len(waits_ms), "waitsMs": waits_ms}
 
@@ -48,11 +48,11 @@ def main():
     client.ping()
     say({"ready": True})
     for line in sys.stdin:
-        order = json.loads(line)
+        request = json.loads(line)
         try:
-            say({"id": order["id"], **contend(client, order)})
+            say({"id": request["id"], **contend(client, request)})
         except Exception as error:  # The test is told whatever it is.
-            say({"id": order["id"], "error": repr(error)})
+            say({"id": request["id"], "error": repr(error)})
 
 
 main()

@@ -7,7 +7,7 @@ import type { Participant } from './participant.ts';
 const SECTION_MS = 2;
 /** Several in each process: the mutex passes from caller to caller, and is free for no longer than a message takes. */
 const CALLERS = 5;
-/** Longer than any test lasts: the order to stop ends it. */
+/** Longer than any test lasts: the request to stop ends it. */
 const DURATION_MS = 3_600_000;
 /** About a hundred turns in the journal. */
 const SWING_BYTES = 6_000;
@@ -24,13 +24,13 @@ export class BusyMutex {
     this.name = name;
     this.#participants = participants;
     this.#journal = journal;
-    const order = { kind: 'mutex', name, journal, sectionMs: SECTION_MS, pauseMs: 0 } as const;
+    const request = { kind: 'mutex', name, journal, sectionMs: SECTION_MS, pauseMs: 0 } as const;
     this.#contending = Promise.all(
       participants.map((participant) => {
         const { who } = participant;
-        return participant.order(
+        return participant.request(
           'contend',
-          { ...order, durationMs: DURATION_MS, threads: CALLERS, who },
+          { ...request, durationMs: DURATION_MS, threads: CALLERS, who },
           DURATION_MS,
         );
       }),
@@ -50,7 +50,7 @@ export class BusyMutex {
 
   /** Ends it. The turns of ours; whoever else was in between wrote no journal. */
   async stop(): Promise<readonly Turn[]> {
-    await Promise.all(this.#participants.map((participant) => participant.order('stop', {})));
+    await Promise.all(this.#participants.map((participant) => participant.request('stop', {})));
     await this.#contending;
     return readTurns(this.#journal);
   }

@@ -1,5 +1,5 @@
 /** Participants that contend for one name at the same time, and what came of it. */
-import type { ContendOrder, GuardKind } from '../orders.ts';
+import type { ContendRequest, GuardKind } from '../messages.ts';
 import { readTurns, type Turn } from './journal.ts';
 import type { Participant } from './participant.ts';
 
@@ -31,14 +31,14 @@ export interface Contest {
 
 export async function contest(
   contenders: readonly Contender[],
-  terms: Pick<ContendOrder, 'name' | 'durationMs' | 'sectionMs' | 'journal'>,
+  terms: Pick<ContendRequest, 'name' | 'durationMs' | 'sectionMs' | 'journal'>,
 ): Promise<Contest> {
   const endMs = Date.now() + terms.durationMs;
   const answers = await Promise.all(
     contenders.map(async ({ participant, kind, threads = 1, pauseMs = 0 }) => {
       const { who } = participant;
-      const order = { ...terms, kind, threads, pauseMs, who };
-      return { who, ...(await participant.order('contend', order, terms.durationMs + END_LIMIT_MS)) };
+      const request = { ...terms, kind, threads, pauseMs, who };
+      return { who, ...(await participant.request('contend', request, terms.durationMs + END_LIMIT_MS)) };
     }),
   );
   const turns = readTurns(terms.journal);

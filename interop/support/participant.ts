@@ -1,16 +1,16 @@
-/** A process of any language that obeys the orders of a test. */
+/** A process of any language that answers the requests of a test. */
 import { join } from 'node:path';
 import {
   type Child,
   startChild,
   startProgram,
 } from '../../packages/holdfast/test/support/processes/child.ts';
-import type { Exchange, GuardKind } from '../orders.ts';
+import type { Exchange, GuardKind } from '../messages.ts';
 import { redisPyCommand, redissonCommand, redsyncCommand } from './programs.ts';
 
 /** A Java process takes seconds to start on a busy machine. */
 const START_LIMIT_MS = 120_000;
-/** Beyond the time that an order itself allows. */
+/** Beyond the time that a request itself allows. */
 const ANSWER_LIMIT_MS = 60_000;
 /** Takes of which a participant has had enough to be as quick as it will be: Java compiles what is used often. */
 const WARM_UP_ROUNDS = 300;
@@ -27,7 +27,7 @@ export class Participant {
   /** Its name in journals and figures. */
   readonly who: string;
   readonly #child: Child<Line>;
-  #orders = 0;
+  #requests = 0;
 
   constructor(who: string, child: Child<Line>) {
     this.who = who;
@@ -39,24 +39,24 @@ export class Participant {
     return this;
   }
 
-  /** Gives an order; resolves with its answer. */
-  async order<Name extends keyof Exchange>(
-    order: Name,
-    fields: Omit<Exchange[Name]['order'], 'order'>,
+  /** Sends a request; resolves with its answer. */
+  async request<Name extends keyof Exchange>(
+    request: Name,
+    fields: Omit<Exchange[Name]['request'], 'request'>,
     limitMs = ANSWER_LIMIT_MS,
   ): Promise<Exchange[Name]['answer']> {
-    this.#orders += 1;
-    const id = this.#orders;
-    this.#child.send({ id, order, ...fields });
+    this.#requests += 1;
+    const id = this.#requests;
+    this.#child.send({ id, request, ...fields });
     const line = await this.#child.next((answer) => answer.id === id, limitMs);
-    if (line.error !== undefined) throw new Error(`${this.who} failed to ${order}: ${line.error}`);
-    // What a participant answers is agreed in `orders.ts`, not checked here.
+    if (line.error !== undefined) throw new Error(`${this.who} failed to ${request}: ${line.error}`);
+    // What a participant answers is agreed in `messages.ts`, not checked here.
     return line as unknown as Exchange[Name]['answer'];
   }
 
   async warmUp(kind: GuardKind): Promise<this> {
     const name = `warm-up-${this.who}`;
-    await this.order('rounds', { kind, name, count: WARM_UP_ROUNDS });
+    await this.request('rounds', { kind, name, count: WARM_UP_ROUNDS });
     return this;
   }
 

@@ -10,11 +10,11 @@ final class Answers {
     this.output = output;
   }
 
-  /** Runs an order and writes its answer. An order that throws is answered with what it threw. */
-  void answer(Order order, Orders orders) {
-    String id = "{\"id\":" + order.number("id", 0) + ",";
+  /** Runs a request and writes its answer. A request that throws is answered with what it threw. */
+  void answer(Request request, RequestHandler handler) {
+    String id = "{\"id\":" + request.number("id", 0) + ",";
     try {
-      say(id + orders.run(order) + "}");
+      say(id + handler.run(request) + "}");
     } catch (Exception error) {
       say(id + "\"error\":\"" + error.toString().replaceAll("[\"\\\\\\p{Cntrl}]", " ") + "\"}");
     }

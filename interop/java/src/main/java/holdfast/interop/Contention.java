@@ -13,20 +13,20 @@ import java.util.stream.Collectors;
 
 /** Threads that take one lock in a loop for a time, and write each turn into the journal that all processes share. */
 final class Contention {
-  private final Function<Order, Guard> guards;
-  private final Order order;
+  private final Function<Request, Guard> guards;
+  private final Request request;
 
-  Contention(Function<Order, Guard> guards, Order order) {
+  Contention(Function<Request, Guard> guards, Request request) {
     this.guards = guards;
-    this.order = order;
+    this.request = request;
   }
 
   String run() throws Exception {
-    int count = (int) order.number("threads", 1);
+    int count = (int) request.number("threads", 1);
     ExecutorService threads = Executors.newFixedThreadPool(count);
     List<Double> waitsMs = new ArrayList<>();
-    try (Journal journal = new Journal(Path.of(order.text("journal")), order.text("who"))) {
-      long endNs = System.nanoTime() + order.number("durationMs") * 1_000_000;
+    try (Journal journal = new Journal(Path.of(request.text("journal")), request.text("who"))) {
+      long endNs = System.nanoTime() + request.number("durationMs") * 1_000_000;
       Callable<List<Double>> contender = () -> contend(journal, endNs);
       List<Future<List<Double>>> all = new ArrayList<>();
       for (int thread = 0; thread < count; thread += 1) all.add(threads.submit(contender));
@@ -40,9 +40,9 @@ final class Contention {
   }
 
   private List<Double> contend(Journal journal, long endNs) throws Exception {
-    Guard guard = guards.apply(order);
-    long sectionMs = order.number("sectionMs");
-    long pauseMs = order.number("pauseMs", 0);
+    Guard guard = guards.apply(request);
+    long sectionMs = request.number("sectionMs");
+    long pauseMs = request.number("pauseMs", 0);
     List<Double> waitsMs = new ArrayList<>();
     while (System.nanoTime() < endNs) {
       long fromNs = System.nanoTime();

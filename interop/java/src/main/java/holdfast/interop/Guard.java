@@ -70,7 +70,7 @@ abstract class Guard {
     boolean take(long waitMs, long leaseMs) throws InterruptedException {
       Long token;
       if (waitMs != FOR_EVER) token = lock.tryLockAndGetToken(waitMs, leaseMs, MILLISECONDS);
-      // The form with a lease ignores it (4.7.0), so an order with a lease for ever is refused rather than renewed.
+      // The form with a lease ignores it (4.7.0), so a request with a lease for ever is refused rather than renewed.
       else if (leaseMs != RENEWED) throw new IllegalArgumentException("a fenced take with a lease needs waitMs");
       else token = lock.lockAndGetToken();
       fence = token == null ? 0 : token;

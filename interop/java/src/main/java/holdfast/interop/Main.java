@@ -12,16 +12,16 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * One Redisson client with default settings on the port that the first argument names. It takes orders from standard
- * input, one flat JSON object a line, and answers each with one JSON object that repeats the order's `id`:
+ * One Redisson client with default settings on the port that the first argument names. It takes requests from standard
+ * input, one flat JSON object a line, and answers each with one JSON object that repeats the request's `id`:
  *
  * <pre>
- * {"id":1,"order":"take","kind":"lock","name":"a","waitMs":500,"leaseMs":9000,"caller":0}
+ * {"id":1,"request":"take","kind":"lock","name":"a","waitMs":500,"leaseMs":9000,"caller":0}
  *                                         -> {"id":1,"taken":true,"fence":0,"fromMs":…,"atMs":…}
- * {"id":2,"order":"free","kind":"lock","name":"a","caller":0}           -> {"id":2,"freed":true,"fromMs":…,"atMs":…}
- * {"id":3,"order":"contend","kind":"fenced","name":"a","durationMs":10000,"sectionMs":2,"pauseMs":0,"threads":1,
+ * {"id":2,"request":"free","kind":"lock","name":"a","caller":0}         -> {"id":2,"freed":true,"fromMs":…,"atMs":…}
+ * {"id":3,"request":"contend","kind":"fenced","name":"a","durationMs":10000,"sectionMs":2,"pauseMs":0,"threads":1,
  *  "journal":"/tmp/j","who":"java-1"}                                   -> {"id":3,"turns":812,"waitsMs":[0.4,…]}
- * {"id":4,"order":"rounds","kind":"lock","name":"a","count":1000}       -> {"id":4,"rounds":1000,"tookMs":412.7}
+ * {"id":4,"request":"rounds","kind":"lock","name":"a","count":1000}     -> {"id":4,"rounds":1000,"tookMs":412.7}
  * </pre>
  *
  * `kind` is `lock` (RLock) or `fenced` (RFencedLock). Without `waitMs` a take waits for ever; without `leaseMs` the
@@ -37,20 +37,20 @@ public final class Main {
     RedissonClient client = Redisson.create(config);
     Answers answers = new Answers(System.out);
     answers.say("{\"ready\":true}");
-    obey(new Orders(client), answers);
+    answerRequests(new RequestHandler(client), answers);
     // Not `client.shutdown()`, which takes seconds: a test that ends its participants does not wait for them.
     System.exit(0);
   }
 
-  private static void obey(Orders orders, Answers answers) throws Exception {
+  private static void answerRequests(RequestHandler handler, Answers answers) throws Exception {
     Map<Long, Executor> callers = new HashMap<>();
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = input.readLine(); line != null; line = input.readLine()) {
-      Order order = Order.parse(line);
+      Request request = Request.parse(line);
       // Redisson's owner is a thread, so each caller has its own: it frees what it took.
       Executor caller =
-          callers.computeIfAbsent(order.number("caller", 0), n -> Executors.newSingleThreadExecutor());
-      caller.execute(() -> answers.answer(order, orders));
+          callers.computeIfAbsent(request.number("caller", 0), n -> Executors.newSingleThreadExecutor());
+      caller.execute(() -> answers.answer(request, handler));
     }
   }
 }

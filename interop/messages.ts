@@ -1,14 +1,15 @@
 /**
- * The language in which tests talk to participants, whatever these are written in: flat JSON objects, one a line. A
- * participant first says `{"ready":true}`. It answers each order with the order's `id`, and ends with its standard input.
+ * The messages between tests and participants, whatever these are written in: flat JSON objects, one a line. A
+ * participant first says `{"ready":true}`. Each of its answers repeats the `id` of the request. It ends when its standard
+ * input ends.
  */
 
 /** `fenced` is Redisson's RFencedLock; the locks of holdfast have fences anyway. */
 export type GuardKind = 'lock' | 'fenced' | 'mutex';
 
 /** Takes the lock. Without `waitMs` it waits for ever; without `leaseMs` the lease is the library's usual one. */
-export interface TakeOrder {
-  readonly order: 'take';
+export interface TakeRequest {
+  readonly request: 'take';
   readonly kind: GuardKind;
   readonly name: string;
   readonly waitMs?: number;
@@ -26,8 +27,8 @@ export interface TakeAnswer {
   readonly atMs: number;
 }
 
-export interface FreeOrder {
-  readonly order: 'free';
+export interface FreeRequest {
+  readonly request: 'free';
   readonly kind: GuardKind;
   readonly name: string;
   readonly caller?: number;
@@ -40,8 +41,8 @@ export interface FreeAnswer {
 }
 
 /** Takes the lock in a loop for a time, and writes each turn into a journal. */
-export interface ContendOrder {
-  readonly order: 'contend';
+export interface ContendRequest {
+  readonly request: 'contend';
   readonly kind: GuardKind;
   readonly name: string;
   readonly durationMs: number;
@@ -61,8 +62,8 @@ export interface ContendAnswer {
 }
 
 /** Takes and frees a number of times, one caller, without a pause. */
-export interface RoundsOrder {
-  readonly order: 'rounds';
+export interface RoundsRequest {
+  readonly request: 'rounds';
   readonly kind: GuardKind;
   readonly name: string;
   readonly count: number;
@@ -74,21 +75,21 @@ export interface RoundsAnswer {
 }
 
 /** Ends every contention of a Node participant before its time. */
-export interface StopOrder {
-  readonly order: 'stop';
+export interface StopRequest {
+  readonly request: 'stop';
 }
 
 export interface StopAnswer {
   readonly stopped: true;
 }
 
-/** The order for each answer. */
+/** The request for each answer. */
 export interface Exchange {
-  readonly take: { readonly order: TakeOrder; readonly answer: TakeAnswer };
-  readonly free: { readonly order: FreeOrder; readonly answer: FreeAnswer };
-  readonly contend: { readonly order: ContendOrder; readonly answer: ContendAnswer };
-  readonly rounds: { readonly order: RoundsOrder; readonly answer: RoundsAnswer };
-  readonly stop: { readonly order: StopOrder; readonly answer: StopAnswer };
+  readonly take: { readonly request: TakeRequest; readonly answer: TakeAnswer };
+  readonly free: { readonly request: FreeRequest; readonly answer: FreeAnswer };
+  readonly contend: { readonly request: ContendRequest; readonly answer: ContendAnswer };
+  readonly rounds: { readonly request: RoundsRequest; readonly answer: RoundsAnswer };
+  readonly stop: { readonly request: StopRequest; readonly answer: StopAnswer };
 }
 
-export type AnyOrder = Exchange[keyof Exchange]['order'];
+export type AnyRequest = Exchange[keyof Exchange]['request'];

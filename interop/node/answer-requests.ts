@@ -1,7 +1,14 @@
-/** A Node participant: reads orders from standard input and carries them out with one library. */
+/** A Node participant: reads requests from standard input and carries them out with one library. */
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AnyOrder, ContendAnswer, ContendOrder, Exchange, GuardKind, TakeOrder } from '../orders.ts';
+import type {
+  AnyRequest,
+  ContendAnswer,
+  ContendRequest,
+  Exchange,
+  GuardKind,
+  TakeRequest,
+} from '../messages.ts';
 import { JournalWriter } from './journal-writer.ts';
 
 export interface Taken {
@@ -12,54 +19,54 @@ export interface Taken {
 
 /** What the libraries differ in. Null when the wait is over. */
 export interface Library {
-  take(kind: GuardKind, name: string, limits: Pick<TakeOrder, 'waitMs' | 'leaseMs'>): Promise<Taken | null>;
+  take(kind: GuardKind, name: string, limits: Pick<TakeRequest, 'waitMs' | 'leaseMs'>): Promise<Taken | null>;
 }
 
-/** Says that it is ready, and obeys until standard input ends. */
-export function obey(library: Library): void {
-  const participant = new Obedient(library);
+/** Says that it is ready, and answers requests until standard input ends. */
+export function answerRequests(library: Library): void {
+  const participant = new RequestHandler(library);
   const say = (line: unknown): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
   const input = createInterface({ input: process.stdin });
   input.on('line', (text) => {
-    // What a test says is agreed in `orders.ts`, not checked here.
-    const order = JSON.parse(text) as AnyOrder & { readonly id: number };
-    participant.run(order).then(
-      (answer) => say({ id: order.id, ...answer }),
-      (error: unknown) => say({ id: order.id, error: String(error) }),
+    // What a test says is agreed in `messages.ts`, not checked here.
+    const request = JSON.parse(text) as AnyRequest & { readonly id: number };
+    participant.run(request).then(
+      (answer) => say({ id: request.id, ...answer }),
+      (error: unknown) => say({ id: request.id, error: String(error) }),
     );
   });
   input.on('close', () => process.exit(0));
   say({ ready: true });
 }
 
-class Obedient {
+class RequestHandler {
   readonly #library: Library;
   readonly #taken = new Map<string, Taken>();
-  /** Rises with each order to stop: what contends under an older number ends. */
+  /** Rises with each request to stop: what contends under an older number ends. */
   #stops = 0;
 
   constructor(library: Library) {
     this.#library = library;
   }
 
-  run(order: AnyOrder): Promise<Exchange[keyof Exchange]['answer']> {
-    switch (order.order) {
+  run(request: AnyRequest): Promise<Exchange[keyof Exchange]['answer']> {
+    switch (request.request) {
       case 'take':
-        return this.#take(order);
+        return this.#take(request);
       case 'free':
-        return this.#free(order);
+        return this.#free(request);
       case 'contend':
-        return this.#contend(order);
+        return this.#contend(request);
       case 'rounds':
-        return this.#rounds(order);
+        return this.#rounds(request);
       case 'stop':
         this.#stops += 1;
         return Promise.resolve({ stopped: true });
     }
   }
 
-  async #take(order: TakeOrder): Promise<Exchange['take']['answer']> {
-    const { kind, name, waitMs, leaseMs, caller = 0 } = order;
+  async #take(request: TakeRequest): Promise<Exchange['take']['answer']> {
+    const { kind, name, waitMs, leaseMs, caller = 0 } = request;
     const limits = { ...(waitMs !== undefined && { waitMs }), ...(leaseMs !== undefined && { leaseMs }) };
     const fromMs = Date.now();
     const taken = await this.#library.take(kind, name, limits);
@@ -68,7 +75,7 @@ class Obedient {
     return { taken: taken !== null, fence: taken?.fence ?? 0, fromMs, atMs };
   }
 
-  async #free({ name, caller = 0 }: Exchange['free']['order']): Promise<Exchange['free']['answer']> {
+  async #free({ name, caller = 0 }: Exchange['free']['request']): Promise<Exchange['free']['answer']> {
     const key = `${caller} ${name}`;
     const taken = this.#taken.get(key);
     if (taken === undefined) throw new Error(`caller ${caller} has not taken ${name}`);
@@ -78,21 +85,21 @@ class Obedient {
     return { freed: true, fromMs, atMs: Date.now() };
   }
 
-  async #contend(order: ContendOrder): Promise<ContendAnswer> {
-    const journal = new JournalWriter(order.journal, order.who);
+  async #contend(request: ContendRequest): Promise<ContendAnswer> {
+    const journal = new JournalWriter(request.journal, request.who);
     const stops = this.#stops;
-    const endMs = performance.now() + order.durationMs;
+    const endMs = performance.now() + request.durationMs;
     const isOver = (): boolean => performance.now() >= endMs || this.#stops > stops;
     const waitsMs: number[] = [];
     const contender = async (): Promise<void> => {
-      while (!isOver()) waitsMs.push(await this.#turn(order, journal));
+      while (!isOver()) waitsMs.push(await this.#turn(request, journal));
     };
-    await Promise.all(Array.from({ length: order.threads }, contender));
+    await Promise.all(Array.from({ length: request.threads }, contender));
     journal.close();
     return { turns: waitsMs.length, waitsMs };
   }
 
-  async #turn({ kind, name, sectionMs, pauseMs }: ContendOrder, journal: JournalWriter): Promise<number> {
+  async #turn({ kind, name, sectionMs, pauseMs }: ContendRequest, journal: JournalWriter): Promise<number> {
     const fromMs = performance.now();
     const taken = await this.#library.take(kind, name, {});
     const waitedMs = performance.now() - fromMs;
@@ -105,7 +112,7 @@ class Obedient {
     return Math.round(waitedMs * 10) / 10;
   }
 
-  async #rounds({ kind, name, count }: Exchange['rounds']['order']): Promise<Exchange['rounds']['answer']> {
+  async #rounds({ kind, name, count }: Exchange['rounds']['request']): Promise<Exchange['rounds']['answer']> {
     const fromMs = performance.now();
     for (let round = 0; round < count; round += 1) await (await this.#library.take(kind, name, {}))?.free();
     return { rounds: count, tookMs: performance.now() - fromMs };

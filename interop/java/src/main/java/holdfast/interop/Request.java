@@ -6,16 +6,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** A flat JSON object of texts without escapes and whole numbers: all that our tests send. */
-record Order(Map<String, String> fields) {
+record Request(Map<String, String> fields) {
   private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"([^\"\\\\]*)\"|(-?\\d+))");
 
-  static Order parse(String line) {
+  static Request parse(String line) {
     Map<String, String> fields = new HashMap<>();
     Matcher matcher = FIELD.matcher(line);
     while (matcher.find()) {
       fields.put(matcher.group(1), matcher.group(2) == null ? matcher.group(3) : matcher.group(2));
     }
-    return new Order(fields);
+    return new Request(fields);
   }
 
   String text(String field) {
