@@ -1,8 +1,6 @@
 /** What goes wrong around fences and keys in real programs: each has a rule that holds it off, or a page that says so. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { handled, rejection } from '../../holdfast/test/support/rejection.ts';
-import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import {
   checkFence,
   cleanUp,
@@ -13,6 +11,8 @@ import {
   retry,
   StaleFenceError,
 } from '../src/index.ts';
+import { untilBlocked } from './support/blocked-sessions.ts';
+import { deadlock, oldSnapshot } from './support/conflicts.ts';
 import { useDatabases } from './support/databases.ts';
 import { type Driver, type Isolation, mysql2Driver, pgDriver, type Session } from './support/sessions.ts';
 
@@ -168,18 +168,7 @@ describe.each(BOTH)('crowds on $title', (driver) => {
         ),
       ),
     );
-    const waiting =
-      driver.brand === 'postgresql'
-        ? "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        : "SELECT count(*) AS n FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
-    await waitFor(
-      async () => {
-        // InnoDB shows its transactions as they were, to whoever looks again within a tenth of a second.
-        await sleep(150);
-        return Number((await watcher.run(waiting))[0]?.['n']) >= others.length;
-      },
-      { what: 'four duplicates that wait' },
-    );
+    await untilBlocked(driver.brand, watcher, others.length);
     await first.rollback();
     const results = await duplicates;
     expect(new Set(results).size).toBe(1);
@@ -235,36 +224,32 @@ describe.runIf(brands.includes('mariadb'))('on MariaDB', () => {
     },
   );
 
-  /** Two transactions that wait for each other: `victim` gets 1213, and its transaction is over. */
-  async function deadlock(victim: Session, other: Session): Promise<unknown> {
-    await other.begin();
-    for (let id = 100; id < 140; id += 1) await other.run('INSERT INTO item VALUES (?, 0)', [id]);
-    await other.run('UPDATE item SET stock = 1 WHERE id = 2');
-    await setStock(victim, 5);
-    const waiting = handled(other.run('UPDATE item SET stock = 2 WHERE id = 1'));
-    const error = await victim
-      .run('UPDATE item SET stock = 3 WHERE id = 2')
-      .catch((caught: unknown) => caught);
-    await waiting;
-    await other.rollback();
-    return error;
-  }
+  test.each([
+    ['deadlock', 1213, deadlock],
+    ['snapshot that is too old', 1020, oldSnapshot],
+  ])(
+    'after a swallowed %s, %i, the transaction is over: checkFence, idempotent and retry say so',
+    async (_, errno, meet) => {
+      const [session, other] = (await setUp(mysql2Driver, 2)) as [Session, Session];
+      if (meet === oldSnapshot) await session.run('SET SESSION innodb_snapshot_isolation = ON');
+      const swallow = async (): Promise<void> => {
+        expect(await meet(session, other)).toMatchObject({ errno });
+      };
+      await session.begin();
+      await swallow();
+      expect(await rejection(checkFence(session.tx, NEWER))).toBeInstanceOf(NotInTransactionError);
 
-  test('after a swallowed deadlock the transaction is over: checkFence, idempotent and retry say so', async () => {
-    const [session, other] = (await setUp(mysql2Driver, 2)) as [Session, Session];
-    await session.begin();
-    expect(await deadlock(session, other)).toMatchObject({ errno: 1213 });
-    expect(await rejection(checkFence(session.tx, NEWER))).toBeInstanceOf(NotInTransactionError);
+      await session.begin();
+      const swallowing = idempotent(session.tx, 'k', swallow);
+      expect(await rejection(swallowing)).toBeInstanceOf(NotInTransactionError);
+      await session.rollback();
+      expect(await session.run('SELECT * FROM holdfast_key')).toEqual([]);
 
-    await session.begin();
-    const swallowing = idempotent(session.tx, 'k', async () => void (await deadlock(session, other)));
-    expect(await rejection(swallowing)).toBeInstanceOf(NotInTransactionError);
-    await session.rollback();
-    expect(await session.run('SELECT * FROM holdfast_key')).toEqual([]);
-
-    const run = retry(session.tx, async () => void (await deadlock(session, other)));
-    expect(await rejection(run)).toBeInstanceOf(NotInTransactionError);
-  });
+      expect(await rejection(retry(session.tx, swallow))).toBeInstanceOf(NotInTransactionError);
+      // Nothing of the three transactions was kept.
+      expect(await stockOf(session)).toBe(10);
+    },
+  );
 
   test('retry sends ROLLBACK: after a lock wait that took too long, the other statements would commit', async () => {
     const [session, other] = (await setUp(mysql2Driver, 2)) as [Session, Session];

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Child, startChild, useChildren } from '../../holdfast/test/support/processes/child.ts';
 import { handled } from '../../holdfast/test/support/rejection.ts';
 import { checkFence, retry } from '../src/index.ts';
+import { untilBlocked } from './support/blocked-sessions.ts';
 import { useDatabases } from './support/databases.ts';
 import { duplicateRequests, REQUESTS, REQUESTS_LIMIT_MS } from './support/duplicated-requests.ts';
 import { mysql2Driver, pgDriver, type Session } from './support/sessions.ts';
@@ -75,10 +76,14 @@ describe.each(ROWS.filter(({ driver }) => brands.includes(driver.brand)))(
     });
 
     test('without the time-out the successor waits until the owner wakes; both sales count', async () => {
+      const watcher = await databases.open(driver, 'test');
       const owner = startOwner('inside', '');
       await owner.next(({ at }) => at === 'inside');
       owner.stop();
-      const successor = handled(sell());
+      const ends: string[] = [];
+      const successor = handled(sell().then(() => void ends.push('the successor')));
+      await untilBlocked(driver.brand, watcher);
+      expect(ends).toEqual([]);
       owner.cont();
       owner.send('go on');
       expect((await owner.next(({ end }) => end !== undefined)).end).toBe('sold');

@@ -25,6 +25,19 @@ db.exec('PRAGMA synchronous = OFF');
 db.exec(process.argv[2]);
 console.log(JSON.stringify(db.prepare(process.argv[3]).all()));
 `;
+/** Says the code of SQLite with which a second connection is refused, which does not wait for long. */
+const PROBE = `
+import { DatabaseSync } from 'node:sqlite';
+const db = new DatabaseSync(process.argv[1]);
+db.exec('PRAGMA busy_timeout = 50');
+try {
+  db.exec('BEGIN IMMEDIATE');
+  console.log(JSON.stringify({ code: 0 }));
+} catch (error) {
+  console.log(JSON.stringify({ code: error.errcode }));
+}
+`;
+const SQLITE_BUSY = 5;
 const TABLES = `
 CREATE TABLE item (id INTEGER PRIMARY KEY, stock INTEGER);
 INSERT INTO item VALUES (1, 10);
@@ -72,7 +85,7 @@ describe.runIf(node !== '')('on node:sqlite', () => {
   const startOwner = (file: string, where: string): Child<{ at?: string; end?: string }> =>
     start(compiledChild(join(CHILDREN, 'owner.ts')), 'sqlite', file, where);
   /** Another owner, with a larger fence, that sells one item too; it waits for a busy database as long as it must. */
-  const startSuccessor = (file: string): Child<{ end?: string }> =>
+  const startSuccessor = (file: string): Child<{ at?: string; end?: string }> =>
     start(compiledChild(join(CHILDREN, 'owner.ts')), 'sqlite', file, 'successor');
 
   test('an owner frozen outside its transaction is refused when it wakes', async () => {
@@ -81,24 +94,28 @@ describe.runIf(node !== '')('on node:sqlite', () => {
     const owner = startOwner(file, 'outside');
     await owner.next(({ at }) => at === 'outside');
     owner.stop();
-    expect((await startSuccessor(file).next()).end).toBe('sold');
+    expect((await startSuccessor(file).next(({ end }) => end !== undefined)).end).toBe('sold');
     owner.cont();
     owner.send('go on');
     expect((await owner.next(({ end }) => end !== undefined)).end).toBe('ESTALEFENCE');
     expect(await ask(file, '', 'SELECT stock FROM item')).toEqual([{ stock: 9 }]);
   });
 
-  test('an owner frozen inside its transaction keeps its successor waiting; its commit lands first, in order', async () => {
+  test('an owner frozen inside its transaction keeps its successor busy; its commit lands first, in order', async () => {
     const file = newFile();
     await schema(file);
     const owner = startOwner(file, 'inside');
     await owner.next(({ at }) => at === 'inside');
     owner.stop();
     const successor = startSuccessor(file);
+    await successor.next(({ at }) => at === 'successor');
+    const probe = start<{ code: number }>('--input-type=module', '-e', PROBE, file);
+    expect(await probe.next()).toEqual({ code: SQLITE_BUSY });
+    expect(successor.lines.filter(({ end }) => end !== undefined)).toEqual([]);
     owner.cont();
     owner.send('go on');
     expect((await owner.next(({ end }) => end !== undefined)).end).toBe('sold');
-    expect((await successor.next()).end).toBe('sold');
+    expect((await successor.next(({ end }) => end !== undefined)).end).toBe('sold');
     expect(await ask(file, '', 'SELECT stock FROM item')).toEqual([{ stock: 8 }]);
   });
 

@@ -19,6 +19,7 @@ const store = await openStore(kind as Kind, place);
 if (setting !== '') await store.say(setting);
 try {
   if (where === 'outside') await pause();
+  if (where === 'successor') say({ at: where });
   await store.transaction(async (tx) => {
     await tx.check('stock', where === 'successor' ? 11 : 10);
     if (where === 'inside') await pause();

@@ -43,22 +43,42 @@ function withItem(open: Open): [Database, Database] {
   return databases;
 }
 
-/** With a rollback journal the reader blocks the newer owner's COMMIT instead. */
-function runAgain(open: Open, journal: 'wal' | 'delete'): void {
+interface Conflict {
+  /** What the one that comes first does in its transaction. */
+  readonly first: (db: Database) => unknown;
+  /** What a transaction does that has read before. */
+  readonly late: (db: Database) => unknown;
+  /** What `late` comes to in a transaction that is run again. */
+  readonly again: (db: Database) => void;
+}
+
+const LATE_OWNER: Conflict = {
+  first: (db) => sql.checkFence(db, NEWER),
+  late: (db) => sql.checkFence(db, OLDER),
+  again: (db) => assert.throws(() => sql.checkFence(db, OLDER), code('ESTALEFENCE')),
+};
+const DUPLICATE: Conflict = {
+  first: (db) => sql.idempotent(db, 'k', () => 'first'),
+  late: (db) => sql.idempotent(db, 'k', () => assert.fail('the body ran twice')),
+  again: (db) => assert.equal(DUPLICATE.late(db), 'first'),
+};
+
+/** With a rollback journal the reader blocks the COMMIT of the first instead. */
+function runAgain(open: Open, journal: 'wal' | 'delete', { first, late, again }: Conflict): void {
   const db = open();
   db.prepare(`PRAGMA journal_mode = ${journal}`).all();
   sql.migrate(db);
   const other = open();
   begin(db, 'DEFERRED');
   rowsOf(db, 'SELECT * FROM holdfast_fence');
-  const check = (): unknown => sql.retry(other, () => sql.checkFence(other, NEWER), { attempts: 1 });
-  if (journal === 'wal') check();
-  const error = thrownBy(journal === 'wal' ? () => sql.checkFence(db, OLDER) : check);
+  const come = (): unknown => sql.retry(other, () => first(other), { attempts: 1 });
+  if (journal === 'wal') come();
+  const error = thrownBy(journal === 'wal' ? () => late(db) : come);
   assert.ok(sql.isRetryable(error), String(error));
   db.exec('ROLLBACK');
-  check();
+  come();
   begin(db);
-  assert.throws(() => sql.checkFence(db, OLDER), code('ESTALEFENCE'));
+  again(db);
   db.exec('ROLLBACK');
 }
 
@@ -139,12 +159,22 @@ export const SQLITE_RULES: Readonly<Record<string, (open: Open) => void>> = {
     assert.deepEqual(rowsOf(db, 'SELECT * FROM holdfast_key'), []);
   },
   'a DEFERRED transaction that has read before a newer owner wrote is told to run again, in WAL mode'(open) {
-    runAgain(open, 'wal');
+    runAgain(open, 'wal', LATE_OWNER);
   },
   'a DEFERRED transaction that has read before a newer owner wrote is told to run again, with a rollback journal'(
     open,
   ) {
-    runAgain(open, 'delete');
+    runAgain(open, 'delete', LATE_OWNER);
+  },
+  'a duplicate in a DEFERRED transaction that has read is told to run again, and then replays, in WAL mode'(
+    open,
+  ) {
+    runAgain(open, 'wal', DUPLICATE);
+  },
+  'a duplicate in a DEFERRED transaction that has read is told to run again, and then replays, with a rollback journal'(
+    open,
+  ) {
+    runAgain(open, 'delete', DUPLICATE);
   },
   'an IMMEDIATE transaction that finds another one open is told to run again'(open) {
     const [db, other] = withItem(open);
