@@ -59,7 +59,7 @@ export class Figures {
     subscriptions.on<WokenMessage>('woken', ({ lock, kind, reason }) =>
       this.#of(lock, kind).add(WAKEUPS, 1, reason),
     );
-    new WorkFigures((name, kind) => this.#of(name, kind), subscriptions);
+    new WorkFigures((name, kind, isUse) => this.#of(name, kind, isUse), subscriptions);
   }
 
   #begin(trace: LockTrace): void {
@@ -112,9 +112,9 @@ export class Figures {
     return [...this.#series.values()].flatMap((ofKind) => [...ofKind.values()]);
   }
 
-  #of(name: string, kind: string, isAcquisition = false): SeriesOfGroup {
+  #of(name: string, kind: string, isUse = false): SeriesOfGroup {
     const grouped = this.#groups?.of(name, kind);
-    if (isAcquisition && grouped?.isOverflow === true) this.#backend.series(GROUPS_OVERFLOW, {})(1);
+    if (isUse && grouped?.isOverflow === true) this.#backend.series(GROUPS_OVERFLOW, {})(1);
     let ofKind = this.#series.get(kind);
     if (ofKind === undefined) {
       ofKind = new Map();

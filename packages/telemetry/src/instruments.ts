@@ -186,7 +186,8 @@ export const GROUPS_OVERFLOW: Instrument = {
   type: 'counter',
   unit: '{acquisition}',
   suffix: '_total',
-  description: 'Acquisitions whose group was beyond the largest number of groups.',
+  description:
+    'Acquisitions, calls of once and runs of jobs whose group was beyond the largest number of groups.',
   labels: [],
 };
 

@@ -5,12 +5,15 @@ import { errorTypeOf } from './outcome.ts';
 import type { SeriesOfGroup } from './series.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
+/** `isUse`: counted where its group was beyond the largest number of groups. Once for each call and each run. */
+type SeriesOf = (name: string, kind: string, isUse?: boolean) => SeriesOfGroup;
+
 export class WorkFigures {
-  readonly #of: (name: string, kind: string) => SeriesOfGroup;
+  readonly #of: SeriesOf;
   /** When what is under way began, for those that were heard from their start. */
   readonly #began = new WeakMap<object, number>();
 
-  constructor(of: (name: string, kind: string) => SeriesOfGroup, subscriptions: Subscriptions) {
+  constructor(of: SeriesOf, subscriptions: Subscriptions) {
     this.#of = of;
     subscriptions.trace<OnceTrace>('once', 'start', (trace) => this.#begin(trace));
     subscriptions.trace<OnceTrace>('once', 'asyncEnd', (trace) => this.#endOnce(trace));
@@ -40,12 +43,12 @@ export class WorkFigures {
     if (took === null) return;
     const { lock, error, ran } = trace;
     const outcome = error !== undefined ? 'failed' : ran === true ? 'ran' : 'replayed';
-    this.#of(lock, 'once').add(ONCE_DURATION, took, outcome, errorTypeOf(error));
+    this.#of(lock, 'once', true).add(ONCE_DURATION, took, outcome, errorTypeOf(error));
   }
 
   #beginRun(trace: JobTrace): void {
     this.#begin(trace);
-    this.#of(trace.job, 'job').add(JOB_LATENESS, Math.max(0, trace.lateMs) / 1000);
+    this.#of(trace.job, 'job', true).add(JOB_LATENESS, Math.max(0, trace.lateMs) / 1000);
   }
 
   #endRun(trace: JobTrace): void {

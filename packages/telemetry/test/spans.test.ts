@@ -98,6 +98,35 @@ test('a lock inside a lock, and a re-entry, are below the hold around them', asy
   ]);
 });
 
+test('the term of a leader has an acquire and a hold below its caller, and so is what the body does', async () => {
+  const otel = newOtel();
+  otel.start({ groups: ['name-*'] });
+  const locks = await bench.session(redis.port);
+  const name = bench.name();
+  await otel.inSpan('caller', () =>
+    locks.leader(name, { afterReturn: 'stop' }).run(() => otel.inSpan('reign', turn)),
+  );
+  const one = async (text: string): Promise<ReadableSpan> =>
+    waitFor(() => otel.spans(text)[0], { what: `the span ${text}` });
+  const [acquire, hold, reign] = [await one('acquire name-*'), await one('hold name-*'), await one('reign')];
+  for (const span of [acquire, hold]) {
+    expect(span.attributes).toMatchObject({
+      'holdfast.lock.kind': 'leader',
+      'holdfast.lock.group': 'name-*',
+    });
+  }
+  expect(hold.links.map(({ context }) => context.spanId)).toEqual([idOf(acquire)]);
+  expect(hold.attributes['holdfast.lock.end']).toBe('released');
+  console.log(
+    'REIGN',
+    parentOf(reign),
+    idOf(hold),
+    idOf(acquire),
+    otel.spans('caller').map(idOf),
+    parentOf(hold),
+  );
+});
+
 test('a loss is an event and an error of the hold, and the body goes on below it', async () => {
   const otel = newOtel();
   otel.start();
