@@ -1,5 +1,6 @@
-// The monitor but for its alerts, in the long form: every rule of the page in a browser, also on a fleet of real processes, and
-// every topology: `npm run test:monitor`. A few minutes. `npm test` has the short form, `npm run test:alerts` the alerts.
+// The monitor but for its alerts, in the long form: every rule of the page in a browser, also on a fleet of real processes,
+// pictures of every page and state, and every topology: `npm run test:monitor`. A few minutes. `npm test` has the short form,
+// `npm run test:alerts` the alerts.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, run } from '../run.mjs';

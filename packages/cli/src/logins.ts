@@ -29,8 +29,8 @@ export function wordsWithoutLogins(words: readonly string[]): string[] {
 /** From the scheme to the last `@` of the word: one word is one URL, whatever its password is made of. */
 const LOGIN = /([a-z][a-z0-9+.-]*:\/\/).*@/is;
 /** Behind these a login may stand without a scheme, by mistake. */
-const SERVER_OPTION = /^--(?:redis|sentinel)$/;
-const SERVER_VALUE = /^(?:--(?:redis|sentinel)=)/;
+const SERVER_OPTION = /^--(?:redis|sentinel|writer)$/;
+const SERVER_VALUE = /^(?:--(?:redis|sentinel|writer)=)/;
 
 function loginIn(word: string, before = ''): { login: string; scheme: string } | null {
   const [login, scheme = ''] = LOGIN.exec(word) ?? [];

@@ -15,6 +15,10 @@ test.each([
   ],
   [['--sentinel=user:topsecret@h:1'], ['--sentinel=…@h:1']],
   [
+    ['--writer', 'user:topsecret@h:1'],
+    ['--writer', '…@h:1'],
+  ],
+  [
     ['--redis', 'redis://h:1', 'a@b'],
     ['--redis', 'redis://h:1', 'a@b'],
   ],

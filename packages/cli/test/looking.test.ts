@@ -143,6 +143,26 @@ describe('inspect', () => {
     expect(json.lock).toMatchObject({ application: 'billing', fence: endOfBlock });
   });
 
+  test('says of a lock that its process may be keeping it unused', async () => {
+    const locks = openLocks(redis, false, { lingerMs: 10_000 });
+    // The first holds are given back, until the process hears when somebody wants the lock.
+    await waitFor(
+      async () => {
+        await locks.lock('kept').using(() => {});
+        const json = readAs<{ lock: LockView | null }>(
+          'inspect',
+          (await onServer('inspect', 'kept', '--json')).stdout,
+        );
+        const { stdout } = await onServer('inspect', 'kept');
+        return (
+          json.lock?.mayLinger === true &&
+          stdout.includes('\n  linger   its process may be keeping it unused\n')
+        );
+      },
+      { what: 'a hold that is kept' },
+    );
+  });
+
   test('shows who waits, and never the token of a mutex', async () => {
     const [locks, first, second] = [openLocks(redis), openLocks(redis, 'shipping'), openLocks(redis)];
     await locks.mutex('queued').acquire();

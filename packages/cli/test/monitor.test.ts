@@ -2,9 +2,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startProgram } from '../../holdfast/test/support/processes/child.ts';
-import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { MAIN } from './support/built-cli.ts';
 import { openLocks } from './support/holders.ts';
@@ -84,6 +85,7 @@ test.each([
   [['--password-file', '/nowhere'], /--password-file: expected --user with it/],
   [['--token-file', '/nowhere/token'], /--token-file: expected a file that can be read, got ENOENT/],
   [['--check-config'], /--check-config: expected --config with it/],
+  [['--writer', 'acts:pass@h:1'], /--writer: expected a URL such as redis:/],
   [['--config', '/nowhere.json', '--check-config'], /expected \/nowhere\.json to be a file that can be read/],
 ])('%j is refused before anything is served', async (words, message) => {
   const { code, stderr } = await holdfast(['monitor', '--redis', server.url, '--port', '0', ...words]);
@@ -101,6 +103,97 @@ test('a configuration is checked by its line, and the rules for Prometheus are p
   const refused = await holdfast(['monitor', '--config', bad, '--check-config']);
   expect(refused.code).toBe(64);
   expect(refused.stderr).toMatch(/bad\.json: .*3.*rulez/);
+  const other = await holdfast(['monitor', '--config', good, '--check-config', '--fleet', 'depot']);
+  expect(other.code).toBe(64);
+  expect(other.stderr).toMatch(/--fleet depot: expected the fleet of .*good\.json, shop/);
   const rules = await holdfast(['monitor', '--prometheus-rules']);
   expect(rules.stdout).toContain('groups:');
+});
+
+interface Reloading {
+  readonly file: string;
+  readonly child: ReturnType<typeof startProgram<Started>>;
+  /** Writes the file, sends SIGHUP, and waits for what the monitor says of it. */
+  reload(text: string, said: RegExp): Promise<void>;
+}
+
+/** A monitor with a configuration file, and with a Redis of its own: its trail is that of this test alone. */
+async function startReloading(url: string, words: readonly string[]): Promise<Reloading> {
+  const file = join(mkdtempSync(join(tmpdir(), 'holdfast-reload-')), 'monitor.json');
+  writeFileSync(file, '{ "fleet": "shop" }');
+  const child = startProgram<Started>([
+    ...[process.execPath, MAIN, 'monitor', '--redis', url, '--port', '0', '--json', '--config', file],
+    ...words,
+  ]);
+  onTestFinished(async () => void (await child.kill('SIGKILL')));
+  await child.next();
+  const reload = async (text: string, said: RegExp): Promise<void> => {
+    writeFileSync(file, text);
+    process.kill(child.pid, 'SIGHUP');
+    await waitFor(() => said.test(child.stderr), { what: `${said} on standard error`, limitMs: 60_000 });
+  };
+  return { file, child, reload };
+}
+
+test('SIGHUP reads a changed file, refuses a wrong one, and is in the trail before it is done', async () => {
+  const own = await startRedis();
+  const { file, child, reload } = await startReloading(own.url, []);
+  await reload('{ "fleet": "shop", "memoryLimit": "2GB" }', /monitor\.json: in force/);
+  await reload('{ "rulez": {} }', /monitor\.json: refused, the old one stays: line 1, .*rulez/);
+  const trail = (): Promise<readonly { subject: string; via: string; result: string | null }[]> =>
+    holdfast(['audit', '--json', '--redis', own.url]).then(
+      ({ stdout }) => (JSON.parse(stdout) as { entries: never[] }).entries,
+    );
+  const entries = await waitFor(
+    async () => {
+      const found = await trail();
+      return found.filter(({ result }) => result !== null).length === 2 ? found : null;
+    },
+    { what: 'two reloads with their results', limitMs: 60_000 },
+  );
+  expect(entries.map(({ subject, via }) => [subject, via])).toEqual([
+    [file, 'signal'],
+    [file, 'signal'],
+  ]);
+  expect(entries.map(({ result }) => result?.replace(/:.*/, '')).sort()).toEqual(['in force', 'refused']);
+  // A trail that cannot be written: nothing is done, and that is said.
+  await ask(own.port, ['RENAME', 'holdfast_audit', 'elsewhere']);
+  await ask(own.port, ['SET', 'holdfast_audit', 'no stream']);
+  await reload('{ "fleet": "shop" }', /monitor\.json: not read, the old one stays: the audit trail/);
+  await ask(own.port, ['DEL', 'holdfast_audit']);
+  await reload('{ "fleet": "depot" }', /expected the fleet to stay shop/);
+  expect(child.stderr.match(/in force/g)).toHaveLength(1);
+});
+
+test('--no-audit is said loudly, and leaves no trace of a reload', async () => {
+  const own = await startRedis();
+  const { child, reload } = await startReloading(own.url, ['--no-audit']);
+  const loud = /warning: --no-audit: what is done .* is written down nowhere/;
+  await waitFor(() => loud.test(child.stderr), { what: 'the warning', limitMs: 60_000 });
+  await reload('{ "fleet": "shop", "memoryLimit": "2GB" }', /monitor\.json: in force/);
+  expect(await ask(own.port, ['EXISTS', 'holdfast_audit'])).toBe(0);
+});
+
+test('the audit trail is followed as it grows, and begins as far back as was asked', async () => {
+  const own = await startRedis();
+  const entry = async (id: string, minutesAgo: number): Promise<void> => {
+    const at = Date.now() - minutesAgo * 60_000;
+    const asked = ['phase', 'asked', 'action', 'release', 'lock', id, 'by', 'ada', 'reason', 'x'];
+    await ask(own.port, ['XADD', 'holdfast_audit', `${at}-1`, 'id', id, ...asked]);
+    await ask(own.port, ['XADD', 'holdfast_audit', `${at}-2`, 'id', id, 'phase', 'done', 'result', 'gone']);
+  };
+  await entry('ancient', 120);
+  await entry('older', 30);
+  const { stdout } = await holdfast(['audit', '--json', '--since', '1h', '--redis', own.url]);
+  expect((JSON.parse(stdout) as { entries: { subject: string }[] }).entries).toMatchObject([
+    { subject: 'older' },
+  ]);
+  const words = ['audit', '--follow', '--json', '--since', '1h', '--redis', own.url];
+  const child = startProgram<{ subject: string }>([process.execPath, MAIN, ...words]);
+  onTestFinished(async () => void (await child.kill('SIGKILL')));
+  expect(await child.next()).toMatchObject({ subject: 'older' });
+  await entry('newest', 0);
+  expect(await child.next()).toMatchObject({ subject: 'newest', result: 'gone' });
+  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  expect(child.lines).toHaveLength(2);
 });

@@ -23,6 +23,7 @@ const VIEW: LockView = {
   leftMs: 29_000,
   holdCount: 1,
   fence: 1_763_418_000_123_456,
+  mayLinger: false,
   waiters: 12,
   guests: 2,
   line: [

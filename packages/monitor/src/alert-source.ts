@@ -2,7 +2,7 @@
  * The seam between alerts and the rest: what the HTTP layer serves, and what the alerts are given. `src/alerts/` implements
  * `AlertEngine`; `createMonitor` starts it. Without alerts the monitor serves `NO_ALERTS`.
  */
-import type { AlertMatch, AlertPage, AlertView } from './api/types.ts';
+import type { AlertMatch, AlertPage, AlertView, PlottedLimits } from './api/types.ts';
 import type { FiguresSource } from './figures.ts';
 
 /** Who does something to alerts, and why. The audit trail is written by the caller, before and after. */
@@ -25,6 +25,8 @@ export interface Metric {
 export interface AlertSource {
   /** All that are not inactive: firing first, then pending, then resolved. */
   views(): readonly AlertView[];
+  /** From where rules warn, by the settings in force; null: no rule is judged. */
+  limits(): PlottedLimits | null;
   /** `before` comes from `AlertPage.next`. */
   page(before: string | null): Promise<AlertPage>;
   /** Called when `views()` has changed. Returns how to stop. */
@@ -55,11 +57,17 @@ export interface AlertSurroundings {
   log(line: string): void;
 }
 
+/** Callers look at `limits()` first: to take an order that nothing will heed would be a lie. */
+async function noRules(): Promise<never> {
+  throw new Error('no rule is judged: the monitor was started without a configuration');
+}
+
 export const NO_ALERTS: AlertSource = {
   views: () => [],
+  limits: () => null,
   page: async () => ({ active: [], past: [], silences: [], next: null }),
   onChange: () => () => {},
-  silence: async () => 0,
-  ack: async () => 0,
+  silence: noRules,
+  ack: noRules,
   metrics: () => [],
 };

@@ -33,6 +33,8 @@ export interface Figures {
    * `at - lookedAt` is over STALE_LOOK_MS. A lane whose server is down is stale too.
    */
   readonly lookedAt: number | null;
+  /** When the monitor began to look. */
+  readonly beganAt: number;
   readonly totals: Totals;
   readonly locks: ReadonlyMap<string, Row>;
   /** By id, sentinels included. Rules about a server freeze while `at - seenAt` is over STALE_SERVER_MS, but reachability. */

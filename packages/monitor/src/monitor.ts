@@ -11,7 +11,6 @@ import { answer, type RouteParts } from './http/routes.ts';
 import type { StreamHub } from './http/stream-hub.ts';
 import { type CheckedOptions, checkOptions, type MonitorOptions } from './options.ts';
 import { JobBook } from './sampling/jobs.ts';
-import { LockGroups } from './sampling/locks/groups.ts';
 import { Sampler } from './sampling/sampler.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
 
@@ -49,6 +48,8 @@ class RunningMonitor implements Monitor {
   readonly #jobs: JobBook;
   readonly #locks: Locks[];
   readonly #clients: (Redis | Cluster)[];
+  /** Ends the subscription to changes of the settings. */
+  readonly #forget: () => void;
 
   constructor(options: CheckedOptions) {
     this.#options = options;
@@ -60,21 +61,19 @@ class RunningMonitor implements Monitor {
     const reading = new Locks(redis as Redis | Redis[], { prefix, application: false });
     const writing =
       writer === redis ? reading : new Locks(writer as Redis | Redis[], { prefix, application: false });
-    const groups = options.groups.length === 0 ? null : new LockGroups(options.groups);
     const sampler = new Sampler({
       redis,
       fleet,
       prefix,
       budget,
-      mutexes: options.mutexes,
-      groups,
-      memoryLimit: options.memoryLimit,
+      reloadable: options.reloadable(),
       readRecords: (sessions) => reading.records(sessions),
       readAudit: () => audit.readNew(),
       isForced: (name, holder) => audit.isForced(name, holder),
       holdsMax: options.holdsMax,
     });
     this.figures = sampler;
+    this.#forget = options.settings?.onChange(() => sampler.reload(options.reloadable())) ?? (() => {});
     this.#locks = [...new Set([reading, writing])];
     this.#engine =
       options.settings === undefined ? null : this.#makeEngine(options.settings, writer, writers);
@@ -135,6 +134,7 @@ class RunningMonitor implements Monitor {
   }
 
   async close(): Promise<void> {
+    this.#forget();
     this.figures.close();
     this.#jobs.close();
     this.#hub.close();

@@ -2,6 +2,7 @@
 import type { SettingsHolder } from './alerts/index.ts';
 import type { Authorize, Login } from './http/auth.ts';
 import { GROUPS_MAX } from './sampling/locks/groups.ts';
+import type { Reloadable } from './sampling/sampler.ts';
 import type { MonitorRedis } from './sampling/servers/clients.ts';
 
 export interface MonitorOptions {
@@ -72,10 +73,9 @@ const KNOWN = new Set<string>([
 /** Short ones are guessed. */
 const SECRET_LENGTH_MIN = 12;
 
-export interface CheckedOptions extends Omit<MonitorOptions, 'memoryLimit'> {
-  readonly memoryLimit: number | null;
-  readonly mutexes: readonly string[];
-  readonly groups: readonly string[];
+export interface CheckedOptions extends Omit<MonitorOptions, 'mutexes' | 'groups' | 'memoryLimit'> {
+  /** As the options say, or else the settings in force now. */
+  readonly reloadable: () => Reloadable;
   readonly fleet: string;
   readonly prefix: string;
   readonly budget: number;
@@ -106,6 +106,10 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
       `expected fleet to be 1 to 64 letters, digits, dots and dashes, got ${JSON.stringify(fleet)}`,
     );
   }
+  const configured = options.settings?.current.fleet ?? fleet;
+  if (configured !== fleet) {
+    throw new TypeError(`expected fleet to be that of the settings, ${configured}, got ${fleet}`);
+  }
   if (!(budget >= 0.1 && budget <= 1)) throw new TypeError(`expected budget from 0.1 to 1, got ${budget}`);
   if (!/^\/([\w.~-]+\/)*$/.test(basePath)) {
     throw new TypeError(
@@ -118,18 +122,27 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
       'expected a token, a login or authorize with actions, got none: nobody could be told apart',
     );
   }
-  const { mutexes = options.settings?.current.mutexes ?? [] } = options;
-  const groups = checkGroups(options.groups ?? options.settings?.current.groups ?? []);
-  const memoryLimit = options.memoryLimit ?? options.settings?.current.memoryLimitBytes ?? null;
-  return { ...options, memoryLimit, mutexes, groups, fleet, prefix, budget, basePath, actions, audit, how };
+  checkGroups(options.groups ?? []);
+  const reloadable = (): Reloadable => reloadableOf(options);
+  return { ...options, reloadable, fleet, prefix, budget, basePath, actions, audit, how };
 }
 
-function checkGroups(groups: unknown): readonly string[] {
+function reloadableOf({ mutexes, groups, memoryLimit, settings }: MonitorOptions): Reloadable {
+  const said = settings?.current;
+  return {
+    mutexes: mutexes ?? said?.mutexes ?? [],
+    groups: groups ?? said?.groups ?? [],
+    memoryLimit: memoryLimit ?? said?.memoryLimitBytes ?? null,
+  };
+}
+
+function checkGroups(groups: unknown): void {
   const isGood =
     Array.isArray(groups) && groups.every((pattern) => typeof pattern === 'string' && pattern !== '');
   if (!isGood) throw new TypeError('expected groups to be a list of patterns such as "order:*"');
-  if (groups.length <= GROUPS_MAX) return groups as string[];
-  throw new TypeError(`expected groups with at most ${GROUPS_MAX} patterns, got ${groups.length}`);
+  if (groups.length > GROUPS_MAX) {
+    throw new TypeError(`expected groups with at most ${GROUPS_MAX} patterns, got ${groups.length}`);
+  }
 }
 
 function loginOf({ authorize, token, login }: MonitorOptions): Login {

@@ -111,6 +111,19 @@ describe('a release by force', () => {
   });
 });
 
+test.each(['silence', 'ack'])(
+  '%s of a monitor without rules is refused, and is not in the trail',
+  async (path) => {
+    const seen = acting();
+    const body = { match: { rule: 'memory-high' }, until: Date.now() + 60_000, reason: 'known' };
+    const response = await seen.post(`api/v1/${path}`, body, BEARER);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('no rule is judged: start the monitor with --config');
+    expect((await trail(seen)).entries).toEqual([]);
+    expect((await seen.state(BEARER)).limits).toBeNull();
+  },
+);
+
 test('the audit trail is written to a majority, read from all, and an end joins its beginning', async () => {
   const stored: string[][] = [];
   const good = {

@@ -73,7 +73,7 @@ describe('the end of a hold', () => {
     });
   });
 
-  test('is forced where an operator took it, also by the command line of another machine', async () => {
+  test('is forced where the trail has it, also where another process wrote that', async () => {
     const redis = client(server.port);
     const locks = closing(new Locks(client(server.port)));
     await locks.lock('taken').acquire({ leaseMs: 60_000 });
@@ -125,6 +125,7 @@ describe('the end of a hold', () => {
     // Evicts on the next command that writes.
     await redis.set('more', 'x').catch(() => {});
     expect(await endOf(seen, 'evicted')).toMatchObject({ end: 'vanished' });
+    expect(seen.monitor.figures.read().endsSince(0)).toMatchObject([{ name: 'evicted', cause: 'evicted' }]);
   });
 
   test('is vanished where the server restarted without its data', async () => {

@@ -1,6 +1,7 @@
 /** What the monitor sees of a real server. */
 import { Locks } from 'holdfast';
 import { beforeEach, expect, test } from 'vitest';
+import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
@@ -73,6 +74,20 @@ test('a lock without an expiry is eternal', async () => {
   expect(await seen.untilRow('stuck')).toMatchObject({ eternal: true, expiresAt: null, kind: 'lock' });
 });
 
+test('a mutex of ours without an expiry is eternal, and no string of others is', async () => {
+  const redis = client(server.port);
+  const locks = closing(new Locks(client(server.port)));
+  await locks.mutex('stuck').acquire({ leaseMs: 600_000 });
+  await redis.set('cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 600_000);
+  const seen = new TestMonitor({ redis, mutexes: ['cache:*'] });
+  await Promise.all(['stuck', 'cache:1'].map((name) => seen.untilRow(name)));
+  await redis.persist('stuck');
+  await redis.persist('cache:1');
+  const row = await seen.untilRow('stuck', ({ eternal }) => eternal);
+  expect(row).toMatchObject({ kind: 'mutex', expiresAt: null });
+  await waitFor(() => seen.row('cache:1') === undefined, { what: 'the string of others to be no mutex' });
+});
+
 test('the card of a server has what INFO and TIME say', async () => {
   const seen = new TestMonitor({ redis: client(server.port), memoryLimit: 1_000_000_000 });
   const [card] = await waitFor(async () => {
@@ -93,18 +108,31 @@ test('the card of a server has what INFO and TIME say', async () => {
   expect(Math.abs(card?.clockOffsetMs ?? 1e9)).toBeLessThan(5_000);
 });
 
+test('/healthz is well without Redis, and not ready before a look', async () => {
+  const blind = new TestMonitor({ redis: client(await freePort()) });
+  await waitFor(async () => (await blind.state()).servers[0]?.trouble?.includes('ECONNREFUSED') === true);
+  expect((await blind.get('healthz')).status).toBe(200);
+  expect((await blind.get('healthz?ready')).status).toBe(503);
+});
+
 test('a server that is down is said to be down, and the last picture stays', async () => {
   const redis = client(server.port);
   await redis.hset('stays', '8743c9c0-0795-4907-87fd-6c719a6b4586:41', '1');
   await redis.pexpire('stays', 600_000);
   const seen = new TestMonitor({ redis });
   await seen.untilRow('stays');
+  await waitFor(async () => (await seen.get('healthz?ready')).status === 200, { what: 'a first look' });
   await server.kill();
-  const card = await waitFor(async () =>
-    (await seen.state()).servers.find(({ health }) => health === 'down'),
+  // A call that was under way when it died says so in other words; the next one says why.
+  await waitFor(
+    async () => {
+      const [card] = (await seen.state()).servers;
+      return card?.health === 'down' && card.trouble?.includes('ECONNREFUSED') === true;
+    },
+    { what: 'a server that is down, and why' },
   );
-  expect(card.trouble).toContain('ECONNREFUSED');
   expect(seen.row('stays')).toBeDefined();
+  expect((await seen.get('healthz')).status).toBe(200);
   await server.restart();
   await waitFor(async () => (await seen.state()).servers[0]?.health === 'up');
 });

@@ -67,6 +67,7 @@ function describe(view: LockView): Line[] {
     ['left', describeLeft(view)],
     ['count', view.holdCount],
     ['fence', view.fence],
+    ['linger', view.mayLinger ? 'its process may be keeping it unused' : null],
     ['waiters', view.waiters],
     ['guests', view.guests === 0 ? null : view.guests],
   ];

@@ -2,10 +2,11 @@
 import type { SingleRunOptions } from 'holdfast';
 import { parseDurationMs } from '../duration.ts';
 import { Failure } from '../failure.ts';
+import { quote } from '../printable.ts';
 import { checkExecutable } from '../run/executable.ts';
 import { runAsJob } from '../run/run-as-job.ts';
 import { resolveTerms } from '../run/terms.ts';
-import type { ServerFlags } from '../servers/address.ts';
+import { isCluster, resolveAddresses, type ServerFlags } from '../servers/address.ts';
 import { checkName } from '../servers/locks.ts';
 
 export interface JobFlags extends ServerFlags {
@@ -60,9 +61,20 @@ function start(
   }
   if (command.length === 0) throw new Failure('usage', 'expected a command after --, got none');
   checkName(name, flags);
+  refuseQuorum(name, flags);
   checkExecutable(command[0] ?? '');
   const terms = resolveTerms(flags);
   return runAsJob({ name, command, flags, terms, options: { ...options, leaseMs: terms.leaseMs } });
+}
+
+/** The library refuses it too, but only when all servers have answered. */
+function refuseQuorum(name: string, flags: JobFlags): void {
+  const { length } = resolveAddresses(flags, process.env);
+  if (length === 1 || isCluster(flags, process.env)) return;
+  throw new Failure(
+    'usage',
+    `job ${quote(name)}: expected one server, a primary behind Sentinel or a cluster, got a quorum of ${length}: the marker of a job cannot be kept there`,
+  );
 }
 
 /** `5m` is a grid of the server's time; everything with a blank in it, or a nickname such as @daily, is a pattern. */

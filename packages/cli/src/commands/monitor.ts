@@ -5,6 +5,8 @@ import { isIPv6 } from 'node:net';
 import type { AuditTrail, MonitorOptions, SettingsHolder } from 'holdfast-monitor';
 import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { type ReloadTerms, reload } from '../monitor/reload.ts';
+import { writerClients } from '../monitor/writer.ts';
 import { printJson, printLines, printNotice } from '../output.ts';
 import type { ServerFlags } from '../servers/address.ts';
 import { unopenedClients } from '../servers/unopened.ts';
@@ -49,7 +51,9 @@ export async function monitor(flags: MonitorFlags): Promise<number> {
 function readSettings(library: Library, { config, fleet }: MonitorFlags): SettingsHolder | null {
   if (config === undefined) return null;
   try {
-    return new library.SettingsHolder(library.loadConfig(config, fleet));
+    const settings = library.loadConfig(config, fleet);
+    if (fleet === undefined || fleet === settings.fleet) return new library.SettingsHolder(settings);
+    throw new Failure('usage', `--fleet ${fleet}: expected the fleet of ${config}, ${settings.fleet}`);
   } catch (error) {
     if (error instanceof library.ConfigError)
       throw new Failure('usage', error.message.replaceAll('\n', '; '));
@@ -61,8 +65,9 @@ async function run(library: Library, flags: MonitorFlags, settings: SettingsHold
   const login = readLogin(flags);
   refuseUnguarded(flags, login);
   const redis = unopenedClients(flags);
-  const writer = writerOf(flags) ?? redis;
-  if (!flags.audit) printNotice('warning: --no-audit: what is done from the page is written down nowhere');
+  const writer = writerClients(flags, redis) ?? redis;
+  if (!flags.audit)
+    printNotice('warning: --no-audit: what is done from the page and by SIGHUP is written down nowhere');
   const running = library.createMonitor({
     redis,
     writer,
@@ -76,12 +81,16 @@ async function run(library: Library, flags: MonitorFlags, settings: SettingsHold
     log: printNotice,
   });
   const server = library.createMonitorServer(running, { trustProxy: flags.trustProxy === true });
+  const { config } = flags;
+  const trail = flags.audit ? reloadTrail(library, writer) : null;
+  // Before it says where it is: from then on a signal may come, and SIGHUP ends a process that does not listen for it.
+  const ended = untilSignal(config === undefined || settings === null ? null : { config, settings, trail });
   try {
     await listen(server, flags);
     const url = urlOf(server, flags.host);
     if (flags.json) printJson({ url });
     else printLines([`the monitor is at ${url}`]);
-    return await untilSignal(flags.config, settings, reloadTrail(library, writer));
+    return await ended;
   } finally {
     server.closeAllConnections();
     server.close();
@@ -89,15 +98,6 @@ async function run(library: Library, flags: MonitorFlags, settings: SettingsHold
     // The trail of reloads has connected it; an open connection would keep the process alive.
     for (const client of [writer].flat()) client.disconnect();
   }
-}
-
-/** The servers by the user that may write. Its password can come from the environment, as that of the reader can. */
-function writerOf(flags: MonitorFlags): ReturnType<typeof unopenedClients> | null {
-  if (flags.writer !== undefined) return unopenedClients({ ...flags, redis: flags.writer });
-  const { HOLDFAST_MONITOR_WRITER_URL: urls = '' } = process.env;
-  if (urls === '') return null;
-  const { redis: _reader, ...rest } = flags;
-  return unopenedClients(rest, { ...process.env, HOLDFAST_REDIS_URL: urls });
 }
 
 /** Where a reload is written down. */
@@ -176,35 +176,17 @@ function urlOf(server: Server, host: string): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-/** SIGHUP reads the configuration again, and says so in the audit trail. */
-function untilSignal(
-  config: string | undefined,
-  settings: SettingsHolder | null,
-  trail: AuditTrail,
-): Promise<number> {
+/** Until then SIGHUP reads the configuration again, one signal after the other. */
+function untilSignal(terms: ReloadTerms | null): Promise<number> {
   return new Promise((resolve) => {
-    const reload = (): void => {
-      if (config === undefined || settings === null) return;
-      const isTaken = settings.reload(config);
-      printNotice(
-        isTaken ? `${config}: in force` : `${config}: refused, the old one stays: ${settings.refusal}`,
-      );
-      const reload = {
-        action: 'reload',
-        subject: config,
-        by: 'signal',
-        via: 'signal',
-        reason: 'SIGHUP',
-      } as const;
-      trail
-        .ask(reload)
-        .then((id) => trail.done(id, isTaken ? 'in force' : `refused: ${settings.refusal}`))
-        .catch(() => {});
+    let last = Promise.resolve();
+    const onHangup = (): void => {
+      if (terms !== null) last = last.then(() => reload(terms));
     };
-    process.on('SIGHUP', reload);
+    process.on('SIGHUP', onHangup);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
-        process.off('SIGHUP', reload);
+        process.off('SIGHUP', onHangup);
         resolve(EXIT.ok);
       });
     }

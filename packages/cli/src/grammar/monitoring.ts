@@ -27,12 +27,12 @@ export function addMonitor(program: Command): void {
     .addOption(
       new Option(
         '--writer <url>',
-        'the same server by a user that may write; repeat it for a quorum (default: $HOLDFAST_MONITOR_WRITER_URL)',
+        'the same server by a user that may write; repeat it for a quorum; with --sentinel redis://user:password@ (default: $HOLDFAST_MONITOR_WRITER_URL)',
       ).argParser(oneMore),
     )
     .option('--budget <percent>', 'read at this share of the usual pace', integer(10, 100), 100)
     .option('--actions', 'let those who are logged in take locks away and silence alerts')
-    .option('--no-audit', 'do not write down what is done from the page')
+    .option('--no-audit', 'do not write down what is done from the page or by SIGHUP')
     .option('--trust-proxy', 'believe X-Forwarded-For and X-Forwarded-Proto')
     .action(async (flags: MonitorFlags) => {
       const { monitor } = await import('../commands/monitor.ts');

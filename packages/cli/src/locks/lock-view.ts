@@ -28,6 +28,8 @@ export interface LockView extends SessionView, LineView {
   readonly leftMs: number | null;
   readonly holdCount: number | null;
   readonly fence: number | null;
+  /** Whether its process may be keeping it although no caller there uses it (`lingerMs`). */
+  readonly mayLinger: boolean;
 }
 
 export type HeldInspection = Exclude<Inspection, { kind: 'free' } | { kind: 'other' }>;
@@ -60,6 +62,7 @@ export function makeView(inspection: HeldInspection, serverMs: number): LockView
     leftMs: ttlMs < 0 ? null : ttlMs,
     holdCount: lock?.holdCount ?? null,
     fence,
+    mayLinger: inspection.mayLinger,
     ...viewLine(inspection),
   };
 }

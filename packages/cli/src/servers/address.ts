@@ -52,8 +52,15 @@ export function isCluster(flags: ServerFlags, environment: Environment): boolean
   throw new Failure('usage', `HOLDFAST_REDIS_CLUSTER: expected 1 or 0, got ${quote(said)}`);
 }
 
-/** One address: a server, or a primary that sentinels find. Several: a quorum, or nodes of a cluster. */
-export function resolveAddresses(flags: ServerFlags, environment: Environment): Address[] {
+/**
+ * One address: a server, or a primary that sentinels find. Several: a quorum, or nodes of a cluster. `source` is the option that
+ * gave `redis`, for messages.
+ */
+export function resolveAddresses(
+  flags: ServerFlags,
+  environment: Environment,
+  source = '--redis',
+): Address[] {
   if (flags.cluster === true && flags.sentinel !== undefined) {
     throw new Failure('usage', 'expected --cluster or --sentinel, got both');
   }
@@ -61,7 +68,7 @@ export function resolveAddresses(flags: ServerFlags, environment: Environment): 
   if (flags.sentinelName !== undefined) {
     throw new Failure('usage', '--sentinel-name: expected --sentinel with it, got none');
   }
-  const urls = resolveUrls(flags, environment);
+  const urls = resolveUrls(flags, environment, source);
   refuseUnusedTls(flags, urls.some(isSecure));
   const tls = readTlsOptions(flags);
   const addresses = urls.map((url) => serverAddress(url, tls, environment));
@@ -77,16 +84,20 @@ export function resolveAddresses(flags: ServerFlags, environment: Environment): 
 }
 
 /** Those on the command line, or else those in the environment. */
-export function resolveUrls({ redis }: ServerFlags, environment: Environment): ServerUrl[] {
-  if (redis !== undefined) return parseAll(redis, '--redis');
+export function resolveUrls(
+  { redis }: ServerFlags,
+  environment: Environment,
+  source = '--redis',
+): ServerUrl[] {
+  if (redis !== undefined) return parseAll(redis, source);
   // An empty variable says nothing, as one that is not there.
   const own = listOf(environment['HOLDFAST_REDIS_URL']);
-  const source = own.length === 0 ? 'REDIS_URL' : 'HOLDFAST_REDIS_URL';
+  const variable = own.length === 0 ? 'REDIS_URL' : 'HOLDFAST_REDIS_URL';
   const urls = own.length === 0 ? listOf(environment['REDIS_URL']) : own;
-  return parseAll(urls.length === 0 ? [DEFAULT_URL] : urls, source);
+  return parseAll(urls.length === 0 ? [DEFAULT_URL] : urls, variable);
 }
 
-function parseAll(texts: readonly string[], source: string): ServerUrl[] {
+export function parseAll(texts: readonly string[], source: string): ServerUrl[] {
   return texts.map((text, at) => {
     const which = texts.length === 1 ? '' : ` (${at + 1} of ${texts.length})`;
     return parseServerUrl(text, `${source}${which}`);
@@ -98,7 +109,7 @@ function isNoNode({ options: { path, db = 0 } }: Address): boolean {
 }
 
 /** A comma may be part of a password: it only separates where another URL begins behind it. */
-function listOf(text: string | undefined): string[] {
+export function listOf(text: string | undefined): string[] {
   const list = (text ?? '').replaceAll(/^[\s,]+|[\s,]+$/g, '');
   return list === '' ? [] : list.split(/[\s,]+(?=[a-z][a-z0-9+.-]*:\/\/)/i);
 }

@@ -6,8 +6,9 @@ import { type Address, type Environment, isCluster, resolveAddresses, type Serve
 export function unopenedClients(
   flags: ServerFlags,
   environment: Environment = process.env,
+  source?: string,
 ): Redis | Cluster | Redis[] {
-  const addresses = resolveAddresses(flags, environment);
+  const addresses = resolveAddresses(flags, environment, source);
   if (isCluster(flags, environment)) return clusterOf(addresses);
   const clients = addresses.map(clientOf);
   const [only] = clients;

@@ -1,16 +1,20 @@
 /** Locks that somebody holds while a command looks at them: sessions of the library, and other programs. */
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { Locks } from '../../../holdfast/src/index.ts';
+import { Locks, type LocksOptions } from '../../../holdfast/src/index.ts';
 import { lineOf } from '../../../holdfast/test/support/locks/kind.ts';
 import { ask } from '../../../holdfast/test/support/servers/raw-redis.ts';
 import type { RedisServer } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
 /** A session of the library until the end of the test; with an application it has a record. */
-export function openLocks({ port }: RedisServer, application: string | false = false): Locks {
+export function openLocks(
+  { port }: RedisServer,
+  application: string | false = false,
+  options: LocksOptions = {},
+): Locks {
   const client = new Redis(port, { lazyConnect: true });
-  const locks = new Locks(client, { application });
+  const locks = new Locks(client, { ...options, application });
   onTestFinished(() => locks.close());
   return locks;
 }

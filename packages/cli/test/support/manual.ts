@@ -60,7 +60,7 @@ The slot is the newest time of the schedule that has come, by the clock of the R
 line on standard error, which names the machine that ran it, and exit with 0. A machine whose clock is ahead is started before the slot: if
 the next slot is nearer than \`--early\`, it waits for that slot. \`--attempts\` above 1 lets the others wait for the end, and take over when the
 command fails or its machine dies. \`--late\` limits how late a slot may start. The command finds \`HOLDFAST_SLOT\` and \`HOLDFAST_ATTEMPT\` in
-its environment. \`--once-per\` is refused on a quorum. See [schedules](../guide/schedule.md) for what is promised.
+its environment. \`--once-per\` is refused on a quorum, with 64. See [schedules](../guide/schedule.md) for what is promised.
 
 **While it waits.** After a second \`run\` prints on standard error who holds the lock: application, host, process, and for how long. It
 prints a new line when the holder changes, in a long wait at most one a minute. In a quorum it also names servers that do not vote
@@ -90,7 +90,7 @@ holdfast job run nightly-report -- /opt/report.sh
 A job that a program schedules has its body in that program. From the command line the body is the command after \`--\`: it runs under the same
 lock, so it never runs beside a scheduled run, and it is written into the same marker, so \`ls --jobs\` shows it as the last run. It counts as a
 slot of its own, at this moment. A scheduled slot that is due and was not started is not started after it; slots that come later are not
-affected. The command gets the same environment as with \`run --once-per\`.`,
+affected. The command gets the same environment as with \`run --once-per\`. A quorum is refused, as there.`,
   ls: `\`HELD\` is counted from the fence. \`<5m\` means at most five minutes: the owner has no record, so it may be a program that takes the lock
 without raising the fence, as Java's \`RLock\` does. Programs that use holdfast have a
 [record](../reference/keys.md#the-record-of-a-session) and are shown by application, host and process, unless they set \`application: false\`. The value of a mutex is a secret of its
@@ -111,6 +111,9 @@ On a terminal the table fits the width: long names and owners are cut in the mid
 [states](../guide/schedule.md#states)), how long it took, on which machine, and the next slot. \`failed (2)\` was the second attempt.`,
   inspect: `Below the lock stand those who wait in the line, the first 100 of them: application, host and process (or the session, where a program
 does not say), and for how long. A waiting process is recorded as an owner is, also one that waits for a mutex.
+
+\`linger\` stands there when the owner's process may be keeping the lock although nobody there uses it
+([\`lingerMs\`](../concepts/waiting-and-hand-over.md#keeping-a-lock-that-nobody-wants)). Redis cannot know more.
 
 A lock that nobody holds may have a line all the same, for a moment: after a \`DEL\` by hand, while nobody in line listens, or while it is left
 to waiters of other libraries, which have no place in the line. \`inspect\` then prints the line and exits with 1.`,

@@ -114,9 +114,9 @@ export function applyServers(event: StreamEvents['servers']): void {
     const cards = new Map(servers.value.map((card) => [card.id, card]));
     for (const card of event.changed) cards.set(card.id, card);
     for (const id of event.removed) cards.delete(id);
-    const { topology, survey, forbidden } = event;
+    const { topology, survey, forbidden, limits } = event;
     if (event.changed.length > 0 || event.removed.length > 0) servers.value = [...cards.values()];
-    if (picture.value !== null) picture.value = { ...picture.value, topology, survey, forbidden };
+    if (picture.value !== null) picture.value = { ...picture.value, topology, survey, forbidden, limits };
   });
 }
 

@@ -46,7 +46,7 @@ export function AlertsPage(): JSX.Element {
         <Skeleton />
       ) : (
         <>
-          {active.length === 0 && <p class="calm">Nothing is wrong by the rules.</p>}
+          {active.length === 0 && <Calm hasRules={picture.value.limits !== null} />}
           {active.map((alert) => (
             <AlertCard key={alert.incident} alert={alert} />
           ))}
@@ -61,6 +61,17 @@ export function AlertsPage(): JSX.Element {
         </>
       )}
     </main>
+  );
+}
+
+function Calm({ hasRules }: { readonly hasRules: boolean }): JSX.Element {
+  return hasRules ? (
+    <p class="calm">Nothing is wrong by the rules.</p>
+  ) : (
+    <p class="calm">
+      No rule is judged, and nobody is told of anything. Start the monitor with <code>--config</code> and a
+      file of rules and receivers.
+    </p>
   );
 }
 

@@ -2,17 +2,22 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ServerCard } from '../../src/api/types.ts';
+import type { PlottedLimits, ServerCard } from '../../src/api/types.ts';
 import { monitorTime } from '../data/clock.ts';
 import { type Columns, fetchColumns, grow, type PlottedName } from '../data/series.ts';
+import { picture } from '../data/store.ts';
 import { link } from '../data/stream.ts';
 import { isNarrow } from '../data/width.ts';
 import { bytes, count, milliseconds, percent } from '../data/words.ts';
 import { Plot } from '../parts/plot.tsx';
 
-/** Shares and times from which the default rules warn: memory-high, cpu-high, connections-high, latency-high. */
-const WARN_SHARE = 0.8;
-const WARN_ROUND_TRIP_MS = 50;
+/** Where the default rules warn: memory-high, cpu-high, connections-high, latency-high. For monitors without rules. */
+const DEFAULT_LIMITS: PlottedLimits = {
+  memoryShare: 0.8,
+  cpuShare: 0.8,
+  clientsShare: 0.8,
+  roundTripMs: 50,
+};
 
 /** Marks at whole megabytes and gigabytes. */
 const BYTE_STEPS = Array.from({ length: 28 }, (_, power) => 2 ** (power + 14));
@@ -29,29 +34,33 @@ interface Tile {
 
 const LIMIT_WORDS = { maxmemory: '', config: ' (configured)', host: ' (memory of its host)' } as const;
 
-function shareOf(limit: number | null): number | null {
-  return limit === null || limit === 0 ? null : limit * WARN_SHARE;
+function shareOf(share: number | null, limit: number | null): number | null {
+  return share === null || limit === null || limit === 0 ? null : limit * share;
+}
+
+function isAbove(value: number | null, threshold: number | null): boolean {
+  return value !== null && threshold !== null && value > threshold;
 }
 
 function known<T>(value: T | null, words: (value: T) => string): string {
   return value === null ? 'not known' : words(value);
 }
 
-function tilesOf(card: ServerCard): readonly Tile[] {
+function tilesOf(card: ServerCard, limits: PlottedLimits): readonly Tile[] {
   const { memoryUsed, memoryLimit, cpu, clients, clientsLimit, roundTripP50Ms, roundTripP99Ms } = card;
   const ofLimit =
     memoryLimit === null || memoryUsed === null
       ? ', no limit known'
       : ` of ${bytes(memoryLimit)}, ${percent(memoryUsed / memoryLimit)}${card.memoryLimitFrom === null ? '' : LIMIT_WORDS[card.memoryLimitFrom]}`;
-  const memoryWarn = shareOf(memoryLimit);
-  const clientsWarn = shareOf(clientsLimit);
+  const memoryWarn = shareOf(limits.memoryShare, memoryLimit);
+  const clientsWarn = shareOf(limits.clientsShare, clientsLimit);
   return [
     {
       title: 'Memory',
       words: known(memoryUsed, (used) => `${bytes(used)}${ofLimit}`),
       lines: ['memoryUsed'],
       threshold: memoryWarn,
-      isOver: memoryUsed !== null && memoryWarn !== null && memoryUsed > memoryWarn,
+      isOver: isAbove(memoryUsed, memoryWarn),
       format: bytes,
       steps: BYTE_STEPS,
     },
@@ -59,8 +68,8 @@ function tilesOf(card: ServerCard): readonly Tile[] {
       title: 'CPU of the main thread',
       words: known(cpu, percent),
       lines: ['cpu'],
-      threshold: WARN_SHARE,
-      isOver: (cpu ?? 0) > WARN_SHARE,
+      threshold: limits.cpuShare,
+      isOver: isAbove(cpu, limits.cpuShare),
       format: percent,
     },
     {
@@ -71,7 +80,7 @@ function tilesOf(card: ServerCard): readonly Tile[] {
       ),
       lines: ['clients'],
       threshold: clientsWarn,
-      isOver: clients !== null && clientsWarn !== null && clients > clientsWarn,
+      isOver: isAbove(clients, clientsWarn),
       format: count,
     },
     {
@@ -89,8 +98,8 @@ function tilesOf(card: ServerCard): readonly Tile[] {
         (half) => `${milliseconds(half)} / ${known(roundTripP99Ms, milliseconds)}`,
       ),
       lines: ['roundTripP50Ms', 'roundTripP99Ms'],
-      threshold: WARN_ROUND_TRIP_MS,
-      isOver: (roundTripP99Ms ?? 0) > WARN_ROUND_TRIP_MS,
+      threshold: limits.roundTripMs,
+      isOver: isAbove(roundTripP99Ms, limits.roundTripMs),
       format: milliseconds,
     },
   ];
@@ -130,7 +139,7 @@ export function ServerPlots({ card }: { readonly card: ServerCard }): JSX.Elemen
   }, [card]);
   return (
     <div class="tiles" ref={home}>
-      {tilesOf(card).map((tile) => (
+      {tilesOf(card, picture.value?.limits ?? DEFAULT_LIMITS).map((tile) => (
         <PlotTile
           key={tile.title}
           tile={tile}

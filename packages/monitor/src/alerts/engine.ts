@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, Locks } from 'holdfast';
 import type { AlertEngine, AlertOrder, AlertSurroundings, Metric } from '../alert-source.ts';
-import type { AlertPage, AlertView } from '../api/types.ts';
+import type { AlertPage, AlertView, PlottedLimits } from '../api/types.ts';
 import type { SettingsHolder } from './config/holder.ts';
 import { Leadership } from './lead/leadership.ts';
 import { OutageVoice } from './lead/outage.ts';
@@ -16,7 +16,7 @@ import { readPast } from './past.ts';
 import { senderWith } from './receivers/send.ts';
 import { Standby } from './standby.ts';
 import { AlertStore } from './state/store.ts';
-import { muteView, viewsOf } from './views.ts';
+import { limitsOf, muteView, viewsOf } from './views.ts';
 
 export interface EngineOptions {
   readonly settings: SettingsHolder;
@@ -100,6 +100,10 @@ export class Alerts implements AlertEngine {
 
   get isLeading(): boolean {
     return this.#leadership.term !== null;
+  }
+
+  limits(): PlottedLimits {
+    return limitsOf(this.#options.settings.current);
   }
 
   views(): readonly AlertView[] {

@@ -1,6 +1,6 @@
 /** Alerts as the page and the API show them. Times of the state are converted to the clock of the monitor. */
-import type { AlertView, DeliveryView, SilenceView } from '../api/types.ts';
-import type { Receiver } from './config/settings.ts';
+import type { AlertView, DeliveryView, PlottedLimits, SilenceView } from '../api/types.ts';
+import type { AlertSettings, Receiver } from './config/settings.ts';
 import type { Ledger } from './lead/ledger.ts';
 import type { Alert } from './machine/alert.ts';
 import { inhibitions } from './machine/inhibit.ts';
@@ -104,4 +104,17 @@ function deliveryOf(
 
 function isAbout(alerts: readonly { readonly key: string }[], key: string): boolean {
   return alerts.some((one) => one.key === key);
+}
+
+export function limitsOf({ rules }: AlertSettings): PlottedLimits {
+  const warnsFrom = (id: string): number | null => {
+    const rule = rules.get(id);
+    return rule === undefined || rule.isOff ? null : (rule.warning ?? rule.critical);
+  };
+  return {
+    memoryShare: warnsFrom('memory-high'),
+    cpuShare: warnsFrom('cpu-high'),
+    clientsShare: warnsFrom('connections-high'),
+    roundTripMs: warnsFrom('latency-high'),
+  };
 }

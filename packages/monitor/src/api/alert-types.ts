@@ -59,6 +59,14 @@ export interface AlertView {
   readonly inhibitedBy: string | null;
 }
 
+/** From where the rules warn that the plots of a server have a line for; null: that rule is off. */
+export interface PlottedLimits {
+  readonly memoryShare: number | null;
+  readonly cpuShare: number | null;
+  readonly clientsShare: number | null;
+  readonly roundTripMs: number | null;
+}
+
 /** `GET api/v1/alerts?before=`: `active` first, then a page of 100 of what has been. */
 export interface AlertPage {
   readonly active: readonly AlertView[];

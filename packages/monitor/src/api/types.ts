@@ -5,7 +5,7 @@
  * can count down by one clock only. The sampler converts the server's times with the difference it measured. A page
  * measures its own difference to the monitor by `State.at` and `Hello.at`.
  */
-import type { AlertView } from './alert-types.ts';
+import type { AlertView, PlottedLimits } from './alert-types.ts';
 import type { Row } from './row-types.ts';
 import type { ServerCard } from './server-types.ts';
 
@@ -23,6 +23,7 @@ export type {
   AlertPage,
   AlertView,
   DeliveryView,
+  PlottedLimits,
   SilenceView,
 } from './alert-types.ts';
 export type { JobsPage, JobView } from './job-types.ts';
@@ -94,6 +95,7 @@ export interface TopologyView {
   /** Of a quorum: servers that vote now, and how many must. */
   readonly quorum: { readonly voters: number; readonly needed: number; readonly of: number } | null;
   readonly slotsOk: number | null;
+  /** Null also where sentinels that the client does not name decide whether enough are up. */
   readonly sentinels: { readonly up: number; readonly quorum: number; readonly known: number } | null;
   /** The farthest two clocks of primaries or members are apart, and how far that may be wrong. */
   readonly clockSpreadMs: number | null;
@@ -150,6 +152,8 @@ export interface State {
   readonly locks: readonly Row[];
   readonly servers: readonly ServerCard[];
   readonly alerts: readonly AlertView[];
+  /** Null: no rule is judged, because the monitor was started without a configuration. */
+  readonly limits: PlottedLimits | null;
   readonly survey: SurveyView;
   readonly forbidden: readonly Forbidden[];
   readonly reach: { readonly holdsSince: number; readonly seriesSince: number };
@@ -175,6 +179,7 @@ export interface StreamEvents {
     readonly topology: TopologyView;
     readonly survey: SurveyView;
     readonly forbidden: readonly Forbidden[];
+    readonly limits: PlottedLimits | null;
   };
   /** All alerts that are not inactive, whole, when one changed. */
   readonly alert: { readonly at: number; readonly alerts: readonly AlertView[] };

@@ -83,6 +83,9 @@ export class Actions {
     body: Record<string, unknown>,
     actor: Actor,
   ): Promise<{ matched: number }> {
+    if (this.#terms.alerts.limits() === null) {
+      throw new HttpError('bad-request', 'no rule is judged: start the monitor with --config');
+    }
     const match = matchIn(body);
     const until = untilIn(body, this.#terms.now());
     const reason = reasonIn(body);

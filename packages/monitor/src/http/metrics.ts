@@ -114,8 +114,8 @@ function lockMetrics({ locks, at, counters }: Figures, groups: LockGroups | null
 const SERVER_GAUGES: readonly (readonly [string, string, (card: ServerCard) => number | null])[] = [
   [
     'redis_up',
-    'Whether the server answers.',
-    ({ health }) => (health === 'down' || health === 'refused' ? 0 : 1),
+    'Whether the server answers, lets the monitor in and has loaded its data.',
+    ({ health }) => (health === 'up' || health === 'busy' ? 1 : 0),
   ],
   [
     'redis_busy',
@@ -211,14 +211,17 @@ function serverMetrics({ servers }: Figures): Metric[] {
   ];
 }
 
-function fleetMetrics({ topology, longestLeaseMs, lookedAt, at }: Figures, version: string): Metric[] {
+function fleetMetrics(
+  { topology, longestLeaseMs, lookedAt, beganAt, at }: Figures,
+  version: string,
+): Metric[] {
   const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
   return [
     gauge('build_info', 'Version of the monitor.', 1, { version }),
     gauge(
       'look_age_seconds',
-      'Age of the oldest look at the locks.',
-      lookedAt === null ? null : (at - lookedAt) / 1000,
+      'Age of the oldest look at the locks; before the first, of the monitor.',
+      (at - (lookedAt ?? beganAt)) / 1000,
     ),
     gauge('longest_lease_seconds', 'The longest lease of the last hour.', seconds(longestLeaseMs)),
     gauge('quorum_voters', 'Servers of the quorum that vote.', topology.quorum?.voters ?? null),

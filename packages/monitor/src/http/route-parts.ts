@@ -48,6 +48,7 @@ export function buildRoutes({ options, sampler, reading, writing, jobs, audit, a
         topology,
         survey: sampler.survey(),
         forbidden: sampler.forbidden(),
+        limits: alerts.limits(),
       };
     },
     alerts: () => ({ at: now(), alerts: alerts.views() }),

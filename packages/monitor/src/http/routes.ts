@@ -203,6 +203,7 @@ export function makeState(
     locks: [...sampler.picture.rows.values()],
     servers,
     alerts: alerts.views(),
+    limits: alerts.limits(),
     survey: sampler.survey(),
     forbidden: sampler.forbidden(),
     reach: { holdsSince: sampler.picture.reach, seriesSince: sampler.seriesSince },

@@ -4,9 +4,9 @@ import type { SessionRecord } from 'holdfast';
 import type { Forbidden, History, SeriesName, ServerCard, SurveyView, TopologyView } from '../api/types.ts';
 import type { Figures, FiguresSource } from '../figures.ts';
 import { matcherOf } from './locks/glob.ts';
-import type { LockGroups } from './locks/groups.ts';
+import { LockGroups } from './locks/groups.ts';
 import { KnownNames } from './locks/known-names.ts';
-import { Lane } from './locks/lane.ts';
+import { Lane, type LaneTerms } from './locks/lane.ts';
 import { Picture } from './locks/picture.ts';
 import { SessionRecords } from './locks/session-records.ts';
 import { Settler } from './locks/settler.ts';
@@ -15,14 +15,19 @@ import { Deployment } from './servers/deployment.ts';
 import { describeForbidden } from './servers/forbidden.ts';
 import type { ServerWatch } from './servers/server-watch.ts';
 
+/** What a new configuration changes while the monitor runs. */
+export interface Reloadable {
+  readonly mutexes: readonly string[];
+  readonly groups: readonly string[];
+  readonly memoryLimit: number | null;
+}
+
 export interface SamplerOptions {
   readonly redis: MonitorRedis;
   readonly fleet: string;
   readonly prefix: string;
-  readonly mutexes: readonly string[];
-  readonly groups: LockGroups | null;
   readonly budget: number;
-  readonly memoryLimit: number | null;
+  readonly reloadable: Reloadable;
   readonly readRecords: (sessions: readonly string[]) => Promise<ReadonlyMap<string, SessionRecord>>;
   /** Reads what the audit trail has new; never rejects. */
   readonly readAudit: () => Promise<void>;
@@ -42,22 +47,28 @@ function now(): number {
 export class Sampler implements FiguresSource {
   readonly now: () => number = now;
   readonly layout: Layout;
-  /** Groups of names, for metrics; `null` without. */
-  readonly groups: LockGroups | null;
   readonly picture: Picture;
   readonly deployment: Deployment;
   readonly records: SessionRecords;
   readonly #options: SamplerOptions;
+  readonly #prefix: string;
   readonly #settlers = new Map<Lane, Settler>();
   readonly #open = new Map<string, number>();
   readonly #listeners = new Set<(figures: Figures) => void>();
   #tick: NodeJS.Timeout | undefined;
+  #groups: LockGroups | null;
+  #isMutex: ReturnType<LaneTerms['isMutex']>;
+  #memoryLimit: number | null;
 
   constructor(options: SamplerOptions) {
     this.#options = options;
-    this.groups = options.groups;
     this.layout = layoutOf(options.redis);
     const prefix = this.layout.keyPrefix + options.prefix;
+    const { mutexes, groups, memoryLimit } = options.reloadable;
+    this.#prefix = prefix;
+    this.#groups = groupsOf(groups);
+    this.#isMutex = matcherOf(mutexes, prefix);
+    this.#memoryLimit = memoryLimit;
     this.records = new SessionRecords(options.readRecords, now, (session) => this.picture.renamed(session));
     this.picture = new Picture(
       {
@@ -66,17 +77,33 @@ export class Sampler implements FiguresSource {
         members: this.layout.kind === 'quorum' ? this.layout.places.length : null,
         lanes: () => this.deployment.lanes,
         ownerOf: (holder) => this.records.ownerOf(holder),
-        groups: options.groups,
+        groups: this.#groups,
       },
       options.holdsMax,
     );
     this.deployment = new Deployment(this.layout, {
-      memoryLimit: options.memoryLimit,
+      memoryLimit: () => this.#memoryLimit,
       now,
       changed: () => {},
       makeLane: (watch) => this.#makeLane(watch, prefix),
       endLane: (lane, heir) => this.#endLane(lane, heir),
     });
+  }
+
+  /** Groups of names, for metrics; `null` without. */
+  get groups(): LockGroups | null {
+    return this.#groups;
+  }
+
+  /** Looks by a new configuration from now on. Strings that it does not call mutexes any more are shown no more. */
+  reload({ mutexes, groups, memoryLimit }: Reloadable): void {
+    this.#memoryLimit = memoryLimit;
+    this.#groups = groupsOf(groups);
+    this.picture.ends.regroup(this.#groups);
+    this.#isMutex = matcherOf(mutexes, this.#prefix);
+    for (const { known } of this.deployment.lanes) {
+      this.picture.looked(known.dropForeign((key) => this.#isMutex?.(key) === true));
+    }
   }
 
   start(): void {
@@ -104,7 +131,7 @@ export class Sampler implements FiguresSource {
     const known = new KnownNames((gone) => settler.add(gone));
     const lane = new Lane(watch, known, {
       pattern: `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`,
-      isMutex: matcherOf(this.#options.mutexes, prefix),
+      isMutex: () => this.#isMutex,
       budget: this.#options.budget,
       now,
       open: () => this.#openKeys(prefix),
@@ -160,11 +187,12 @@ export class Sampler implements FiguresSource {
   read(): Figures {
     const at = now();
     const cards = this.cards();
-    const { rows, ends, longestLeaseMs, lookedAt } = this.picture;
+    const { rows, ends, longestLeaseMs, lookedAt, beganAt } = this.picture;
     return {
       at,
       fleet: this.#options.fleet,
       lookedAt,
+      beganAt,
       totals: this.picture.totals(),
       locks: rows,
       servers: new Map(cards.map((card) => [card.id, card])),
@@ -201,6 +229,10 @@ export class Sampler implements FiguresSource {
   history(server: string, names: readonly SeriesName[]): History | null {
     return this.deployment.watchOf(server)?.series.read(server, names) ?? null;
   }
+}
+
+function groupsOf(patterns: readonly string[]): LockGroups | null {
+  return patterns.length === 0 ? null : new LockGroups(patterns);
 }
 
 function laneFigures(lane: Lane, picture: Picture, prefix: string): NonNullable<ServerWatch['lane']> {

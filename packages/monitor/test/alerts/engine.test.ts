@@ -5,123 +5,31 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Locks } from 'holdfast';
 import { Redis } from 'ioredis';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startChild, useChildren } from '../../../holdfast/test/support/processes/child.ts';
-import { makeGuardedFolder } from '../../../holdfast/test/support/processes/process-guard.ts';
 import { useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { during, waitFor } from '../../../holdfast/test/support/wait-for.ts';
-import type { AlertEngine } from '../../src/alert-source.ts';
-import { createAlerts, loadConfig, SettingsHolder } from '../../src/alerts/index.ts';
 import type { Notice } from '../../src/alerts/machine/notice.ts';
-import { isLong } from '../support/long.ts';
-import { card, FakeFigures, figures } from './support/figures.ts';
+import { isLong, LONG_TEST } from '../support/long.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
+import { MailReceiver, useMailReceivers } from './support/mail-receiver.ts';
+import { monitor, said, states, world } from './support/world.ts';
 
 const server = useRedis();
 useChildren();
 useHttpReceivers();
+useMailReceivers();
 
 const CHILD = join(import.meta.dirname, 'children/leader.ts');
 /** Generous: what takes seconds here takes many times that on a busy machine. */
 const PATIENT = { limitMs: 60_000 };
-const folder = makeGuardedFolder('holdfast-alerts-');
-let fleets = 0;
-
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-interface World {
-  readonly fleet: string;
-  readonly file: string;
-  readonly web: HttpReceiver;
-  configure(change?: object): void;
-}
-
-async function world(): Promise<World> {
-  fleets += 1;
-  const fleet = `engine-${fleets}`;
-  const file = join(folder, `${fleet}.jsonc`);
-  const web = await HttpReceiver.start();
-  const configure = (change: object = {}): void =>
-    writeFileSync(
-      file,
-      JSON.stringify({
-        fleet,
-        rules: {
-          'memory-high': { for: '0s', keepFor: '0s' },
-          'redis-unreachable': { for: '0s', keepFor: '0s' },
-          'config-refused': { for: '0s', keepFor: '0s' },
-        },
-        receivers: { hook: { type: 'webhook', url: web.url } },
-        groupFor: '0s',
-        ...change,
-      }),
-    );
-  configure();
-  return { fleet, file, web, configure };
-}
-
-/** One monitor; its picture says how full the server is, and whether it answers. */
-function monitor({ fleet, file }: World) {
-  const redis = new Redis(server.port, '127.0.0.1', { maxRetriesPerRequest: 1, retryStrategy: () => 100 });
-  redis.on('error', () => {});
-  const locks = new Locks(redis);
-  const settings = new SettingsHolder(loadConfig(file));
-  const shown = { memoryUsed: 100, isDown: false };
-  const source = new FakeFigures(() => {
-    const at = Date.now();
-    const health = shown.isDown ? 'down' : 'up';
-    return figures({
-      at,
-      servers: [card({ seenAt: at, startedAt: at - 86_400_000, health, memoryUsed: shown.memoryUsed })],
-    });
-  });
-  const logged: string[] = [];
-  const log = (line: string): void => void logged.push(line);
-  const alerts: AlertEngine = createAlerts({
-    fleet,
-    figures: source,
-    state: redis,
-    locks,
-    leaseMs: 2_000,
-    settings,
-    log,
-  });
-  alerts.start();
-  const ticking = setInterval(() => source.tick(), 100);
-  let isClosed = false;
-  const close = async (): Promise<void> => {
-    if (isClosed) return;
-    isClosed = true;
-    clearInterval(ticking);
-    await alerts.close();
-    await locks.close({ graceMs: 0 });
-    redis.disconnect();
-  };
-  open.push(close);
-  return { alerts, shown, settings, source, logged, close };
-}
-
-function said({ web }: World): string[] {
-  return web.taken.map(({ body }) => {
-    const { kind, rule, alerts } = body as unknown as Notice;
-    return `${kind} ${rule} ${alerts.map(({ subject }) => subject).join()}`;
-  });
-}
-
-function states(alerts: AlertEngine): string[] {
-  return alerts.views().map(({ rule, state }) => `${rule} ${state}`);
-}
 
 const FIRING = 'firing memory-high redis-1:6379';
 const RESOLVED = 'resolved memory-high redis-1:6379';
 
 test('an alert fires, is told, is shown, ends, and is history', async () => {
-  const here = await world();
+  const here = await world(server);
   const one = monitor(here);
   one.shown.memoryUsed = 970;
   await waitFor(() => said(here).includes(FIRING), PATIENT);
@@ -144,21 +52,51 @@ test('an alert fires, is told, is shown, ends, and is history', async () => {
 });
 
 test.runIf(isLong)(
-  'a receiver that refuses, hangs up and asks for patience gets the message in the end, once for each key',
+  'receivers that refuse, hang, hang up and ask for patience get the message in the end, once for each key',
   async () => {
-    const here = await world();
-    here.web.manners.push('fail', 'die', 'patience');
+    const here = await world(server);
+    const mail = await MailReceiver.start();
+    const smtp = { type: 'smtp', url: mail.url, from: 'monitor@example.test', to: ['ops@example.test'] };
+    here.configure({ receivers: { hook: { type: 'webhook', url: here.web.url }, mail: smtp } });
+    here.web.manners.push('fail', 'refuse', 'hang', 'die', 'patience');
+    mail.manners.push('later', 'hang', 'hang-up');
     const one = monitor(here);
     one.shown.memoryUsed = 970;
-    await waitFor(() => said(here).includes(FIRING), PATIENT);
+    await waitFor(() => said(here).includes(FIRING), { limitMs: 140_000 });
+    await waitFor(() => mail.taken.length === 1, { limitMs: 140_000, what: 'the mail' });
     const keys = here.web.received.map(({ headers }) => headers['idempotency-key']);
-    expect(keys).toHaveLength(4);
+    expect(keys).toHaveLength(6);
     expect(new Set(keys).size).toBe(1);
+    const ids = mail.mails.map(({ text }) => /^Message-ID: (.*)$/m.exec(text)?.[1]);
+    expect(ids).toHaveLength(4);
+    expect(new Set(ids).size).toBe(1);
+    one.shown.memoryUsed = 100;
+    await waitFor(() => mail.taken.length === 2, { ...PATIENT, what: 'the end by mail' });
+    expect(mail.taken[1]).toMatch(/^Subject: .*memory/m);
+  },
+  LONG_TEST.timeout,
+);
+
+test.runIf(isLong)(
+  'a leader that is killed is replaced when its lease of 2 s is over, and nothing is lost',
+  async () => {
+    const here = await world(server);
+    const child = startChild<{ log?: string }>(CHILD, [server.url, here.file]);
+    await child.next(({ log }) => log?.startsWith('leads') === true);
+    await waitFor(() => said(here).includes(FIRING), PATIENT);
+    const two = monitor(here);
+    const killedAt = performance.now();
+    await child.kill('SIGKILL');
+    await waitFor(() => two.logged.some((line) => line.startsWith('leads')), PATIENT);
+    // Its lease, one question for the lock, and a machine that may stand still for some seconds.
+    expect(performance.now() - killedAt).toBeLessThan(15_000);
+    await waitFor(() => said(here).includes(RESOLVED), PATIENT);
+    expect(said(here)).toEqual([FIRING, RESOLVED]);
   },
 );
 
 test('what ended before it could be told is told in one message', async () => {
-  const here = await world();
+  const here = await world(server);
   here.web.manners.push('fail', 'fail');
   const one = monitor(here);
   one.shown.memoryUsed = 970;
@@ -170,7 +108,7 @@ test('what ended before it could be told is told in one message', async () => {
 });
 
 test('a second monitor shows the same, and takes over at once when the first closes', async () => {
-  const here = await world();
+  const here = await world(server);
   const one = monitor(here);
   one.shown.memoryUsed = 970;
   await waitFor(() => said(here).includes(FIRING), PATIENT);
@@ -184,7 +122,7 @@ test('a second monitor shows the same, and takes over at once when the first clo
 });
 
 test.runIf(isLong)('a leader that is frozen is replaced; thawed, it neither writes nor sends', async () => {
-  const here = await world();
+  const here = await world(server);
   const child = startChild<{ log?: string; sent?: Notice }>(CHILD, [server.url, here.file]);
   await child.next(({ log }) => log?.startsWith('leads') === true);
   await waitFor(() => said(here).includes(FIRING), PATIENT);
@@ -207,7 +145,7 @@ test.runIf(isLong)('a leader that is frozen is replaced; thawed, it neither writ
 });
 
 test('silences and acknowledgements of any monitor hold for the leader', async () => {
-  const here = await world();
+  const here = await world(server);
   const leader = monitor(here);
   await waitFor(() => leader.logged.some((line) => line.startsWith('leads')), PATIENT);
   const other = monitor(here);
@@ -224,7 +162,7 @@ test('silences and acknowledgements of any monitor hold for the leader', async (
 });
 
 test('a refused configuration keeps the old rules and fires; a good one is in force at once', async () => {
-  const here = await world();
+  const here = await world(server);
   const one = monitor(here);
   writeFileSync(here.file, '{ "rules": { "memory-hihg": {} } }');
   expect(one.settings.reload(here.file)).toBe(false);
@@ -241,7 +179,9 @@ test('a refused configuration keeps the old rules and fires; a good one is in fo
   const other = await HttpReceiver.start();
   here.configure({ receivers: { other: { type: 'webhook', url: other.url } } });
   expect(one.settings.reload(here.file)).toBe(true);
-  await waitFor(() => other.taken.some(({ body }) => body['rule'] === 'config-refused'), PATIENT);
+  const isEnd = (body: Record<string, unknown>): boolean =>
+    body['rule'] === 'config-refused' && body['kind'] === 'resolved';
+  await waitFor(() => other.taken.some(({ body }) => isEnd(body)), PATIENT);
   here.configure({ fleet: 'another' });
   expect(one.settings.reload(here.file)).toBe(false);
   expect(one.settings.refusal).toContain('expected the fleet to stay');
@@ -250,7 +190,7 @@ test('a refused configuration keeps the old rules and fires; a good one is in fo
 test.runIf(isLong)(
   'the state goes away: the last leader says so at once, and the end comes when it is back',
   async () => {
-    const here = await world();
+    const here = await world(server);
     // Long enough that what was said is back in the state before the next leader would say it anew.
     here.configure({ rules: { 'redis-unreachable': { for: '4s', keepFor: '0s' } } });
     const one = monitor(here);
@@ -279,7 +219,7 @@ test.runIf(isLong)(
 );
 
 test('a state that was lost is restored from memory: what was told is ended', async () => {
-  const here = await world();
+  const here = await world(server);
   const one = monitor(here);
   one.shown.memoryUsed = 970;
   await waitFor(() => said(here).includes(FIRING), PATIENT);

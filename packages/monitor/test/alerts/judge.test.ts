@@ -4,6 +4,7 @@ import { Judge } from '../../src/alerts/rules/judge.ts';
 import type { Judgement } from '../../src/alerts/rules/rule.ts';
 import { JUDGED_RULES } from '../../src/alerts/rules/table.ts';
 import type { Figures } from '../../src/figures.ts';
+import { describeTopology } from '../../src/sampling/servers/topology-view.ts';
 import { AT, card, ended, type FiguresGiven, figures, row } from './support/figures.ts';
 
 const OWN = { waiting: [], configRefusal: null, startedAt: AT - 3_600_000 };
@@ -112,6 +113,12 @@ const SEEN: readonly (readonly [string, FiguresGiven, number, string | RegExp])[
     '16000 of 16384 slots are served',
   ],
   ['sentinels-few', { topology: { sentinels: { up: 1, quorum: 2, known: 3 } } }, 1, /^1 of 3 sentinels/],
+  [
+    'sentinels-few',
+    { topology: { kind: 'sentinel', sentinels: { up: 2, quorum: 2, known: 3 } } },
+    0,
+    /^2 of/,
+  ],
   ['monitor-blind', { lookedAt: AT - 20_000 }, 20_000, /20s ago$/],
   ['monitor-blind', { lookedAt: null }, 3_600_000, /1h ago$/],
 ];
@@ -148,6 +155,28 @@ describe('events are counted within five minutes', () => {
     expect(at(315, 2)).toBe(2);
     expect(at(600, 2)).toBe(0);
   });
+});
+
+/** What a monitor says whose client names those of three sentinels that the list has, two of which must agree. */
+function sentinelsSeen(...areUp: boolean[]): Figures['topology'] {
+  const sentinels = areUp.map((isUp) => ({ isUp, quorum: 2, known: 3 }));
+  return describeTopology('sentinel', [], null, sentinels, AT);
+}
+
+test.each([
+  [[true, true, true], { up: 3, quorum: 2, known: 3 }],
+  [[true, false, false], { up: 1, quorum: 2, known: 3 }],
+  [[true, true], { up: 2, quorum: 2, known: 3 }],
+  [[true, false], null],
+  [[false, false], { up: 0, quorum: 2, known: 3 }],
+  [[true], null],
+  [[false], null],
+])('of three sentinels the named ones are up %j: what is known is %j', (areUp, known) => {
+  const topology = sentinelsSeen(...areUp);
+  expect(topology.sentinels).toEqual(known);
+  const judged = look({ topology }).get('sentinels-few');
+  expect(judged?.isFrozen('shop', null)).toBe(known === null);
+  expect(judged?.observations).toHaveLength(known === null ? 0 : 1);
 });
 
 describe('stale figures', () => {

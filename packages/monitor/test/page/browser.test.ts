@@ -7,6 +7,7 @@ import { needs } from '../../../holdfast/test/support/needs.ts';
 import { useChildren } from '../../../holdfast/test/support/processes/child.ts';
 import { actionRules } from './rules/actions.ts';
 import { pageRules } from './rules/pages.ts';
+import { pictureRules } from './rules/pictures.ts';
 import { realRules } from './rules/real.ts';
 import { stateRules } from './rules/states.ts';
 import { streamRules } from './rules/stream.ts';
@@ -25,4 +26,5 @@ describe.runIf(isThere)('the page in a browser', () => {
   describe('after a cut', () => streamRules(bench));
   describe('actions', () => actionRules(bench));
   describe('a real fleet', () => realRules(bench));
+  describe('pictures', () => pictureRules(bench));
 });

@@ -65,7 +65,7 @@ export class SettingsHolder {
   /** Reads the file again. Returns whether it is in force now. */
   reload(path: string, secrets: SecretReader = systemSecrets): boolean {
     const parsed = readConfig(path, this.#current.fleet, secrets);
-    this.#refusal = refusalOf(parsed, this.#current.fleet);
+    this.#refusal = refusalOf(parsed, this.#current);
     if (this.#refusal === null && typeof parsed !== 'string' && parsed.isGood)
       this.#current = parsed.settings;
     for (const listener of this.#listeners) listener();
@@ -73,16 +73,20 @@ export class SettingsHolder {
   }
 }
 
-function refusalOf(parsed: ParsedConfig | string, fleet: string): string | null {
+function refusalOf(parsed: ParsedConfig | string, current: AlertSettings): string | null {
   if (typeof parsed === 'string') return parsed;
-  if (parsed.isGood) {
-    // The name is part of every key in Redis: another name is another state.
-    const isSame = parsed.settings.fleet === fleet;
-    return isSame
-      ? null
-      : `expected the fleet to stay ${fleet}, got ${parsed.settings.fleet}: restart the monitor`;
-  }
+  if (parsed.isGood) return fixedChangeOf(parsed.settings, current);
   const more = parsed.issues.length - ISSUES_SHOWN;
   const shown = parsed.issues.slice(0, ISSUES_SHOWN).map(formatIssue).join('; ');
   return `${shown}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+/** What cannot change while the monitor runs; null when nothing of it does. */
+function fixedChangeOf({ fleet, stateUrl }: AlertSettings, current: AlertSettings): string | null {
+  // The name is part of every key in Redis: another name is another state, and so is another Redis.
+  if (fleet !== current.fleet)
+    return `expected the fleet to stay ${current.fleet}, got ${fleet}: restart the monitor`;
+  return stateUrl?.reveal() === current.stateUrl?.reveal()
+    ? null
+    : 'expected state.redis to stay as it was, got another: restart the monitor';
 }

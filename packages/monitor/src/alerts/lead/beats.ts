@@ -7,6 +7,9 @@ import { alertmanagerBody, alertmanagerUrl, REFRESH_MS } from '../receivers/aler
 import { type HttpMessage, sendHttp } from '../receivers/http.ts';
 import type { LeaderTerm } from './term.ts';
 
+/** What of a term the beats need. */
+type BeatingTerm = Pick<LeaderTerm, 'settings' | 'alerts' | 'nowMs' | 'isIdle'>;
+
 interface Beat {
   readonly name: string;
   readonly everyMs: number;
@@ -23,7 +26,7 @@ export class Beats {
   readonly #beats: readonly Beat[];
   readonly #failing = new Set<string>();
 
-  constructor(term: LeaderTerm, clock: Clock, log: (line: string) => void) {
+  constructor(term: BeatingTerm, clock: Clock, log: (line: string) => void) {
     this.#clock = clock;
     this.#log = log;
     this.#settings = term.settings;
@@ -69,7 +72,7 @@ export class Beats {
 }
 
 /** Only while nothing waits for the receiver: what it has not been told yet goes through the outbox, in order. */
-function refresh(term: LeaderTerm, receiver: HttpReceiver): HttpMessage | null {
+function refresh(term: BeatingTerm, receiver: HttpReceiver): HttpMessage | null {
   if (!term.isIdle(receiver.name)) return null;
   const isTold = (alert: Alert): boolean =>
     alert.state === 'firing' && alert.told !== null && isFor(receiver, 'repeat', alert);

@@ -63,11 +63,17 @@ function observeTopology(figures: Figures): Judgement[] {
             words: () => `${slotsOk} of ${SLOTS} slots are served`,
           },
     ),
-    ofFleet(figures, 'sentinels-few', {
-      value: sentinels !== null && sentinels.up < sentinels.quorum ? 1 : 0,
-      words: () =>
-        `${sentinels?.up} of ${sentinels?.known} sentinels are up, ${sentinels?.quorum} must agree`,
-    }),
+    ofFleet(
+      figures,
+      'sentinels-few',
+      sentinels === null && kind === 'sentinel'
+        ? null
+        : {
+            value: sentinels !== null && sentinels.up < sentinels.quorum ? 1 : 0,
+            words: () =>
+              `${sentinels?.up} of ${sentinels?.known} sentinels are up, ${sentinels?.quorum} must agree`,
+          },
+    ),
   ];
 }
 

@@ -11,15 +11,21 @@ function none(): Counts {
 }
 
 export class Ends {
-  readonly #groups: LockGroups | null;
+  #groups: LockGroups | null = null;
   readonly #counts: Counts = none();
-  readonly #byGroup: ReadonlyMap<string, Counts>;
+  #byGroup: ReadonlyMap<string, Counts> = new Map();
   #kept: EndedHold[] = [];
   #seq = 0;
 
   constructor(groups: LockGroups | null = null) {
+    this.regroup(groups);
+  }
+
+  /** Counts by other groups from now on. A group of the same name goes on: a counter must not fall. */
+  regroup(groups: LockGroups | null): void {
+    const before = this.#byGroup;
     this.#groups = groups;
-    this.#byGroup = new Map((groups?.names ?? []).map((name) => [name, none()]));
+    this.#byGroup = new Map((groups?.names ?? []).map((name) => [name, before.get(name) ?? none()]));
   }
 
   add(at: number, name: string, holder: string, { end, sure, cause }: Verdict): void {

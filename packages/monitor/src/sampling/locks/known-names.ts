@@ -23,9 +23,12 @@ export class NameState {
   seenAt: number | null = null;
   /** Since when nobody holds it or waits for it, by our clock. */
   freeSince: number;
+  /** A string of another library, known because it fits a pattern of the configuration. */
+  readonly isForeign: boolean;
 
-  constructor(now: number) {
+  constructor(now: number, isForeign: boolean) {
     this.freeSince = now;
+    this.isForeign = isForeign;
   }
 }
 
@@ -67,10 +70,10 @@ export class KnownNames {
     return this.#states.entries();
   }
 
-  add(name: string, now: number): void {
+  add(name: string, now: number, whose: 'ours' | 'foreign' = 'ours'): void {
     if (this.#states.has(name)) return;
     if (this.#states.size >= NAMES_MAX) this.refused += 1;
-    else this.#states.set(name, new NameState(now));
+    else this.#states.set(name, new NameState(now, whose === 'foreign'));
   }
 
   /** What a look saw. `sentAt`: when it was sent, by our clock. */
@@ -83,7 +86,7 @@ export class KnownNames {
     let state = this.#states.get(name);
     if (state === undefined) {
       if (sample.kind === 'none' || this.#states.size >= NAMES_MAX) return;
-      state = new NameState(sentAt);
+      state = new NameState(sentAt, false);
       this.#states.set(name, state);
     }
     // Two lanes of looks run side by side: an answer that was overtaken says nothing new.
@@ -136,6 +139,15 @@ export class KnownNames {
     if (free.length <= KEPT_FREE_MAX) return;
     free.sort((a, b) => a[1] - b[1]);
     for (const [name] of free.slice(0, free.length - KEPT_FREE_MAX)) this.#states.delete(name);
+  }
+
+  /** Forgets the strings of other libraries that are wanted no more, and says which. Nothing is concluded of their end. */
+  dropForeign(isWanted: (name: string) => boolean): string[] {
+    const dropped = [...this.#states].flatMap(([name, { isForeign }]) =>
+      isForeign && !isWanted(name) ? [name] : [],
+    );
+    for (const name of dropped) this.#states.delete(name);
+    return dropped;
   }
 
   /** Takes over what another lane knew: its server was replaced by ours. */

@@ -30,8 +30,8 @@ const FAILED_PAUSE_MS = 500;
 export interface LaneTerms {
   /** What SCAN is given: the prefix and `*`, escaped. */
   readonly pattern: string;
-  /** Whether a string of others under that key is shown as a mutex; `null`: none is. */
-  readonly isMutex: ((key: string) => boolean) | null;
+  /** Whether a string of others under a key is shown as a mutex now; `null`: none is. */
+  readonly isMutex: () => ((key: string) => boolean) | null;
   /** 1, or less for a smaller budget. */
   readonly budget: number;
   readonly now: () => number;
@@ -152,13 +152,16 @@ export class Lane {
       const stepMs = performance.now();
       const sentAt = now();
       try {
-        const args = [cursor, pattern, SURVEY_COUNT, isMutex === null ? '0' : '1'];
+        const wantsStrings = isMutex() !== null;
+        const args = [cursor, pattern, SURVEY_COUNT, wantsStrings ? '1' : '0'];
         const page = readSurvey(await this.watch.connection.run(SURVEY, args));
         this.#took(sentAt);
         cursor = page.cursor;
         keys += page.keys;
         for (const name of page.names) this.known.add(name, sentAt);
-        for (const name of page.strings) if (isMutex?.(name) === true) this.known.add(name, sentAt);
+        // Asked anew: the patterns may have changed while the server answered.
+        const fits = isMutex();
+        for (const name of page.strings) if (fits?.(name) === true) this.known.add(name, sentAt, 'foreign');
       } catch (error) {
         this.#failed(error, 'survey');
         return false;

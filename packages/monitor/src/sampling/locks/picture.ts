@@ -32,7 +32,7 @@ export class Picture {
   readonly #terms: PictureTerms;
   readonly #past: HoldRing;
   readonly #quorumEnds = new QuorumEnds();
-  readonly #beganAt: number;
+  readonly beganAt: number;
   readonly #leases: { readonly at: number; readonly ms: number }[] = [];
   #changed = new Set<string>();
   #bySession = new Map<string, Set<string>>();
@@ -41,7 +41,7 @@ export class Picture {
     this.#terms = terms;
     this.ends = new Ends(terms.groups);
     this.#past = new HoldRing(holdsMax);
-    this.#beganAt = terms.now();
+    this.beganAt = terms.now();
   }
 
   /** Names whose row changed or went since the last call. */
@@ -142,7 +142,7 @@ export class Picture {
 
   /** Since when ended holds are remembered. */
   get reach(): number {
-    return this.#past.since ?? this.#beganAt;
+    return this.#past.since ?? this.beganAt;
   }
 
   holdsOf(name: string): HoldView[] {

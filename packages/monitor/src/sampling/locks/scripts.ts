@@ -112,8 +112,10 @@ for i = 1, #ARGV do
       end
     elseif found == 'string' and redis.call('STRLEN', key) <= 1024 then
       local ttl = redis.call('PTTL', key)
-      if ttl >= 0 then
-        put('mutex', redis.sha1hex(redis.call('GET', key)), '1', ttl, '', tickets, since)
+      local value = redis.call('GET', key)
+      -- Any string without an expiry may be data of others; one in the form of ours is a mutex that never ends.
+      if ttl >= 0 or (#value == 41 and string.match(value, '^[0-9a-f]+:holdfast$')) then
+        put('mutex', redis.sha1hex(value), '1', ttl, '', tickets, since)
         is_told = true
       end
     end

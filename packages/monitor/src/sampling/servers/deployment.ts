@@ -21,7 +21,7 @@ const SERVERS_MAX = 64;
 const GONE_REPLICA_MS = 600_000;
 
 export interface DeploymentTerms {
-  readonly memoryLimit: number | null;
+  readonly memoryLimit: () => number | null;
   readonly now: () => number;
   readonly changed: () => void;
   /** Makes and starts the lane of a primary. */

@@ -31,7 +31,7 @@ export interface WatchTerms {
   /** Known before it says so itself. */
   readonly role: ServerRole;
   /** Used where the server has no maxmemory; bytes. */
-  readonly memoryLimit: number | null;
+  readonly memoryLimit: () => number | null;
   readonly now: () => number;
   /** Something of the card has changed. */
   readonly changed: () => void;
@@ -209,7 +209,7 @@ export class ServerWatch {
       role: this.#terms.role,
       ...cardFigures(
         this.#info,
-        this.#terms.memoryLimit,
+        this.#terms.memoryLimit(),
         this.#replicasSeenMax,
         this.factsAt ?? this.#terms.now(),
       ),

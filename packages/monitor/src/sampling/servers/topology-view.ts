@@ -33,8 +33,13 @@ function describeSentinels(
 ): TopologyView['sentinels'] {
   const quorum = sentinels.flatMap((one) => one.quorum ?? []);
   if (quorum.length === 0) return null;
+  const needed = Math.max(...quorum);
+  const up = sentinels.filter(({ isUp }) => isUp).length;
   const known = Math.max(sentinels.length, ...sentinels.flatMap((one) => one.known ?? []));
-  return { up: sentinels.filter(({ isUp }) => isUp).length, quorum: Math.max(...quorum), known };
+  // Those that the client was not told of are not asked: with them it may be enough, and nobody knows.
+  const unasked = known - sentinels.length;
+  if (up < needed && up + unasked >= needed) return null;
+  return { up, quorum: needed, known };
 }
 
 /** How far the clocks of those that decide are apart. One clock is apart from nothing. */

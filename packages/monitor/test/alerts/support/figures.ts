@@ -87,6 +87,7 @@ export function figures(given: FiguresGiven = {}): Figures {
     at,
     fleet: 'shop',
     lookedAt,
+    beganAt: at - 3_600_000,
     totals: { held: locks.length, waiting: 0, late: 0, lost: 0, lookedAt },
     locks: new Map(locks.map((lock) => [lock.name, lock])),
     servers: new Map(servers.map((server) => [server.id, server])),

@@ -112,17 +112,23 @@ export function actionRules(bench: Bench): void {
     expect(await page.getByRole('button', { name: 'Silence…' }).count()).toBe(0);
   });
 
-  test('an alert is silenced for a time, with a reason', async () => {
+  test.each([
+    ['silenced', 'Silence', 'api/v1/silence'],
+    ['acknowledged', 'Acknowledge', 'api/v1/ack'],
+  ])('an alert is %s for a time, with a reason', async (_what, word, wanted) => {
     const page = await bench.open('#/alerts');
     const [alert] = makeState().alerts;
-    await page.getByRole('button', { name: 'Silence…' }).first().click();
+    await page
+      .getByRole('button', { name: `${word}…` })
+      .first()
+      .click();
     await page.getByLabel('For how long?').selectOption('1 hour');
     await page.getByLabel('Why?').fill('import runs');
     const askedAt = Date.now();
-    await page.getByRole('dialog').getByRole('button', { name: 'Silence' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: word }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const { path, body, csrf } = bench.monitor.posts[0] ?? { path: '', body: {}, csrf: '' };
-    expect(path).toBe('api/v1/silence');
+    expect(path).toBe(wanted);
     expect(csrf).toBe('csrf-of-ann');
     expect(body).toMatchObject({ match: { fingerprint: alert?.fingerprint }, reason: 'import runs' });
     expect(Math.abs(Number(body['until']) - askedAt - 3_600_000)).toBeLessThan(600_000);

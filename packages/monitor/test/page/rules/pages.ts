@@ -1,8 +1,9 @@
 /** The other pages, and what must never happen on any. */
 import { expect, test } from 'vitest';
+import { isLong } from '../../support/long.ts';
 import type { Bench } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeAlert, makeAudit, makeRow } from '../support/scripted.ts';
+import { makeAlert, makeAudit, makeCard, makeRow, makeState } from '../support/scripted.ts';
 import { makeJob } from '../support/scripted-jobs.ts';
 
 const HOSTILE = [
@@ -80,6 +81,26 @@ export function pageRules(bench: Bench): void {
     );
     expect(cards[1]).toMatch(/renewals-late[\s\S]*acknowledged by ann/);
     expect(await page.locator('main').innerText()).toMatch(/cpu-high until .* by bob: import/);
+  });
+
+  test('without rules Alerts says that nothing is judged; with rules and no alert, that nothing is wrong', async () => {
+    const page = await bench.openWith({ alerts: [], limits: null }, '#/alerts');
+    await page.getByText('No rule is judged').waitFor();
+    expect(await page.getByText('Nothing is wrong').count()).toBe(0);
+    bench.monitor.state = { ...bench.monitor.state, limits: makeState().limits };
+    await page.getByText('Nothing is wrong by the rules').waitFor();
+  });
+
+  test.runIf(isLong)('servers: a figure is marked from where the rule in force warns', async () => {
+    const limits = { memoryShare: null, cpuShare: 0.05, clientsShare: 0.9, roundTripMs: 60_000 };
+    const page = await bench.openWith(
+      { servers: [makeCard('redis-1:6379', { cpu: 0.1 })], limits },
+      '#/servers',
+    );
+    const marked = page.locator('.tile-title b.is-late');
+    await eventually(async () => expect(await marked.allInnerTexts()).toEqual(['10 %']));
+    bench.monitor.state = { ...bench.monitor.state, limits: { ...limits, cpuShare: 0.2 } };
+    await eventually(async () => expect(await marked.count()).toBe(0));
   });
 
   test('audit: when, who, what, why, result; older entries on demand', async () => {

@@ -170,10 +170,10 @@ export class FakeMonitor {
   #look(): void {
     const at = Date.now();
     if (this.isLooking) this.state = { ...this.state, at, totals: { ...this.state.totals, lookedAt: at } };
-    const { topology, survey, forbidden, totals, servers } = this.state;
+    const { topology, survey, forbidden, limits, totals, servers } = this.state;
     if (this.#ring.length > 500) this.#ring = this.#ring.slice(-200);
     this.send('locks', { at, changed: [], removed: [], totals });
-    this.send('servers', { at, changed: servers, removed: [], topology, survey, forbidden });
+    this.send('servers', { at, changed: servers, removed: [], topology, survey, forbidden, limits });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

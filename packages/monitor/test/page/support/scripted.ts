@@ -241,6 +241,7 @@ export function makeState(part: Partial<State> = {}): State {
     ],
     survey: { passedAt: at - 3_000, keys: 20_700, tookMs: 4_100, keysNow: 800 },
     forbidden: [],
+    limits: { memoryShare: 0.8, cpuShare: 0.8, clientsShare: 0.8, roundTripMs: 50 },
     reach: { holdsSince: at - 3_600_000, seriesSince: at - 3_600_000 },
     viewer: { user: 'ann', mayAct: true, csrf: 'csrf-of-ann' },
     ...part,
