@@ -12,7 +12,7 @@ import { messageOf } from './run/rounds.ts';
 import { startRedis } from './run/servers/redis.ts';
 import { SCENARIOS } from './scenarios/scenario-list.ts';
 
-async function main({ isJson, isOfficial, rounds, scenarios, selection }: Arguments): Promise<void> {
+async function main({ isJson, published, rounds, scenarios, selection }: Arguments): Promise<void> {
   const { isQuick, isBeforeRun } = selection;
   const progress = new Progress();
   const { port, pid: serverPid } = await startRedis();
@@ -35,7 +35,7 @@ async function main({ isJson, isOfficial, rounds, scenarios, selection }: Argume
   const report = { machine: describeMachine(), isQuick, tables };
   if (isBeforeRun) process.stderr.write(`${lowestRatioText(tables)}\n`);
   else {
-    const path = await writeReport(report, isOfficial && failed.length === 0);
+    const path = await writeReport(report, failed.length === 0 ? published : 'none');
     process.stderr.write(`written to ${relative(process.cwd(), path)}\n`);
   }
   if (isJson) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

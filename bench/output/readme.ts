@@ -7,12 +7,6 @@ const END = '<!-- End of what is generated. -->';
 const LOCK = 'holdfast-lock-ioredis';
 const MUTEX = 'holdfast-mutex-ioredis';
 
-function tableOf(tables: readonly Table[], id: string): Table {
-  const table = tables.find((each) => each.id === id);
-  if (table === undefined) throw new Error(`expected a table ${id} among the results`);
-  return table;
-}
-
 function rowOf({ id: table, rows }: Table, id: string): Row {
   const row = rows.find((each) => each.id === id);
   if (row === undefined) throw new Error(`expected a row ${id} in the table ${table}`);
@@ -60,21 +54,28 @@ function loneLine(table: Table): string {
   return `| one caller, nobody waits | ${mutex?.toFixed(2)} of the bare client (\`mutex\`), ${lock?.toFixed(2)} (\`lock\`, with its fence) | ${peer.name}: ${medianOf(peer, 'speed').toFixed(2)} |`;
 }
 
-function section(tables: readonly Table[]): string {
-  return [
-    BEGIN,
-    '| | holdfast | the best other |',
-    '| --- | --- | --- |',
-    crowdLine('100 callers of one process want one key', tableOf(tables, 'waiters-100-0')),
-    handOffLine('8 processes want one key, each for 2 ms', tableOf(tables, 'hand-off-8-2')),
-    loneLine(tableOf(tables, 'one-caller')),
-    END,
-  ].join('\n');
-}
+/** The generated rows, by the table that each is made of. */
+const LINES: readonly (readonly [table: string, line: (table: Table) => string])[] = [
+  ['waiters-100-0', (table) => crowdLine('100 callers of one process want one key', table)],
+  ['hand-off-8-2', (table) => handOffLine('8 processes want one key, each for 2 ms', table)],
+  ['one-caller', loneLine],
+];
 
-/** The README with its generated rows replaced by those of these results. */
+const HEAD = ['| | holdfast | the best other |', '| --- | --- | --- |'];
+
+/** The README with those of its generated rows replaced whose tables are among these results. */
 export function withResults(readme: string, tables: readonly Table[]): string {
   const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`expected the README to have ${BEGIN} and ${END}`);
-  return readme.slice(0, from) + section(tables) + readme.slice(to + END.length);
+  const rows = readme
+    .slice(from, to)
+    .trimEnd()
+    .split('\n')
+    .slice(1 + HEAD.length);
+  if (rows.length !== LINES.length) throw new Error(`expected ${LINES.length} generated rows in the README`);
+  const lines = LINES.map(([id, line], i) => {
+    const table = tables.find((each) => each.id === id);
+    return table === undefined ? rows[i] : line(table);
+  });
+  return readme.slice(0, from) + [BEGIN, ...HEAD, ...lines, END].join('\n') + readme.slice(to + END.length);
 }

@@ -1,5 +1,6 @@
 /** The command line of the benchmark. */
 import { parseArgs } from 'node:util';
+import type { Published } from '../output/report.ts';
 import type { Participant } from '../participants/participant.ts';
 import { PARTICIPANTS } from '../participants/participant-list.ts';
 import type { Selection } from '../participants/selection.ts';
@@ -16,6 +17,7 @@ const OPTIONS = `Measures holdfast beside the raw clients and other libraries, i
   --pinned            pins the servers and every process to one core, so that only processor time counts
   --before <commit>   compares with holdfast of that commit (or of a packed .tgz), built and measured in the same
                       run, round by round, and with nothing else; 10 rounds unless --rounds says otherwise
+  --publish           a run of some scenarios, in full, replaces their part of the committed results and of the README
   --json              prints every figure as JSON
 `;
 
@@ -33,8 +35,8 @@ export interface Arguments {
   readonly rounds: number | null;
   readonly scenarios: readonly Scenario[];
   readonly selection: Selection;
-  /** Whether the results replace the committed ones: a full run of everything, with nothing set otherwise. */
-  readonly isOfficial: boolean;
+  /** Which of the committed results are replaced: all by a full run of everything, with nothing set otherwise. */
+  readonly published: Published;
 }
 
 function readRounds(text: string | undefined): number | null {
@@ -69,6 +71,11 @@ function isAskedBy(names: readonly string[], isBeforeRun: boolean): Selection['i
   };
 }
 
+function publishedBy(isFull: boolean, isWhole: boolean, isAsked: boolean): Published {
+  if (isFull && isWhole) return 'all';
+  return isAsked ? 'its own' : 'none';
+}
+
 export function readArguments(all: readonly Scenario[]): Arguments {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -77,6 +84,7 @@ export function readArguments(all: readonly Scenario[]): Arguments {
       quick: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       pinned: { type: 'boolean', default: false },
+      publish: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       before: { type: 'string' },
       scenario: { type: 'string', multiple: true, default: [] },
@@ -93,7 +101,11 @@ export function readArguments(all: readonly Scenario[]): Arguments {
     throw new Error('expected a build of the commit before: use `npm run bench`, which makes it');
   }
   const rounds = readRounds(values.rounds);
-  const isWhole = scenarios.length === all.length && values.participant.length === 0 && rounds === null;
+  const { quick, pinned, participant, publish } = values;
+  const isFull = !quick && !pinned && !isBeforeRun && participant.length === 0 && rounds === null;
+  if (publish && !isFull) {
+    throw new Error('expected --publish with nothing but scenarios: what is published is measured in full');
+  }
   return {
     isHelp: values.help,
     isJson: values.json,
@@ -105,6 +117,6 @@ export function readArguments(all: readonly Scenario[]): Arguments {
       isBeforeRun,
       isAsked: isAskedBy(values.participant, isBeforeRun),
     },
-    isOfficial: isWhole && !values.quick && !values.pinned && !isBeforeRun,
+    published: publishedBy(isFull, scenarios.length === all.length, publish),
   };
 }

@@ -6,6 +6,7 @@ import { fenceInSql } from './fence-in-sql.ts';
 import { fenceInSqlite } from './fence-in-sqlite.ts';
 import { handOff } from './hand-off.ts';
 import { heap } from './heap.ts';
+import { linger } from './linger.ts';
 import { monitor } from './monitor/monitor.ts';
 import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
@@ -20,6 +21,7 @@ import { wake } from './wake.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   oneCaller,
+  linger,
   telemetry,
   callers,
   waiters,

@@ -1,4 +1,4 @@
-/** A Java program that takes orders on its standard input and answers each in a line of JSON with the order's `id`. */
+/** A Java program that takes requests on its standard input and answers each in a line of JSON with the request's `id`. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -39,17 +39,17 @@ export class JavaProgram {
     return this.#process.pid as number;
   }
 
-  order<Result>(order: Readonly<Record<string, string | number>>): Promise<Result> {
+  request<Result>(request: Readonly<Record<string, string | number>>): Promise<Result> {
     this.#number += 1;
     const id = this.#number;
-    this.#process.stdin.write(`${JSON.stringify({ id, ...order })}\n`);
+    this.#process.stdin.write(`${JSON.stringify({ id, ...request })}\n`);
     return new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject }));
   }
 
   #settle({ id = 0, error, ...answer }: Answer): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    // Main.java says what each order is answered with; a line of JSON carries no types.
+    // Main.java says what each request is answered with; a line of JSON carries no types.
     if (error === undefined) pending?.resolve(answer as never);
     else pending?.reject(new Error(error));
   }

@@ -29,7 +29,7 @@ const programs = new Map<number, Promise<JavaProgram>>();
 async function start(port: number): Promise<JavaProgram> {
   const program = await JavaProgram.start(['-jar', redissonJar(), String(port)]);
   const name = `redisson-warm-up:${process.pid}`;
-  await program.order({ order: 'rounds', kind: 'lock', name, count: WARM_UP_ROUNDS });
+  await program.request({ request: 'rounds', kind: 'lock', name, count: WARM_UP_ROUNDS });
   return program;
 }
 
@@ -46,8 +46,8 @@ async function contend(program: JavaProgram, plan: ContendPlan): Promise<Contend
   // The program keeps a journal of its turns where the others guard a counter, in the same file.
   const journal = counterPath ?? '/dev/null';
   const run = (durationMs: number): Promise<Contention> =>
-    program.order({
-      order: 'contend',
+    program.request({
+      request: 'contend',
       kind: 'lock',
       name,
       durationMs,

@@ -13,6 +13,13 @@ const GROUPS = ['telemetry:*'];
 /** The participant that all others are compared with. */
 export const WITHOUT = 'without-telemetry';
 
+/** Those with metrics and without spans. */
+export const METRICS_ONLY: readonly string[] = [
+  'telemetry-prometheus',
+  'telemetry-prometheus-groups',
+  'telemetry-otel-metrics',
+];
+
 /** What is switched on in this process while the participant is measured. */
 export interface Instrumented {
   readonly participant: Participant;
