@@ -31,6 +31,7 @@ export function bundleShape(program: Program): BundleShape {
     keys: keys.length,
     args: args.length,
     isTimed: includes.includes('now'),
+    line: includes.includes('has-line') ? keys.findIndex(({ name }) => name === 'line') + 1 : 0,
   };
 }
 

@@ -66,9 +66,11 @@ async function main(): Promise<void> {
       json: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
     allowPositionals: true,
   });
+  if (values.help) return console.log(USAGE);
   if (values.write) return writePage(positionals[0] ?? PAGE);
   if (values.check) return checkPage(positionals[0] ?? PAGE);
   if (positionals.length === 0) throw new UsageError('expected a request');
@@ -79,7 +81,9 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  const isUsage = error instanceof UsageError;
+  const isUsage =
+    error instanceof UsageError ||
+    (error instanceof TypeError && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS'));
   console.error(isUsage ? `${error.message}\n\n${USAGE}` : error);
   process.exitCode = isUsage ? 2 : 1;
 }

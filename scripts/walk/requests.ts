@@ -20,8 +20,8 @@ interface ReaderModule {
 }
 
 const NAME = 'walk';
-/** Renewed after a third, so that a walk of the renewal takes a second. */
-const LEASE_MS = 900;
+/** Renewed after a third, so that a walk of the renewal takes two seconds; and long enough for a busy machine. */
+const LEASE_MS = 2_400;
 
 /** Releases what a request has opened, in reverse order. */
 type Defer = (close: () => unknown) => void;

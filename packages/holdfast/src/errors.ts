@@ -218,8 +218,15 @@ export class LockUnavailableError extends LockError {
 
 /** The key holds something that is not this kind of lock. The key was not changed. Usually a naming mistake. */
 export class LockConflictError extends LockError {
-  constructor(message: string, details: LockErrorDetails = {}) {
+  /** What the body of `once` did, when the conflict was found at its end. Only when `once` throws. */
+  declare readonly outcome: PromiseSettledResult<unknown> | undefined;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { outcome?: PromiseSettledResult<unknown> | undefined } = {},
+  ) {
     super('ELOCKCONFLICT', message, details);
+    if (details.outcome !== undefined) this.outcome = details.outcome;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -1,6 +1,11 @@
 -- @include line
 -- @include ticket
--- States the ticket of a holder: what it wants now, where it hears of its grant, and that it lives for 15 s more. A holder
+-- A ticket lives for three times the longest pause between two asks of its process.
+local TICKET_MS = 15000
+-- Beyond this many a process has no place, and asks at the longest pause. A line of so many is a few megabytes.
+local TICKETS_MAX = 10000
+
+-- States the ticket of a holder: what it wants now, where it hears of its grant, and that it lives for `TICKET_MS` more. A holder
 -- without a ticket gets one at the end, unless the line is full. Returns the line, which it makes if there is none.
 local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)
   local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')
@@ -8,19 +13,19 @@ local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms,
   state = state or new_line(line, now_ms, '')
   local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }
   ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)
-  ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)
+  ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + TICKET_MS), string.format('%.0f', now_ms)
   if state.place then
     local known = read_ticket(redis.call('HMGET', line, state.place)[1])
     if known then ticket.since_ms = known.since_ms end
     -- An ask from before the process could hear may arrive late: its process does not go deaf by it.
     if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end
     redis.call('HSET', line, state.place, write_ticket(ticket))
-  elseif state.tickets < 10000 then
+  elseif state.tickets < TICKETS_MAX then
     state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1
     redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)
   end
   state.is_deaf = ticket.mode == 'n'
-  redis.call('PEXPIRE', line, 20000)
+  redis.call('PEXPIRE', line, LINE_MS)
   return state
 end
 

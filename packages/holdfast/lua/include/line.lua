@@ -1,11 +1,17 @@
 -- @include require-expiry
+-- A line outlives the last word of anybody by a little more than a ticket does.
+local LINE_MS = 20000
+-- The longest window for guests: a poller that tries ten times a second meets most of them.
+local WINDOW_MS_MAX = 80
+
 -- The line of waiters of a name: a hash with a ticket for each process that waits.
 --   <place>              a ticket; places grow, and may be empty between the first and the last
 --   #<holder>            the place of that holder's ticket
 --   first, last          where the line begins and ends
---   open, window         until when a free key is left to guests (server's ms), and how long the last window was (ms)
+--   open, window         until when a free key is left to guests (server's ms), and how long the last window was (ms); 0 once a guest
+--                        took it, and 1 less for each further turn of guests of a lock
 --   run, since           owners of ours since the key was last left to guests, and when that was (server's ms)
---   guest                when a guest was last seen as the owner (server's ms)
+--   guest                when a guest was last seen as the owner of a mutex, or when its hold of a lock ends (server's ms)
 --   linger               who may keep the lock unowned: holder, echo, mode and channel, or nothing
 -- These eight are always there, so the number of tickets follows from the number of fields.
 -- Returns the first seven as numbers, with the number of tickets and the place of one holder. Nil where there is no line; the second
@@ -30,19 +36,19 @@ local function read_line(line, holder)
   return nil
 end
 
--- Makes a line without tickets, with `linger` or nothing. A line outlives the last word of anybody by a little more than a ticket does.
+-- Makes a line without tickets, with `linger` or nothing.
 local function new_line(line, now_ms, linger)
-  require_expiry(line, 20000)
+  require_expiry(line, LINE_MS)
   local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }
   redis.call('HSET', line, 'linger', linger, unpack(counts))
-  redis.call('PEXPIRE', line, 20000)
+  redis.call('PEXPIRE', line, LINE_MS)
   return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }
 end
 
 -- How long a free key is still left to guests. A moment further off than any window is of a clock that was set back.
 local function open_ms(state, now_ms)
   local left_ms = state.open - now_ms
-  if left_ms > 80 then return 0 end
+  if left_ms > WINDOW_MS_MAX then return 0 end
   return math.max(0, left_ms)
 end
 

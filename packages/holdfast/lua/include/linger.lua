@@ -6,12 +6,12 @@ local function keep_unowned(line, state, holder, ticket, now_ms)
   if not echo or mode == 'n' then return 0 end
   local tickets = state and state.tickets or 0
   -- The grant is written: it must not fail for this.
-  local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')
+  local may_write = redis.acl_check_cmd('PEXPIRE', line, LINE_MS) and redis.acl_check_cmd('HSET', line, 'linger', '')
   if tickets > 0 or not may_write then return math.max(1, tickets) end
   local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel
   if state then
     redis.call('HSET', line, 'linger', keeper)
-    redis.call('PEXPIRE', line, 20000)
+    redis.call('PEXPIRE', line, LINE_MS)
   else
     new_line(line, now_ms, keeper)
   end

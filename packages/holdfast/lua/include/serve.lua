@@ -1,4 +1,7 @@
 -- @include ticket
+-- A deadline further off than this was stated before the clock was set back: no ticket lives for so long.
+local DEADLINE_MS_MAX = 60000
+
 -- What becomes of one ticket when the key is free:
 --   'asker'    its holder asks right now and needs no message: the caller makes it the owner
 --   'given'    its holder is the owner now, and has heard of it
@@ -7,9 +10,8 @@
 --   'blocked'  nobody can be made the owner: the user of this script may not, or the counter of fences is no number
 local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)
   if ticket.holder == asker then return 'asker' end
-  -- A deadline that is far off was stated before the clock was set back.
   local left_ms = tonumber(ticket.deadline_ms) - now_ms
-  if left_ms < 0 or left_ms > 60000 then
+  if left_ms < 0 or left_ms > DEADLINE_MS_MAX then
     tell(line, place, ticket, string.format('a %s 0', ticket.echo))
     return 'gone'
   end

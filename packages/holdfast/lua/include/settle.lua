@@ -1,6 +1,7 @@
 -- @include line
 -- @include ticket
 -- @include serve
+local PLACES_MAX, READ_MAX = 20000, 256 -- Looked at by one call: twice the tickets of a full line; and read at once.
 -- The line begins at the first ticket that was passed over, or at `rest`, the first place that was not looked at. Where the places
 -- between have become many, the tickets are moved up to `rest`, so that the next call does not have to pass them again.
 local function advance(line, state, passed, rest)
@@ -28,11 +29,11 @@ end
 -- new owner, or 'blocked', as `serve` does, or
 --   'open'    the key is left to guests for a while
 --   'nobody'  no ticket hears; the key stays free
--- It looks at twice as many places as a line has tickets: if that is not the end of it, the next call gets further.
+-- If `PLACES_MAX` is not the end of the line, the next call gets further.
 local function settle(key, fence, line, state, asker, now_ms, now_us)
   if open_ms(state, now_ms) > 0 then return 'open', '' end
   local outcome, owner, passed, front = 'nobody', '', {}, state.first
-  local rest, last, size = front, math.min(state.last, front + 19999), 1
+  local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1
   while rest <= last and outcome == 'nobody' do
     local places = {}
     for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end
@@ -48,7 +49,7 @@ local function settle(key, fence, line, state, asker, now_ms, now_us)
         break
       end
     end
-    size = math.min(256, 2 * size)
+    size = math.min(READ_MAX, 2 * size)
   end
   advance(line, state, passed, rest)
   if outcome == 'asker' then state.place = nil end

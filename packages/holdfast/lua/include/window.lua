@@ -1,24 +1,36 @@
 -- @include now
 -- @include line
 -- @include listeners
+-- The bounds of a run of hand-offs between processes of ours. Guests that listen get a window of this length: a round trip or two.
+local WINDOW_MS_MIN = 5
+-- Windows for guests that listen take an eleventh of the time at most: a run is this many times as long as the last window.
+local RUN_WINDOWS = 10
+-- Guests that poll get a window once a run has lasted this long: of a fiftieth of the run, because nobody may be polling, and of an eighth
+-- for a minute after one was seen as the owner.
+local RUN_MS_POLLED = 40
+local SHARE_UNSEEN = 50
+local SHARE_SEEN = 8
+local SEEN_MS = 60000
+
 -- For how long the key is left to guests at this release; 0: it is not. Guests have no ticket.
 -- Those that listen on the public channel are counted: each listener gets its turn after as many owners of ours as there are
--- processes for each listener. The window is 5 ms long, and twice the last one while nobody takes it; such windows take an
--- eleventh of the time at most.
--- Those that poll cannot be seen (`is_polled`): every 40 ms they get a fiftieth of the time, and for a minute after one was seen
--- as the owner an eighth; nothing while nobody of ours waits, because the key is free then.
+-- processes for each listener. The window is `WINDOW_MS_MIN` long, and twice the last one while nobody takes it.
+-- Those that poll cannot be seen (`is_polled`): they get a share of the time, and nothing while nobody of ours waits, because the
+-- key is free then.
 local function window_ms(state, mode, channel, is_polled, now_ms)
   local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest
   -- The clock was set back: as long as is enough after the longest window.
-  if run_ms < 0 then run_ms = 800 end
-  if state.run > 0 and run_ms >= 10 * state.window then
+  if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end
+  if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then
     local listeners = listeners_of(mode, channel)
-    local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)
-    if is_due then return math.min(80, math.max(5, 2 * state.window)) end
+    -- A guest that took the lock again after its turn has had the next turns too.
+    local turns = 1 + math.max(0, -state.window)
+    local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)
+    if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end
   end
-  if is_polled and state.tickets > 0 and run_ms >= 40 then
-    local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50
-    return math.min(80, math.max(1, math.floor(run_ms / share)))
+  if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then
+    local share = unseen_ms >= 0 and unseen_ms < SEEN_MS and SHARE_SEEN or SHARE_UNSEEN
+    return math.min(WINDOW_MS_MAX, math.max(1, math.floor(run_ms / share)))
   end
   return 0
 end
@@ -33,10 +45,10 @@ local function leave_to_guests(key, line)
   if redis.call('PTTL', key) ~= -2 then return end
   local now_ms = server_now()
   new_line(line, now_ms, '')
-  open_window(line, 5, now_ms)
+  open_window(line, WINDOW_MS_MIN, now_ms)
 end
 
--- A guest has the key: the next window is a short one, and those who poll are given more of them.
+-- A guest has a mutex: the next window is a short one, and those who poll are given more of them.
 local function note_guest(line, now_ms)
   redis.call('HSET', line, 'window', 0, 'guest', now_ms)
 end

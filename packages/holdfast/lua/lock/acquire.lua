@@ -19,6 +19,7 @@
 -- @bundle
 -- @repeat harmless: the same hold gets a fence of its block, the last, and a full lease
 -- @include now
+-- @include has-line
 -- @include lock-hold
 local lock = KEYS[1]
 local fence = KEYS[2]
@@ -36,7 +37,7 @@ local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 local ttl_ms = redis.call('PTTL', lock)
 -- The short way: nobody has it, nobody waits, and it will not be kept unowned.
-if ttl_ms == -2 and not string.match(ticket, '^%S+ %d+ %al ') and (ticket == '-' or redis.pcall('HLEN', line) == 0) then
+if ttl_ms == -2 and (ticket == '-' or (ticket == '' or not string.match(ticket, '^%S+ %d+ %al ')) and not has_line(line)) then
   local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)
   if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end
   return first_fence
@@ -46,7 +47,7 @@ end
 -- @include conflict
 -- @include lock-grant
 -- @include ask
--- @include window
+-- @include guest-turn
 -- @include linger
 local state, found, first_fence, given
 if ticket ~= '-' and (ttl_ms == -2 or ticket ~= '') then state, found = read_line(line, holder) end
@@ -64,7 +65,7 @@ if ttl_ms ~= -2 then
     if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
     state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
-    if is_guest == 1 then note_guest(line, now_ms) end
+    if is_guest == 1 then note_turn(line, state, now_ms + ttl_ms) end
     return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
   first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)

@@ -13,6 +13,7 @@
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
+-- @include has-line
 -- @include notify
 local lock = KEYS[1]
 local fence = KEYS[2]
@@ -26,9 +27,9 @@ local is_vote = tonumber(ARGV[4])
 local removed = redis.pcall('HDEL', lock, holder)
 local is_lock_key = type(removed) == 'number'
 local was_owner = removed == 1
-local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0
+local is_alone = is_vote == 1 or not has_line(line)
 local receivers = 0
-if not has_line then
+if is_alone then
   if not is_lock_key then error(removed) end
   if not was_owner then return { GONE } end
   receivers = notify(mode, channel, '0')
@@ -37,7 +38,7 @@ end
 -- @include lock-grant
 -- @include release-line
 -- @include window
-if not has_line then
+if is_alone then
   -- Guests have heard it: they come before us for a moment.
   pcall(leave_to_guests, lock, line)
   return receivers

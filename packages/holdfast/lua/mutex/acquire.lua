@@ -14,6 +14,7 @@
 -- @bundle
 -- @repeat harmless: the same token gets a full lease again
 -- @include now
+-- @include has-line
 local mutex = KEYS[1]
 local line = KEYS[2]
 local token = ARGV[1]
@@ -24,9 +25,9 @@ local ticket = ARGV[4]
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-local may_linger = string.match(ticket, '^%S+ %d+ %al ')
+local may_linger = ticket ~= '' and string.match(ticket, '^%S+ %d+ %al ')
 -- The short way: nobody has it, nobody waits, and it will not be kept unowned.
-local is_alone = ticket == '-' or (not may_linger and redis.pcall('HLEN', line) == 0)
+local is_alone = ticket == '-' or (not may_linger and not has_line(line))
 if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end
 -- @include conflict
 -- @include mutex-grant
@@ -43,12 +44,8 @@ if state and redis.call('PTTL', mutex) == -2 then
     return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end
 end
-if not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then
-  local behind = keep_unowned(line, state, token, ticket, now_ms)
-  if behind > 0 then return { GRANTED, now_ms, behind } end
-  return now_ms
-end
-local owner = redis.pcall('GET', mutex)
+local is_new = not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms)
+local owner = is_new and token or redis.pcall('GET', mutex)
 if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end
 if owner ~= token then
   -- The beginning of a token tells owners apart; the whole of it would be the right to release.
@@ -61,5 +58,7 @@ if owner ~= token then
   return { HELD, now_ms, ttl_ms, shown, place_of(state), state.tickets, 0, is_guest }
 end
 -- Never shorter: a request that was repeated may arrive late, behind one that stated more.
-if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end
+if not is_new and redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end
+local behind = keep_unowned(line, state, token, ticket, now_ms)
+if behind > 0 then return { GRANTED, now_ms, behind } end
 return now_ms

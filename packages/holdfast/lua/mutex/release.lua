@@ -12,6 +12,7 @@
 -- @outcome GONE
 -- @bundle
 -- @repeat harmless: the second call answers GONE
+-- @include has-line
 -- @include notify
 local mutex = KEYS[1]
 local line = KEYS[2]
@@ -25,7 +26,7 @@ local owner = redis.pcall('GET', mutex)
 local was_owner = owner == token
 if was_owner then redis.call('DEL', mutex) end
 local receivers = 0
-if is_vote == 1 or redis.pcall('HLEN', line) == 0 then
+if is_vote == 1 or not has_line(line) then
   if type(owner) == 'table' then error(owner) end
   if not was_owner then return { GONE } end
   receivers = notify(mode, channel, '0')

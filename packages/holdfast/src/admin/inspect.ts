@@ -70,9 +70,10 @@ function readInspection(name: string, reply: Reply, hasLine: boolean): Inspectio
     : { waiters: listeners, line: [], guests: 0 };
   if (found.is === 'FREE') return { name, kind: 'free', openMs: found.openMs, ...waiting };
   const { owner, ttlMs } = found;
-  if (found.is === 'MUTEX') return { name, kind: 'mutex', owner, ttlMs, ...waiting };
+  const mayLinger = found.mayLinger === 1;
+  if (found.is === 'MUTEX') return { name, kind: 'mutex', owner, ttlMs, mayLinger, ...waiting };
   const fence = found.fence === '' ? undefined : Number(found.fence);
-  return { name, kind: 'lock', owner, holdCount: Number(found.count), ttlMs, fence, ...waiting };
+  return { name, kind: 'lock', owner, holdCount: Number(found.count), ttlMs, fence, mayLinger, ...waiting };
 }
 
 /** The rows that lua/include/shown-line.lua writes. */

@@ -47,6 +47,11 @@ export type Inspection =
       readonly ttlMs: number;
       /** The end of the block of fences that the owner reserved: no owner so far has a larger one. */
       readonly fence: number | undefined;
+      /**
+       * Whether the owner's process may be keeping the lock although none of its callers uses it (`lingerMs`). Redis cannot
+       * know more: such a process gives the lock up when another one asks for it.
+       */
+      readonly mayLinger: boolean;
     })
   | (InspectedLine & {
       readonly name: string;
@@ -54,6 +59,8 @@ export type Inspection =
       /** A digest of the owner's token: it tells owners apart, and gives nobody the right to release. */
       readonly owner: string;
       readonly ttlMs: number;
+      /** As for a lock. */
+      readonly mayLinger: boolean;
     })
   /** Nobody holds it, and somebody waits in the line. */
   | (InspectedLine & {

@@ -130,8 +130,8 @@ export interface LostHold {
   readonly protocol: Subject;
   readonly renews: boolean;
   readonly leaseMs: number;
-  /** Why an operator took it away; '' where nobody said. */
-  readonly takenFor: string;
+  /** Why an operator took it away; '' or null where nobody said. */
+  readonly takenFor: string | null;
 }
 
 export function lossError(
@@ -143,7 +143,7 @@ export function lossError(
   const why = {
     expired: `${renews ? 'no renewal got through before the end of its' : 'at the end of its fixed'} lease of ${leaseMs} ms`,
     gone: 'the server says that it is not ours any more',
-    revoked: `it was released by force${takenFor === '' ? '' : `: ${quote(takenFor)}`}`,
+    revoked: `it was released by force${takenFor ? `: ${quote(takenFor)}` : ''}`,
     closed: 'this session was closed',
     abandoned: 'its lease was garbage-collected without a release',
   }[reason];

@@ -73,9 +73,8 @@ function hasLease(hold: Hold, clock: Clock): boolean {
 
 /** Whether the hold is kept although nobody owns it: the next owner may come from this process. */
 export function lingers({ timers }: HoldingServices, hold: Hold): boolean {
-  return (
-    timers.clock.monotonicMs() < hold.lingerUntilMs && hold.handoversLeft > 0 && hasLease(hold, timers.clock)
-  );
+  if (hold.lingerUntilMs === 0 || hold.handoversLeft === 0) return false;
+  return timers.clock.monotonicMs() < hold.lingerUntilMs && hasLease(hold, timers.clock);
 }
 
 /** Gives the hold back. What the servers do not confirm goes on in the background. */

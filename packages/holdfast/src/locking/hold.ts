@@ -23,6 +23,7 @@ import { type ToldLease, telemetry } from '../telemetry/publish.ts';
 import type { Protocol } from '../topologies/protocol.ts';
 import type { ReleaseTerms, StateResult } from '../topologies/topology.ts';
 import { lossError } from './failures.ts';
+import type { Linger } from './waiting/attempt.ts';
 
 /** A local owner, as its hold sees it. */
 export interface HoldOwner extends ToldLease {
@@ -49,16 +50,6 @@ export interface HoldKeeper {
   ended(owner: HoldOwner): void;
 }
 
-/** How a hold may be kept unowned. */
-export interface Linger {
-  /** Until when, by our monotonic clock. */
-  readonly untilMs: number;
-  /** The wait that messages name when somebody wants the lock. */
-  readonly wait: number;
-  /** How often messages may have been missed before the lock was asked for. */
-  readonly resyncs: number;
-}
-
 export interface HoldGrant {
   readonly protocol: Protocol;
   readonly holder: string;
@@ -77,6 +68,8 @@ export interface HoldGrant {
   readonly attempt?: number | undefined;
 }
 
+const NO_OWNERS: readonly HoldOwner[] = [];
+
 export class Hold implements HeapItem {
   readonly protocol: Protocol;
   readonly holder: string;
@@ -86,24 +79,18 @@ export class Hold implements HeapItem {
   /** The end of the block of fences. */
   readonly lastFence: number | undefined;
   /** Those who own the hold now, re-entries included: their number is the hold count in Redis. */
-  owners: readonly HoldOwner[] = [];
+  owners: readonly HoldOwner[] = NO_OWNERS;
   /** The place in the heap of the renewal. */
   heapIndex = -1;
   leaseMs: number;
   renews: boolean;
   handoversLeft: number;
-  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not, or not any more. */
-  lingerUntilMs: number;
-  /** How it is heard that somebody wants a hold that may be kept unowned. */
+  /** Undefined: the hold must not be kept unowned. */
   readonly linger: Linger | undefined;
-  /** Whether the hold has been kept unowned since its last owner left. */
-  wasKept = false;
   /** Its owner cannot be stopped: at its end nothing is released, and the lease on the server runs out. */
   isLeftToLease = false;
-  /** Why the hold is lost when the server says that it is gone. */
-  goneAs: 'gone' | 'revoked' = 'gone';
-  /** Why an operator took it away, in the operator's words; '' where none were said. */
-  takenFor = '';
+  /** Why an operator took the hold away, in the operator's words, '' where none were said; null: nobody did, as far as we heard. */
+  takenFor: string | null = null;
   /** How long the server had the hold for when it last said so: a claim or a lease. */
   statedMs: number;
   /** When the next renewal should go out; only meaningful while `renews`. */
@@ -123,7 +110,6 @@ export class Hold implements HeapItem {
     this.attempt = grant.attempt;
     this.leaseMs = grant.leaseMs;
     this.#longestMs = grant.leaseMs;
-    this.lingerUntilMs = grant.linger?.untilMs ?? 0;
     this.linger = grant.linger;
     this.statedMs = grant.claimMs ?? grant.leaseMs;
     this.renews = grant.renews;
@@ -145,6 +131,11 @@ export class Hold implements HeapItem {
   /** Whether the hold ended by loss rather than by release. */
   get wasLost(): boolean {
     return this.#state === 'lost';
+  }
+
+  /** Why the hold is lost when the server says that it is gone. */
+  get goneAs(): LossReason {
+    return this.takenFor === null ? 'gone' : 'revoked';
   }
 
   /** Why the hold is lost when its time runs out. */
@@ -177,23 +168,33 @@ export class Hold implements HeapItem {
 
   /** How the next owner gets the hold. */
   get handoverVia(): 'local' | 'linger' {
-    return this.wasKept ? 'linger' : 'local';
+    return this.linger?.wasKept === true ? 'linger' : 'local';
+  }
+
+  /** Until when the hold may be kept unowned, by our monotonic clock; 0: not, or not any more. */
+  get lingerUntilMs(): number {
+    return this.linger?.untilMs ?? 0;
+  }
+
+  /** The hold must not be kept unowned any more. */
+  endLinger(): void {
+    if (this.linger !== undefined) this.linger.untilMs = 0;
   }
 
   addOwner(owner: HoldOwner): void {
-    this.wasKept = false;
-    this.owners = this.owners.concat(owner);
+    if (this.linger !== undefined) this.linger.wasKept = false;
+    this.owners = this.owners.length === 0 ? [owner] : this.owners.concat(owner);
   }
 
   removeOwner(owner: HoldOwner): void {
     assert(this.owners.includes(owner), () => 'an owner leaves the hold that it owns');
-    this.owners = this.owners.filter((other) => other !== owner);
+    this.owners = this.owners.length === 1 ? NO_OWNERS : this.owners.filter((other) => other !== owner);
   }
 
   /** Live to abandoned, when every lease handed out under the hold was thrown away unreleased. */
   abandonIfUnreachable(): boolean {
     if (this.#state !== 'live' || this.owners.length === 0) return false;
-    // Ask every owner, also after a false: the first `isAbandoned` makes the reference to the lease weak (`WeakLater`).
+    // Ask every owner, also after a false: the first `isAbandoned` makes the reference to the lease weak.
     let isUnreachable = true;
     for (const owner of this.owners) if (!owner.isAbandoned()) isUnreachable = false;
     if (!isUnreachable) return false;

@@ -9,25 +9,30 @@ interface HoldsServices extends HoldingServices {
   readonly mailboxes: Mailboxes;
 }
 
+const NO_HOLDS: readonly Hold[] = [];
+
 export class Holds {
   readonly #services: HoldsServices;
-  #all: readonly Hold[] = [];
+  /** Most kinds have one hold at a time: it takes no array. */
+  #first: Hold | null = null;
+  #others: readonly Hold[] = NO_HOLDS;
 
   constructor(services: HoldsServices) {
     this.#services = services;
   }
 
   get all(): readonly Hold[] {
-    return this.#all;
+    return this.#first === null ? NO_HOLDS : [this.#first, ...this.#others];
   }
 
   get size(): number {
-    return this.#all.length;
+    return this.#first === null ? 0 : 1 + this.#others.length;
   }
 
   /** `look` is called when a hold that is kept unowned has to go: its time is over, or somebody wants it. */
   add(hold: Hold, look: () => void): void {
-    this.#all = this.#all.concat(hold);
+    if (this.#first === null) this.#first = hold;
+    else this.#others = this.#others.concat(hold);
     const { timers, mailboxes } = this.#services;
     const { linger, protocol } = hold;
     const mailbox = linger === undefined ? null : mailboxes.of(protocol);
@@ -36,7 +41,7 @@ export class Holds {
     timers.setAt(new Deadline(look, false), linger.untilMs);
     let isServed = false;
     const give = (): void => {
-      hold.lingerUntilMs = 0;
+      hold.endLinger();
       if (isServed) look();
     };
     // What came before the answer is told at once, and the first owner is served after that.
@@ -45,24 +50,33 @@ export class Holds {
   }
 
   drop(hold: Hold): void {
-    this.#all = this.#all.filter((other) => other !== hold);
+    if (this.#others.length === 0) {
+      if (this.#first === hold) this.#first = null;
+    } else {
+      const [first = null, ...others] = this.all.filter((other) => other !== hold);
+      this.#first = first;
+      this.#others = others;
+    }
     if (hold.linger !== undefined) this.#services.mailboxes.unregister(hold.linger.wait);
   }
 
   /** A hold that may serve one more owner; null: there is none. */
   roomFor(options: ResolvedAcquireOptions): Hold | null {
-    return this.#all.find((hold) => hasRoom(this.#services, hold, options)) ?? null;
+    if (this.#first === null) return null;
+    return this.#find((hold) => hasRoom(this.#services, hold, options)) ?? null;
   }
 
   /** A hold that is to be given back, because nobody owns it, and it is not kept for a caller to come. */
   unowned(isWanted: boolean): Hold | undefined {
-    return this.#all.find((hold) => hold.owners.length === 0 && (isWanted || !this.isKept(hold)));
+    if (this.#first === null) return undefined;
+    return this.#find((hold) => hold.owners.length === 0 && (isWanted || !this.isKept(hold)));
   }
 
   /** Keeps the hold although nobody owns it any more, if that is allowed. */
   keep(hold: Hold): boolean {
-    hold.wasKept = this.isKept(hold);
-    return hold.wasKept;
+    const isKept = this.isKept(hold);
+    if (hold.linger !== undefined) hold.linger.wasKept = isKept;
+    return isKept;
   }
 
   /** Whether the hold is kept although nobody owns it. */
@@ -72,6 +86,11 @@ export class Holds {
 
   /** No hold is kept unowned any more. */
   endLinger(): void {
-    for (const hold of this.#all) hold.lingerUntilMs = 0;
+    for (const hold of this.all) hold.endLinger();
+  }
+
+  #find(matches: (hold: Hold) => boolean): Hold | undefined {
+    const first = this.#first;
+    return first !== null && matches(first) ? first : this.#others.find(matches);
   }
 }

@@ -98,7 +98,7 @@ export class Renewal {
 
   /** The hold is said to have been taken away: looks now whether it is still ours. */
   suspect(hold: Hold): void {
-    hold.goneAs = 'revoked';
+    hold.takenFor ??= '';
     hold.renewAtMs = 0;
     if (hold.renews) this.#place(hold);
     else if (hold.protocol.reentry !== undefined) void this.recount(hold);

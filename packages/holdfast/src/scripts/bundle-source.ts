@@ -9,10 +9,23 @@ export interface BundleShape {
   readonly args: number;
   /** Whether it asks for the server's time: that is the same for all, and asking once saves a call for each. */
   readonly isTimed: boolean;
+  /** Which of its keys is the line of waiters, from 1; 0 for none. Whether there are lines is asked once for all. */
+  readonly line: number;
 }
 
 const ONE_TIME = `local bundle_ms, bundle_us = server_now()
 local function server_now() return bundle_ms, bundle_us end
+`;
+
+/**
+ * One command says that none of the names has a line, as a rule. What a call of the bundle does to a line changes nothing
+ * for the calls behind it: they are of other names.
+ */
+const oneLook = (line: number, keys: number): string => `local lines = {}
+for i = ${line}, #KEYS, ${keys} do lines[#lines + 1] = KEYS[i] end
+local lines_found = redis.pcall('EXISTS', unpack(lines))
+local has_this_line = has_line
+local function has_line(line) return lines_found ~= 0 and has_this_line(line) end
 `;
 
 /**
@@ -22,8 +35,8 @@ local function server_now() return bundle_ms, bundle_us end
  * Keys are laid end to end. Arguments come by position, all of the first ones before the second ones, and one that is
  * the same for all comes once: the first argument has a 1 for each of those.
  */
-export function bundleSource(source: string, { headLength, keys, args, isTimed }: BundleShape): string {
-  return `${source.slice(0, headLength)}${isTimed ? ONE_TIME : ''}local function run(KEYS, ARGV)
+export function bundleSource(source: string, { headLength, keys, args, isTimed, line }: BundleShape): string {
+  return `${source.slice(0, headLength)}${isTimed ? ONE_TIME : ''}${line > 0 ? oneLook(line, keys) : ''}local function run(KEYS, ARGV)
 ${source.slice(headLength)}end
 local count = #KEYS / ${keys}
 local replies, keys, args, first, step = {}, {}, {}, {}, {}

@@ -83,6 +83,8 @@ const adminForceReleaseLockSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
+  'local LINE_MS = 20000\n' +
+  'local WINDOW_MS_MAX = 80\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then\n" +
@@ -102,15 +104,15 @@ const adminForceReleaseLockSource =
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms, linger)\n' +
-  'require_expiry(line, 20000)\n' +
+  'require_expiry(line, LINE_MS)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
   "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
   'local function open_ms(state, now_ms)\n' +
   'local left_ms = state.open - now_ms\n' +
-  'if left_ms > 80 then return 0 end\n' +
+  'if left_ms > WINDOW_MS_MAX then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function remove(line, state, place, holder)\n' +
@@ -153,10 +155,11 @@ const adminForceReleaseLockSource =
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
   'return false\n' +
   'end\n' +
+  'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
   "if ticket.holder == asker then return 'asker' end\n" +
   'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
-  'if left_ms < 0 or left_ms > 60000 then\n' +
+  'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
   'end\n' +
@@ -171,6 +174,7 @@ const adminForceReleaseLockSource =
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
+  'local PLACES_MAX, READ_MAX = 20000, 256\n' +
   'local function advance(line, state, passed, rest)\n' +
   'local first = rest - #passed\n' +
   'local empty = first - state.first\n' +
@@ -191,7 +195,7 @@ const adminForceReleaseLockSource =
   'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
   "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
   "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
-  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  'local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1\n' +
   "while rest <= last and outcome == 'nobody' do\n" +
   'local places = {}\n' +
   'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
@@ -207,7 +211,7 @@ const adminForceReleaseLockSource =
   'break\n' +
   'end\n' +
   'end\n' +
-  'size = math.min(256, 2 * size)\n' +
+  'size = math.min(READ_MAX, 2 * size)\n' +
   'end\n' +
   'advance(line, state, passed, rest)\n' +
   "if outcome == 'asker' then state.place = nil end\n" +
@@ -216,8 +220,9 @@ const adminForceReleaseLockSource =
   "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
+  'local TOLD_MAX = 256\n' +
   'local function wake(line, state, in_ms)\n' +
-  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  'for place = state.first, math.min(state.last, state.first + TOLD_MAX - 1) do\n' +
   "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
   "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
   'end\n' +
@@ -231,17 +236,24 @@ const adminForceReleaseLockSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local WINDOW_MS_MIN = 5\n' +
+  'local RUN_WINDOWS = 10\n' +
+  'local RUN_MS_POLLED = 40\n' +
+  'local SHARE_UNSEEN = 50\n' +
+  'local SHARE_SEEN = 8\n' +
+  'local SEEN_MS = 60000\n' +
   'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
   'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
-  'if run_ms < 0 then run_ms = 800 end\n' +
-  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
+  'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
-  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
-  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
-  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < SEEN_MS and SHARE_SEEN or SHARE_UNSEEN\n' +
+  'return math.min(WINDOW_MS_MAX, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
@@ -252,7 +264,7 @@ const adminForceReleaseLockSource =
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
   "new_line(line, now_ms, '')\n" +
-  'open_window(line, 5, now_ms)\n' +
+  'open_window(line, WINDOW_MS_MIN, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
@@ -339,7 +351,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '8bea80b50903902e2f981a614b99b980c0a60218',
+  sha: 'ca7d66b75bca4fdbef2e8ad0f950b2dc2d0faddc',
   source: adminForceReleaseLockSource,
 };
 
@@ -441,6 +453,8 @@ const adminForceReleaseMutexSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
+  'local LINE_MS = 20000\n' +
+  'local WINDOW_MS_MAX = 80\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then\n" +
@@ -460,15 +474,15 @@ const adminForceReleaseMutexSource =
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms, linger)\n' +
-  'require_expiry(line, 20000)\n' +
+  'require_expiry(line, LINE_MS)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
   "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
   'local function open_ms(state, now_ms)\n' +
   'local left_ms = state.open - now_ms\n' +
-  'if left_ms > 80 then return 0 end\n' +
+  'if left_ms > WINDOW_MS_MAX then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function remove(line, state, place, holder)\n' +
@@ -511,10 +525,11 @@ const adminForceReleaseMutexSource =
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
   'return false\n' +
   'end\n' +
+  'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
   "if ticket.holder == asker then return 'asker' end\n" +
   'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
-  'if left_ms < 0 or left_ms > 60000 then\n' +
+  'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
   'end\n' +
@@ -529,6 +544,7 @@ const adminForceReleaseMutexSource =
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
+  'local PLACES_MAX, READ_MAX = 20000, 256\n' +
   'local function advance(line, state, passed, rest)\n' +
   'local first = rest - #passed\n' +
   'local empty = first - state.first\n' +
@@ -549,7 +565,7 @@ const adminForceReleaseMutexSource =
   'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
   "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
   "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
-  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  'local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1\n' +
   "while rest <= last and outcome == 'nobody' do\n" +
   'local places = {}\n' +
   'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
@@ -565,7 +581,7 @@ const adminForceReleaseMutexSource =
   'break\n' +
   'end\n' +
   'end\n' +
-  'size = math.min(256, 2 * size)\n' +
+  'size = math.min(READ_MAX, 2 * size)\n' +
   'end\n' +
   'advance(line, state, passed, rest)\n' +
   "if outcome == 'asker' then state.place = nil end\n" +
@@ -574,8 +590,9 @@ const adminForceReleaseMutexSource =
   "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
+  'local TOLD_MAX = 256\n' +
   'local function wake(line, state, in_ms)\n' +
-  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  'for place = state.first, math.min(state.last, state.first + TOLD_MAX - 1) do\n' +
   "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
   "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
   'end\n' +
@@ -589,17 +606,24 @@ const adminForceReleaseMutexSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local WINDOW_MS_MIN = 5\n' +
+  'local RUN_WINDOWS = 10\n' +
+  'local RUN_MS_POLLED = 40\n' +
+  'local SHARE_UNSEEN = 50\n' +
+  'local SHARE_SEEN = 8\n' +
+  'local SEEN_MS = 60000\n' +
   'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
   'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
-  'if run_ms < 0 then run_ms = 800 end\n' +
-  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
+  'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
-  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
-  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
-  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < SEEN_MS and SHARE_SEEN or SHARE_UNSEEN\n' +
+  'return math.min(WINDOW_MS_MAX, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
@@ -610,7 +634,7 @@ const adminForceReleaseMutexSource =
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
   "new_line(line, now_ms, '')\n" +
-  'open_window(line, 5, now_ms)\n' +
+  'open_window(line, WINDOW_MS_MIN, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
@@ -694,7 +718,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: 'fff0f7ea80be2542c149c43fa36f21e7b7ccab66',
+  sha: '0dba2cdca7ca91f6d0afa1a1f8f7652c1f27ed52',
   source: adminForceReleaseMutexSource,
 };
 
@@ -881,9 +905,9 @@ const adminInspectSource =
   "return listeners_of(ticket.mode == 's' and 'sharded' or 'plain', ticket.channel) > 0\n" +
   'end\n' +
   'local function shown_line(line, shown_max, now_ms)\n' +
-  "local ends = redis.pcall('HMGET', line, 'first', 'last', 'open')\n" +
+  "local ends = redis.pcall('HMGET', line, 'first', 'last', 'open', 'linger')\n" +
   "local place, last, open = tonumber(ends[1] or ''), tonumber(ends[2] or ''), tonumber(ends[3] or '')\n" +
-  "if not place or not last or not open then return 0, '', 0 end\n" +
+  "if not place or not last or not open then return 0, '', 0, '' end\n" +
   "local tickets, shown, rows = tickets_in(line), 0, ''\n" +
   'local beyond = place + 1000\n' +
   'while place <= last and place < beyond and shown < shown_max do\n' +
@@ -905,7 +929,7 @@ const adminInspectSource =
   'end\n' +
   'local open_ms = open - now_ms\n' +
   'if open_ms < 0 or open_ms > 80 then open_ms = 0 end\n' +
-  'return tickets, rows, open_ms\n' +
+  "return tickets, rows, open_ms, string.match(ends[4] or '', '^%S+') or ''\n" +
   'end\n' +
   'local name = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
@@ -915,9 +939,9 @@ const adminInspectSource =
   'local mode = ARGV[3]\n' +
   'local shown_max = tonumber(ARGV[4])\n' +
   'local now_ms = server_now()\n' +
-  "local tickets, rows, open_ms = 0, '', 0\n" +
+  "local tickets, rows, open_ms, keeper = 0, '', 0, ''\n" +
   'if shown_max > 0 then\n' +
-  'tickets, rows, open_ms = shown_line(line, shown_max, now_ms)\n' +
+  'tickets, rows, open_ms, keeper = shown_line(line, shown_max, now_ms)\n' +
   'end\n' +
   "local found = redis.call('TYPE', name)['ok']\n" +
   "if found == 'none' then\n" +
@@ -928,21 +952,25 @@ const adminInspectSource =
   "local ttl_ms = redis.call('PTTL', name)\n" +
   "if found == 'string' and ttl_ms >= 0 then\n" +
   'local owner = mutex_owner(name)\n' +
-  'if owner then return { MUTEX, owner, ttl_ms, tickets, listeners_of(mode, mutex_channel), rows } end\n' +
+  'if owner then\n' +
+  "local may_linger = keeper ~= '' and redis.call('GET', name) == keeper and 1 or 0\n" +
+  'return { MUTEX, owner, ttl_ms, tickets, listeners_of(mode, mutex_channel), rows, may_linger }\n' +
+  'end\n' +
   'end\n' +
   "if found == 'hash' and redis.call('HLEN', name) == 1 then\n" +
   "local field = redis.call('HGETALL', name)\n" +
   "local last = redis.pcall('GET', fence)\n" +
   "if type(last) ~= 'string' or #last > 16 or not string.match(last, '^%d+$') then last = '' end\n" +
   'if is_lock(field, ttl_ms) then\n' +
-  'return { LOCK, field[1], field[2], ttl_ms, last, tickets, listeners_of(mode, lock_channel), rows }\n' +
+  'local listeners, may_linger = listeners_of(mode, lock_channel), field[1] == keeper and 1 or 0\n' +
+  'return { LOCK, field[1], field[2], ttl_ms, last, tickets, listeners, rows, may_linger }\n' +
   'end\n' +
   'end\n' +
   'return { OTHER, found, ttl_ms }\n';
 
 const adminInspectText: ScriptText = {
   name: 'admin.inspect',
-  sha: '198cb765a90a05fb48e8626081ff316e99e32386',
+  sha: '3d2e3dfd8b2c5658ea839c6cd911d1e9f5aad302',
   source: adminInspectSource,
 };
 
@@ -981,6 +1009,7 @@ export type AdminInspectOutcome =
       readonly tickets: number;
       readonly listeners: number;
       readonly line: string;
+      readonly mayLinger: number;
     }
   | {
       readonly is: 'MUTEX';
@@ -989,6 +1018,7 @@ export type AdminInspectOutcome =
       readonly tickets: number;
       readonly listeners: number;
       readonly line: string;
+      readonly mayLinger: number;
     }
   | { readonly is: 'OTHER'; readonly found: string; readonly ttlMs: number };
 
@@ -1018,7 +1048,7 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
           line: stringAt(adminInspectText, items, 4),
         };
       case OUTCOMES.LOCK:
-        requireItems(adminInspectText, items, 8);
+        requireItems(adminInspectText, items, 9);
         return {
           is: 'LOCK',
           owner: stringAt(adminInspectText, items, 1),
@@ -1028,9 +1058,10 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
           tickets: integerAt(adminInspectText, items, 5),
           listeners: integerAt(adminInspectText, items, 6),
           line: stringAt(adminInspectText, items, 7),
+          mayLinger: integerAt(adminInspectText, items, 8),
         };
       case OUTCOMES.MUTEX:
-        requireItems(adminInspectText, items, 6);
+        requireItems(adminInspectText, items, 7);
         return {
           is: 'MUTEX',
           owner: stringAt(adminInspectText, items, 1),
@@ -1038,6 +1069,7 @@ export const adminInspect: Script<AdminInspectInput, AdminInspectOutcome> = {
           tickets: integerAt(adminInspectText, items, 3),
           listeners: integerAt(adminInspectText, items, 4),
           line: stringAt(adminInspectText, items, 5),
+          mayLinger: integerAt(adminInspectText, items, 6),
         };
       case OUTCOMES.OTHER:
         requireItems(adminInspectText, items, 3);
@@ -1835,6 +1867,9 @@ const lockAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
+  'local function has_line(line)\n' +
+  "return redis.pcall('HLEN', line) ~= 0\n" +
+  'end\n' +
   'local function require_expiry(key, ttl_ms)\n' +
   "if not redis.acl_check_cmd('PEXPIRE', key, ttl_ms) then\n" +
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
@@ -1892,7 +1927,7 @@ const lockAcquireSource =
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
-  "if ttl_ms == -2 and not string.match(ticket, '^%S+ %d+ %al ') and (ticket == '-' or redis.pcall('HLEN', line) == 0) then\n" +
+  "if ttl_ms == -2 and (ticket == '-' or (ticket == '' or not string.match(ticket, '^%S+ %d+ %al ')) and not has_line(line)) then\n" +
   'local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
   'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end\n' +
   'return first_fence\n' +
@@ -1940,6 +1975,8 @@ const lockAcquireSource =
   'local function unmake_owner(lock, ticket)\n' +
   "redis.call('HDEL', lock, ticket.holder)\n" +
   'end\n' +
+  'local LINE_MS = 20000\n' +
+  'local WINDOW_MS_MAX = 80\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then\n" +
@@ -1959,15 +1996,15 @@ const lockAcquireSource =
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms, linger)\n' +
-  'require_expiry(line, 20000)\n' +
+  'require_expiry(line, LINE_MS)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
   "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
   'local function open_ms(state, now_ms)\n' +
   'local left_ms = state.open - now_ms\n' +
-  'if left_ms > 80 then return 0 end\n' +
+  'if left_ms > WINDOW_MS_MAX then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function remove(line, state, place, holder)\n' +
@@ -2010,34 +2047,37 @@ const lockAcquireSource =
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
   'return false\n' +
   'end\n' +
+  'local TICKET_MS = 15000\n' +
+  'local TICKETS_MAX = 10000\n' +
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
   "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
-  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + TICKET_MS), string.format('%.0f', now_ms)\n" +
   'if state.place then\n' +
   "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
   'if known then ticket.since_ms = known.since_ms end\n' +
   "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
   "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
-  'elseif state.tickets < 10000 then\n' +
+  'elseif state.tickets < TICKETS_MAX then\n' +
   'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
   "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
   "state.is_deaf = ticket.mode == 'n'\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return state\n' +
   'end\n' +
   'local function place_of(state)\n' +
   'if not state.place then return 0 end\n' +
   'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
   'end\n' +
+  'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
   "if ticket.holder == asker then return 'asker' end\n" +
   'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
-  'if left_ms < 0 or left_ms > 60000 then\n' +
+  'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
   'end\n' +
@@ -2052,6 +2092,7 @@ const lockAcquireSource =
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
+  'local PLACES_MAX, READ_MAX = 20000, 256\n' +
   'local function advance(line, state, passed, rest)\n' +
   'local first = rest - #passed\n' +
   'local empty = first - state.first\n' +
@@ -2072,7 +2113,7 @@ const lockAcquireSource =
   'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
   "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
   "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
-  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  'local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1\n' +
   "while rest <= last and outcome == 'nobody' do\n" +
   'local places = {}\n' +
   'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
@@ -2088,7 +2129,7 @@ const lockAcquireSource =
   'break\n' +
   'end\n' +
   'end\n' +
-  'size = math.min(256, 2 * size)\n' +
+  'size = math.min(READ_MAX, 2 * size)\n' +
   'end\n' +
   'advance(line, state, passed, rest)\n' +
   "if outcome == 'asker' then state.place = nil end\n" +
@@ -2117,51 +2158,23 @@ const lockAcquireSource =
   'end\n' +
   "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
   'end\n' +
-  'local function listeners_of(mode, channel)\n' +
-  'local count = 0\n' +
-  "if mode == 'plain' or mode == 'both' then count = redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0 end\n" +
-  "if mode == 'sharded' or mode == 'both' then\n" +
-  "local sharded = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0\n" +
-  'if sharded > count then count = sharded end\n' +
-  'end\n' +
-  'return count\n' +
-  'end\n' +
-  'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
-  'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
-  'if run_ms < 0 then run_ms = 800 end\n' +
-  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
-  'local listeners = listeners_of(mode, channel)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
-  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
-  'end\n' +
-  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
-  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
-  'end\n' +
-  'return 0\n' +
-  'end\n' +
-  'local function open_window(line, length_ms, now_ms)\n' +
-  "redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)\n" +
-  'end\n' +
-  'local function leave_to_guests(key, line)\n' +
-  "if redis.call('PTTL', key) ~= -2 then return end\n" +
-  'local now_ms = server_now()\n' +
-  "new_line(line, now_ms, '')\n" +
-  'open_window(line, 5, now_ms)\n' +
-  'end\n' +
-  'local function note_guest(line, now_ms)\n' +
-  "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
+  'local TURNS_MAX = 8\n' +
+  'local function note_turn(line, state, ends_ms)\n' +
+  'local apart_ms = math.max(ends_ms - state.guest, state.guest - ends_ms)\n' +
+  'if state.window <= 0 and apart_ms <= 2 then return end\n' +
+  'local window = state.window > 0 and 0 or math.max(-TURNS_MAX, state.window - 1)\n' +
+  "redis.call('HSET', line, 'open', 0, 'window', window, 'guest', ends_ms)\n" +
   'end\n' +
   'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
-  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, LINE_MS) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
   'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
   "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
   'if state then\n' +
   "redis.call('HSET', line, 'linger', keeper)\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'else\n' +
   'new_line(line, now_ms, keeper)\n' +
   'end\n' +
@@ -2192,7 +2205,7 @@ const lockAcquireSource =
   "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
   'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  'if is_guest == 1 then note_guest(line, now_ms) end\n' +
+  'if is_guest == 1 then note_turn(line, state, now_ms + ttl_ms) end\n' +
   'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   'first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
@@ -2210,12 +2223,12 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '585c8f3c8d420c1891037a7e0efb2c37194adcea',
+  sha: 'b00ef2ab469d8820d307518d64347bfd79bbf7f8',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'fefa9012855a49a67efaec98481c82adaa40276e',
-    source: bundleSource(lockAcquireSource, { headLength: 2433, keys: 3, args: 8, isTimed: true }),
+    sha: '272cc8714e6e2bac539a333bf65f415de29fc609',
+    source: bundleSource(lockAcquireSource, { headLength: 2505, keys: 3, args: 8, isTimed: true, line: 3 }),
   },
 };
 
@@ -2527,6 +2540,9 @@ const lockReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
+  'local function has_line(line)\n' +
+  "return redis.pcall('HLEN', line) ~= 0\n" +
+  'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
   "if mode == 'plain' or mode == 'both' then\n" +
@@ -2549,9 +2565,9 @@ const lockReleaseSource =
   "local removed = redis.pcall('HDEL', lock, holder)\n" +
   "local is_lock_key = type(removed) == 'number'\n" +
   'local was_owner = removed == 1\n' +
-  "local has_line = is_vote == 0 and redis.pcall('HLEN', line) ~= 0\n" +
+  'local is_alone = is_vote == 1 or not has_line(line)\n' +
   'local receivers = 0\n' +
-  'if not has_line then\n' +
+  'if is_alone then\n' +
   'if not is_lock_key then error(removed) end\n' +
   'if not was_owner then return { GONE } end\n' +
   "receivers = notify(mode, channel, '0')\n" +
@@ -2614,6 +2630,8 @@ const lockReleaseSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
+  'local LINE_MS = 20000\n' +
+  'local WINDOW_MS_MAX = 80\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then\n" +
@@ -2633,15 +2651,15 @@ const lockReleaseSource =
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms, linger)\n' +
-  'require_expiry(line, 20000)\n' +
+  'require_expiry(line, LINE_MS)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
   "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
   'local function open_ms(state, now_ms)\n' +
   'local left_ms = state.open - now_ms\n' +
-  'if left_ms > 80 then return 0 end\n' +
+  'if left_ms > WINDOW_MS_MAX then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function remove(line, state, place, holder)\n' +
@@ -2684,10 +2702,11 @@ const lockReleaseSource =
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
   'return false\n' +
   'end\n' +
+  'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
   "if ticket.holder == asker then return 'asker' end\n" +
   'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
-  'if left_ms < 0 or left_ms > 60000 then\n' +
+  'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
   'end\n' +
@@ -2702,6 +2721,7 @@ const lockReleaseSource =
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
+  'local PLACES_MAX, READ_MAX = 20000, 256\n' +
   'local function advance(line, state, passed, rest)\n' +
   'local first = rest - #passed\n' +
   'local empty = first - state.first\n' +
@@ -2722,7 +2742,7 @@ const lockReleaseSource =
   'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
   "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
   "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
-  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  'local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1\n' +
   "while rest <= last and outcome == 'nobody' do\n" +
   'local places = {}\n' +
   'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
@@ -2738,7 +2758,7 @@ const lockReleaseSource =
   'break\n' +
   'end\n' +
   'end\n' +
-  'size = math.min(256, 2 * size)\n' +
+  'size = math.min(READ_MAX, 2 * size)\n' +
   'end\n' +
   'advance(line, state, passed, rest)\n' +
   "if outcome == 'asker' then state.place = nil end\n" +
@@ -2747,8 +2767,9 @@ const lockReleaseSource =
   "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
+  'local TOLD_MAX = 256\n' +
   'local function wake(line, state, in_ms)\n' +
-  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  'for place = state.first, math.min(state.last, state.first + TOLD_MAX - 1) do\n' +
   "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
   "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
   'end\n' +
@@ -2762,17 +2783,24 @@ const lockReleaseSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local WINDOW_MS_MIN = 5\n' +
+  'local RUN_WINDOWS = 10\n' +
+  'local RUN_MS_POLLED = 40\n' +
+  'local SHARE_UNSEEN = 50\n' +
+  'local SHARE_SEEN = 8\n' +
+  'local SEEN_MS = 60000\n' +
   'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
   'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
-  'if run_ms < 0 then run_ms = 800 end\n' +
-  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
+  'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
-  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
-  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
-  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < SEEN_MS and SHARE_SEEN or SHARE_UNSEEN\n' +
+  'return math.min(WINDOW_MS_MAX, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
@@ -2783,7 +2811,7 @@ const lockReleaseSource =
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
   "new_line(line, now_ms, '')\n" +
-  'open_window(line, 5, now_ms)\n' +
+  'open_window(line, WINDOW_MS_MIN, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
@@ -2823,7 +2851,7 @@ const lockReleaseSource =
   "if heard == 0 and state.tickets == 0 and outcome == 'nobody' then redis.pcall('DEL', line) end\n" +
   'return heard, was_waiting\n' +
   'end\n' +
-  'if not has_line then\n' +
+  'if is_alone then\n' +
   'pcall(leave_to_guests, lock, line)\n' +
   'return receivers\n' +
   'end\n' +
@@ -2839,12 +2867,12 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '5e096920d61a2a35f18faaa357887bbc83406190',
+  sha: '508b4f5c23ac39ac4a9755f00a02e7f9f671f1c5',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'a5f7e7a0777dbe905e6395c3a9ce4a7608375296',
-    source: bundleSource(lockReleaseSource, { headLength: 494, keys: 3, args: 4, isTimed: false }),
+    sha: 'b3e4ba4712c25ee1c63722cf71fef75fb15c4c68',
+    source: bundleSource(lockReleaseSource, { headLength: 566, keys: 3, args: 4, isTimed: false, line: 3 }),
   },
 };
 
@@ -3024,6 +3052,9 @@ const mutexAcquireSource =
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
   'return seconds * 1000 + math.floor(micros / 1000), seconds * 1000000 + micros\n' +
   'end\n' +
+  'local function has_line(line)\n' +
+  "return redis.pcall('HLEN', line) ~= 0\n" +
+  'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
   'local token = ARGV[1]\n' +
@@ -3032,8 +3063,8 @@ const mutexAcquireSource =
   'local ticket = ARGV[4]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  "local may_linger = string.match(ticket, '^%S+ %d+ %al ')\n" +
-  "local is_alone = ticket == '-' or (not may_linger and redis.pcall('HLEN', line) == 0)\n" +
+  "local may_linger = ticket ~= '' and string.match(ticket, '^%S+ %d+ %al ')\n" +
+  "local is_alone = ticket == '-' or (not may_linger and not has_line(line))\n" +
   "if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
   'local function found_instead(failure, key)\n' +
   "if not string.match(failure['err'], '^WRONGTYPE') then error(failure) end\n" +
@@ -3056,6 +3087,8 @@ const mutexAcquireSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
+  'local LINE_MS = 20000\n' +
+  'local WINDOW_MS_MAX = 80\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then\n" +
@@ -3075,15 +3108,15 @@ const mutexAcquireSource =
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms, linger)\n' +
-  'require_expiry(line, 20000)\n' +
+  'require_expiry(line, LINE_MS)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
   "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
   'local function open_ms(state, now_ms)\n' +
   'local left_ms = state.open - now_ms\n' +
-  'if left_ms > 80 then return 0 end\n' +
+  'if left_ms > WINDOW_MS_MAX then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function remove(line, state, place, holder)\n' +
@@ -3126,34 +3159,37 @@ const mutexAcquireSource =
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
   'return false\n' +
   'end\n' +
+  'local TICKET_MS = 15000\n' +
+  'local TICKETS_MAX = 10000\n' +
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
   "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
   "ticket.fences, ticket.fence_ttl_ms = string.format('%.0f', fences), string.format('%.0f', fence_ttl_ms)\n" +
-  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + 15000), string.format('%.0f', now_ms)\n" +
+  "ticket.deadline_ms, ticket.since_ms = string.format('%.0f', now_ms + TICKET_MS), string.format('%.0f', now_ms)\n" +
   'if state.place then\n' +
   "local known = read_ticket(redis.call('HMGET', line, state.place)[1])\n" +
   'if known then ticket.since_ms = known.since_ms end\n' +
   "if known and mode == 'n' then ticket.mode, ticket.channel = known.mode, known.channel end\n" +
   "redis.call('HSET', line, state.place, write_ticket(ticket))\n" +
-  'elseif state.tickets < 10000 then\n' +
+  'elseif state.tickets < TICKETS_MAX then\n' +
   'state.place, state.last, state.tickets = state.last + 1, state.last + 1, state.tickets + 1\n' +
   "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
   "state.is_deaf = ticket.mode == 'n'\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return state\n' +
   'end\n' +
   'local function place_of(state)\n' +
   'if not state.place then return 0 end\n' +
   'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
   'end\n' +
+  'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
   "if ticket.holder == asker then return 'asker' end\n" +
   'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
-  'if left_ms < 0 or left_ms > 60000 then\n' +
+  'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
   'end\n' +
@@ -3168,6 +3204,7 @@ const mutexAcquireSource =
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
+  'local PLACES_MAX, READ_MAX = 20000, 256\n' +
   'local function advance(line, state, passed, rest)\n' +
   'local first = rest - #passed\n' +
   'local empty = first - state.first\n' +
@@ -3188,7 +3225,7 @@ const mutexAcquireSource =
   'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
   "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
   "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
-  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  'local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1\n' +
   "while rest <= last and outcome == 'nobody' do\n" +
   'local places = {}\n' +
   'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
@@ -3204,7 +3241,7 @@ const mutexAcquireSource =
   'break\n' +
   'end\n' +
   'end\n' +
-  'size = math.min(256, 2 * size)\n' +
+  'size = math.min(READ_MAX, 2 * size)\n' +
   'end\n' +
   'advance(line, state, passed, rest)\n' +
   "if outcome == 'asker' then state.place = nil end\n" +
@@ -3242,17 +3279,24 @@ const mutexAcquireSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local WINDOW_MS_MIN = 5\n' +
+  'local RUN_WINDOWS = 10\n' +
+  'local RUN_MS_POLLED = 40\n' +
+  'local SHARE_UNSEEN = 50\n' +
+  'local SHARE_SEEN = 8\n' +
+  'local SEEN_MS = 60000\n' +
   'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
   'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
-  'if run_ms < 0 then run_ms = 800 end\n' +
-  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
+  'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
-  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
-  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
-  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < SEEN_MS and SHARE_SEEN or SHARE_UNSEEN\n' +
+  'return math.min(WINDOW_MS_MAX, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
@@ -3263,7 +3307,7 @@ const mutexAcquireSource =
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
   "new_line(line, now_ms, '')\n" +
-  'open_window(line, 5, now_ms)\n' +
+  'open_window(line, WINDOW_MS_MIN, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
@@ -3272,12 +3316,12 @@ const mutexAcquireSource =
   "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
-  "local may_write = redis.acl_check_cmd('PEXPIRE', line, 20000) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
+  "local may_write = redis.acl_check_cmd('PEXPIRE', line, LINE_MS) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
   'if tickets > 0 or not may_write then return math.max(1, tickets) end\n' +
   "local keeper = holder .. ' ' .. echo .. ' ' .. mode .. ' ' .. channel\n" +
   'if state then\n' +
   "redis.call('HSET', line, 'linger', keeper)\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'else\n' +
   'new_line(line, now_ms, keeper)\n' +
   'end\n' +
@@ -3303,12 +3347,8 @@ const mutexAcquireSource =
   'return { HELD, now_ms, left_ms, shown, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n' +
   'end\n' +
   'end\n' +
-  "if not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then\n" +
-  'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
-  'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
-  'return now_ms\n' +
-  'end\n' +
-  "local owner = redis.pcall('GET', mutex)\n" +
+  "local is_new = not is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms)\n" +
+  "local owner = is_new and token or redis.pcall('GET', mutex)\n" +
   "if type(owner) == 'table' then return { CONFLICT, now_ms, found_instead(owner, mutex) } end\n" +
   'if owner ~= token then\n' +
   "local shown, ttl_ms = string.sub(owner, 1, 8), redis.call('PTTL', mutex)\n" +
@@ -3319,17 +3359,19 @@ const mutexAcquireSource =
   'if is_guest == 1 then note_guest(line, now_ms) end\n' +
   'return { HELD, now_ms, ttl_ms, shown, place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
-  "if redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
+  "if not is_new and redis.call('PTTL', mutex) < tonumber(lease_ms) then redis.call('PEXPIRE', mutex, lease_ms) end\n" +
+  'local behind = keep_unowned(line, state, token, ticket, now_ms)\n' +
+  'if behind > 0 then return { GRANTED, now_ms, behind } end\n' +
   'return now_ms\n';
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '0777d5e075e543d6ac2d7c035d80bea5bf6b78aa',
+  sha: '587e639ae9f35af82216dcb99169d943d656b8c2',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '7c4e691f6d607ff06a2248e9d8fc9b48ad2e1d15',
-    source: bundleSource(mutexAcquireSource, { headLength: 276, keys: 2, args: 4, isTimed: true }),
+    sha: 'b0c25c5ac036465aef15b551fd2a22da18c9bfb2',
+    source: bundleSource(mutexAcquireSource, { headLength: 348, keys: 2, args: 4, isTimed: true, line: 2 }),
   },
 };
 
@@ -3417,6 +3459,9 @@ const mutexReleaseSource =
   'local RELEASED = 5\n' +
   'local LEFT = 16\n' +
   'local GONE = 6\n' +
+  'local function has_line(line)\n' +
+  "return redis.pcall('HLEN', line) ~= 0\n" +
+  'end\n' +
   'local function notify(mode, channel, message)\n' +
   'local receivers = 0\n' +
   "if mode == 'plain' or mode == 'both' then\n" +
@@ -3439,7 +3484,7 @@ const mutexReleaseSource =
   'local was_owner = owner == token\n' +
   "if was_owner then redis.call('DEL', mutex) end\n" +
   'local receivers = 0\n' +
-  "if is_vote == 1 or redis.pcall('HLEN', line) == 0 then\n" +
+  'if is_vote == 1 or not has_line(line) then\n' +
   "if type(owner) == 'table' then error(owner) end\n" +
   'if not was_owner then return { GONE } end\n' +
   "receivers = notify(mode, channel, '0')\n" +
@@ -3465,6 +3510,8 @@ const mutexReleaseSource =
   "error({ err = 'NOPERM The user may not run PEXPIRE on this key, so it was not written: it would never expire' })\n" +
   'end\n' +
   'end\n' +
+  'local LINE_MS = 20000\n' +
+  'local WINDOW_MS_MAX = 80\n' +
   'local function read_line(line, holder)\n' +
   "local fields = redis.pcall('HLEN', line)\n" +
   "if type(fields) == 'table' then\n" +
@@ -3484,15 +3531,15 @@ const mutexReleaseSource =
   'return nil\n' +
   'end\n' +
   'local function new_line(line, now_ms, linger)\n' +
-  'require_expiry(line, 20000)\n' +
+  'require_expiry(line, LINE_MS)\n' +
   "local counts = { 'first', 1, 'last', 0, 'open', 0, 'window', 0, 'run', 0, 'since', now_ms, 'guest', 0 }\n" +
   "redis.call('HSET', line, 'linger', linger, unpack(counts))\n" +
-  "redis.call('PEXPIRE', line, 20000)\n" +
+  "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return { tickets = 0, first = 1, last = 0, open = 0, window = 0, run = 0, since = now_ms, guest = 0 }\n' +
   'end\n' +
   'local function open_ms(state, now_ms)\n' +
   'local left_ms = state.open - now_ms\n' +
-  'if left_ms > 80 then return 0 end\n' +
+  'if left_ms > WINDOW_MS_MAX then return 0 end\n' +
   'return math.max(0, left_ms)\n' +
   'end\n' +
   'local function remove(line, state, place, holder)\n' +
@@ -3535,10 +3582,11 @@ const mutexReleaseSource =
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
   'return false\n' +
   'end\n' +
+  'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
   "if ticket.holder == asker then return 'asker' end\n" +
   'local left_ms = tonumber(ticket.deadline_ms) - now_ms\n' +
-  'if left_ms < 0 or left_ms > 60000 then\n' +
+  'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then\n' +
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'gone'\n" +
   'end\n' +
@@ -3553,6 +3601,7 @@ const mutexReleaseSource =
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
+  'local PLACES_MAX, READ_MAX = 20000, 256\n' +
   'local function advance(line, state, passed, rest)\n' +
   'local first = rest - #passed\n' +
   'local empty = first - state.first\n' +
@@ -3573,7 +3622,7 @@ const mutexReleaseSource =
   'local function settle(key, fence, line, state, asker, now_ms, now_us)\n' +
   "if open_ms(state, now_ms) > 0 then return 'open', '' end\n" +
   "local outcome, owner, passed, front = 'nobody', '', {}, state.first\n" +
-  'local rest, last, size = front, math.min(state.last, front + 19999), 1\n' +
+  'local rest, last, size = front, math.min(state.last, front + PLACES_MAX - 1), 1\n' +
   "while rest <= last and outcome == 'nobody' do\n" +
   'local places = {}\n' +
   'for i = 1, math.min(size, last - rest + 1) do places[i] = rest + i - 1 end\n' +
@@ -3589,7 +3638,7 @@ const mutexReleaseSource =
   'break\n' +
   'end\n' +
   'end\n' +
-  'size = math.min(256, 2 * size)\n' +
+  'size = math.min(READ_MAX, 2 * size)\n' +
   'end\n' +
   'advance(line, state, passed, rest)\n' +
   "if outcome == 'asker' then state.place = nil end\n" +
@@ -3598,8 +3647,9 @@ const mutexReleaseSource =
   "if is_served or state.first > front then redis.call('HSET', line, 'first', state.first, 'run', state.run) end\n" +
   'return outcome, owner\n' +
   'end\n' +
+  'local TOLD_MAX = 256\n' +
   'local function wake(line, state, in_ms)\n' +
-  'for place = state.first, math.min(state.last, state.first + 255) do\n' +
+  'for place = state.first, math.min(state.last, state.first + TOLD_MAX - 1) do\n' +
   "local ticket = read_ticket(redis.call('HMGET', line, place)[1])\n" +
   "if ticket and tell(line, place, ticket, string.format('a %s %.0f', ticket.echo, in_ms)) then return end\n" +
   'end\n' +
@@ -3613,17 +3663,24 @@ const mutexReleaseSource =
   'end\n' +
   'return count\n' +
   'end\n' +
+  'local WINDOW_MS_MIN = 5\n' +
+  'local RUN_WINDOWS = 10\n' +
+  'local RUN_MS_POLLED = 40\n' +
+  'local SHARE_UNSEEN = 50\n' +
+  'local SHARE_SEEN = 8\n' +
+  'local SEEN_MS = 60000\n' +
   'local function window_ms(state, mode, channel, is_polled, now_ms)\n' +
   'local run_ms, unseen_ms = now_ms - state.since, now_ms - state.guest\n' +
-  'if run_ms < 0 then run_ms = 800 end\n' +
-  'if state.run > 0 and run_ms >= 10 * state.window then\n' +
+  'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
+  'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor((state.tickets + 1) / listeners)\n' +
-  'if is_due then return math.min(80, math.max(5, 2 * state.window)) end\n' +
+  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
-  'if is_polled and state.tickets > 0 and run_ms >= 40 then\n' +
-  'local share = unseen_ms >= 0 and unseen_ms < 60000 and 8 or 50\n' +
-  'return math.min(80, math.max(1, math.floor(run_ms / share)))\n' +
+  'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
+  'local share = unseen_ms >= 0 and unseen_ms < SEEN_MS and SHARE_SEEN or SHARE_UNSEEN\n' +
+  'return math.min(WINDOW_MS_MAX, math.max(1, math.floor(run_ms / share)))\n' +
   'end\n' +
   'return 0\n' +
   'end\n' +
@@ -3634,7 +3691,7 @@ const mutexReleaseSource =
   "if redis.call('PTTL', key) ~= -2 then return end\n" +
   'local now_ms = server_now()\n' +
   "new_line(line, now_ms, '')\n" +
-  'open_window(line, 5, now_ms)\n' +
+  'open_window(line, WINDOW_MS_MIN, now_ms)\n' +
   'end\n' +
   'local function note_guest(line, now_ms)\n' +
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
@@ -3686,12 +3743,12 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: 'e88a62a1c547bf36179024d44683f8bf55f77cf0',
+  sha: '00c944158c6363d8bb93aa1375e9436f31795ec4',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'dc819d35baee2ee6ff0aee9214f3ee7a2dd59336',
-    source: bundleSource(mutexReleaseSource, { headLength: 494, keys: 2, args: 4, isTimed: false }),
+    sha: 'b731ab7c2cf548de158a06519b3eb33cea72af39',
+    source: bundleSource(mutexReleaseSource, { headLength: 566, keys: 2, args: 4, isTimed: false, line: 2 }),
   },
 };
 

@@ -38,7 +38,7 @@ async function countAll(): Promise<CommandCounts[]> {
 /** Calls over all primaries, without those that scripts make. */
 async function sent(counts: readonly CommandCounts[]): Promise<Record<string, number>> {
   const total: Record<string, number> = {};
-  const inScripts = /^(time|pttl|hlen|hgetall|hexists|hset|hdel|pexpire|get|set|del|spublish)$/;
+  const inScripts = /^(time|exists|pttl|hlen|hgetall|hexists|hset|hdel|pexpire|get|set|del|spublish)$/;
   for (const delta of await Promise.all(counts.map((one) => one.delta()))) {
     for (const [name, calls] of Object.entries(delta)) {
       if (!NOT_OURS.includes(name) && !inScripts.test(name)) total[name] = (total[name] ?? 0) + calls;

@@ -61,6 +61,8 @@ async function useAll([here, there]: readonly [Locks, Locks], name: string): Pro
     await handOver(here, there, kind, free).catch(() => {});
   }
   await here.lock(name).using(() => here.lock(name).using(() => {}));
+  // Many at once travel together.
+  await Promise.all(Array.from({ length: 8 }, (_, i) => here.lock(`${name}:${i}`).using(() => {})));
   // Another library has it: its release is told on the public channel.
   await LOCK.seize(redis.port, `${name}:java`, 60_000);
   const waiting = here.lock(`${name}:java`).acquire({ waitMs: WAIT_MS });

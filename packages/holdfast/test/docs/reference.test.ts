@@ -1,6 +1,7 @@
 /** What the reference says about names, numbers and types is what the source has. */
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CONFIGURATIONS, PLANTED_BUGS } from '../../../../model/configurations.ts';
 import * as holdfast from '../../src/index.ts';
 import { NAME_BYTES_MAX } from '../../src/keys/name.ts';
 import { BATCH_MAX } from '../../src/locking/renewal.ts';
@@ -32,6 +33,14 @@ test('the page of the diagnostics has every channel', () => {
   const page = readPage('docs/reference/diagnostics.md');
   for (const [key, name] of Object.entries(holdfast.CHANNELS))
     expect(page).toContain(`| \`${key}\` | \`${name}\` |`);
+});
+
+test('the page of the model has every configuration and every planted bug', () => {
+  const page = readPage('docs/concepts/model.md');
+  for (const { name, model, scope, isLong = false } of CONFIGURATIONS)
+    expect(page).toContain(`| ${name} | ${model} | ${scope} | ${isLong ? 'no' : 'yes'} |`);
+  for (const { name, model, scope, breaks } of PLANTED_BUGS)
+    expect(page).toContain(`| ${name} | ${model} | ${scope} | ${breaks} |`);
 });
 
 describe('the page of the options', () => {
@@ -84,7 +93,7 @@ describe('the lists of the ACL', () => {
   const commandsIn = (isAdmin: boolean): string[] =>
     scripts
       .filter(({ name }) => name.startsWith('admin.') === isAdmin)
-      .flatMap(({ source }) => commandsOf(source));
+      .flatMap(({ source, bundle }) => commandsOf(bundle?.source ?? source));
   const granted = [LEAST, LOOKING, CLUSTER].map((list) =>
     [...list.matchAll(/\+(\S+)/g)].map(([, command = '']) => command).sort(),
   );

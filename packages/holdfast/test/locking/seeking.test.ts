@@ -1,6 +1,6 @@
 /**
  * How the one remote contender of a process tries, listens, sleeps and gives up behind a guest, who knows no line. The
- * line among processes of ours is in `line.test.ts`.
+ * line among processes of ours is in `line/waiting.test.ts`.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';

@@ -67,6 +67,7 @@ test('a lock without a TTL or a fence is told as it is', async () => {
     tickets,
     listeners,
     line,
+    mayLinger: 0,
   });
 });
 
@@ -122,6 +123,25 @@ test('looking twice changes nothing', async () => {
   expect(await database.contents()).toEqual(contents);
   await database.expectTtl(INPUT.name, 30_000);
 });
+
+test.each(['session:1', 'session:2'])(
+  'of owner session:1 and keeper %s is told who may linger',
+  async (keeper) => {
+    const [lock, mutex] = [INPUT, { ...INPUT, name: 'mutex' }];
+    await holdLock();
+    await database.redis.set(mutex.name, 'session:1', 'PX', 30_000);
+    const empty = { first: 1, last: 0, open: 0, window: 0, run: 0, since: 0, guest: 0 };
+    await database.redis.hset(INPUT.line, {
+      ...empty,
+      linger: `${keeper} 1.1.0 p holdfast_session:session`,
+    });
+    const mayLinger = keeper === 'session:1' ? 1 : 0;
+    expect([await inspect(lock), await inspect(mutex)]).toMatchObject([
+      { is: 'LOCK', mayLinger },
+      { is: 'MUTEX', mayLinger },
+    ]);
+  },
+);
 
 test('a server out of memory can be looked at', async () => {
   await holdLock();

@@ -70,6 +70,13 @@ async function prepare(): Promise<void> {
   await database.redis.pexpire('k1', 60_000);
   await database.redis.set('k2', 'h1', 'PX', 60_000);
   await database.redis.set('fence:k3', 'no number');
+  // Free, with a wait in its line; and one whose line cannot be read.
+  const place = { lock: 'k4', fence: 'fence:k4', line: 'line:k4' };
+  const waiting = { leaseMs: 20_000, fences: 1, fenceTtlMs: 0, notAfterMs: 0, wantsTime: 0, commonUs: 0 };
+  await database.run(lockAcquire.call({ ...place, ...waiting, holder: 'h3', ticket: '' }));
+  await database.run(lockAcquire.call({ ...place, ...waiting, holder: 'h2', ticket: '3.1.ab 1000 n news' }));
+  await database.redis.del('k4');
+  await database.redis.set('line:k5', 'no line', 'PX', 60_000);
 }
 
 const key = fc.integer({ min: 0, max: 6 }).map((n) => `k${n}`);

@@ -55,6 +55,20 @@ describe.each(['lock', 'mutex'] as const)('the owner of a %s', (kind) => {
     expect(await database.redis.hget(LINE, 'linger')).toBe('');
   });
 
+  test('is noted when it asks again, if its first ask could not say that it may keep it', async () => {
+    const a = await line.listen('a');
+    await line.ask('a', { mode: 'p' });
+    expect(await line.ask('a', { mode: 'pl', number: 2 })).toMatchObject({ is: 'GRANTED' });
+    await line.held('b');
+    expect(await a.heard()).toEqual([`w ${line.echoOf('a', 2)}`]);
+  });
+
+  test('that asks again with others in line does not keep it', async () => {
+    await line.ask('a', { mode: 'pl' });
+    await line.held('b');
+    expect(await line.ask('a', { mode: 'pl', number: 2 })).toMatchObject({ is: 'GRANTED', tickets: 1 });
+  });
+
   test('leaves no line when it releases', async () => {
     await line.ask('a', { mode: 'pl' });
     await line.release('a');

@@ -172,6 +172,58 @@ describe.each(['lock', 'mutex'] as const)('the line of a %s', (kind) => {
 describe('guests that wait for a lock', () => {
   const line = new Line('lock', database);
 
+  test('have used up their window once one of them is seen as the owner', async () => {
+    await line.holdByGuest();
+    await line.held('b');
+    await database.redis.hset(LINE, { window: 5, open: (await database.nowMs()) + 60 });
+    await line.held('b');
+    expect([await line.field('open'), await line.field('window')]).toEqual([0, 0]);
+  });
+
+  test('wait longer for the next window after each turn that they took without one', async () => {
+    await database.listen(CHANNEL);
+    await line.holdByGuest();
+    await line.held('b');
+    await database.redis.hset(LINE, { window: 5 });
+    await line.held('b');
+    // The same turn again is no other turn.
+    await line.held('b');
+    expect(await line.field('window')).toBe(0);
+    for (const left of [50_000, 40_000]) {
+      await database.redis.pexpire(KEY, left);
+      await line.held('b');
+    }
+    expect(await line.field('window')).toBe(-2);
+    for (const left of [39_000, 38_000, 37_000, 36_000, 35_000, 34_000, 33_000, 32_000, 31_000]) {
+      await database.redis.pexpire(KEY, left);
+      await line.held('b');
+    }
+    expect(await line.field('window')).toBe(-8);
+  });
+
+  test.each([
+    { window: 0, owners: 2 },
+    { window: -1, owners: 4 },
+    { window: -2, owners: 6 },
+  ])(
+    'get a window after $owners owners where the last one is noted as $window',
+    async ({ window, owners }) => {
+      await database.listen(CHANNEL);
+      await line.ask('a');
+      for (const session of ['b', 'c']) {
+        await line.listen(session);
+        await line.held(session);
+      }
+      await database.redis.hset(LINE, { window, run: owners - 1 });
+      await line.release('a');
+      expect(await line.owner()).toBe('b');
+      await database.redis.hset(LINE, { window, run: owners });
+      await line.release('b', { isRun: true });
+      expect(await line.owner()).toBeNull();
+      expect(await line.field('window')).toBe(5);
+    },
+  );
+
   test('come first for 5 ms where nobody of ours waits, in a line that expires', async () => {
     await database.listen(CHANNEL);
     await line.ask('a');

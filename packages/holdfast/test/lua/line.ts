@@ -54,7 +54,7 @@ return redis.call('HSET', KEYS[1], 'since', time[1] * 1000 + math.floor(time[2] 
  * passed, and on a busy machine any time may pass between two calls, and inside of one.
  */
 function withoutPolledWindows(script: ScriptText): ScriptText {
-  const source = script.source.replace('run_ms >= 40', 'run_ms >= 4e12');
+  const source = script.source.replace('run_ms >= RUN_MS_POLLED', 'run_ms >= 4e12');
   if (source === script.source) throw new Error('expected a release after which pollers get windows');
   return { ...script, source, sha: createHash('sha1').update(source).digest('hex') };
 }

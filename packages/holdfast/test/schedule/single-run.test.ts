@@ -120,6 +120,24 @@ describe('now, outside of the schedule', () => {
     expect(slots).toEqual([10_000]);
   });
 
+  test('is listed as a job, by the name of the job, while it runs', async () => {
+    const world = await World.open();
+    const work = gate();
+    const locks = world.replica({ prefix: 'app:' });
+    const listed = async (): Promise<unknown[]> => {
+      const found = [];
+      for await (const each of world.replica({ prefix: 'app:' }).list({ prefix: 'jo' })) found.push(each);
+      return found;
+    };
+    const running = locks.runJob('job', () => work.opened);
+    await world.advance(100);
+    const owner = expect.stringContaining(locks.session);
+    expect(await listed()).toMatchObject([{ name: 'job', kind: 'job', owner, holdCount: 1 }]);
+    work.open();
+    await world.until(running);
+    expect(await listed()).toEqual([]);
+  });
+
   test('stands for a slot that was due and not started', async () => {
     const world = await World.open();
     const options = { everyMs: HOUR_MS, missed: 'once' } as const;

@@ -23,7 +23,7 @@ export class Callers {
 
   start(process: SimulatedProcess, count: number, prng: Prng): void {
     for (let i = 0; i < count; i += 1) {
-      const caller = new Caller(process, this.#context, prng.fork());
+      const caller = new Caller(process, i, this.#context, prng.fork());
       this.#all.push(caller);
       caller.work().catch((error: unknown) => {
         this.#context.judge.condemn('served', `${process.name} threw ${String(error)}`);

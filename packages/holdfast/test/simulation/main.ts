@@ -1,7 +1,4 @@
-/**
- * `npm run simulate -- --seeds 1000 --from 1`: plays seeds, and tells the history of the first that fails. With `--fault`
- * only those of them that turn that fault on; with `--once` the world of `once`.
- */
+/** `npm run simulate`: plays seeds, and tells the history of the first that fails. */
 import { parseArgs } from 'node:util';
 import { loadScriptEngine } from '../../../testing/src/lua/script-engine.ts';
 import { ONCE_BUGS } from './once/once-bugs.ts';
@@ -15,11 +12,27 @@ import { Prng } from './world/prng.ts';
 
 const LINES_MAX = 400;
 
+const USAGE = `npm run simulate -- [options]   plays seeds, and tells the history of the first that breaks a rule
+
+  --seeds <n>      how many seeds to play (1000)
+  --from <n>       the first of them (1)
+  --seed <n>       plays one seed and tells its history
+  --nodes <n>      how many servers the world has (1)
+  --fault <name>   only seeds that turn this fault on
+  --bug <name>     plants a bug, which a seed should find
+  --once           the world of \`once\` instead of that of locks
+  --all            goes on after a seed that breaks a rule
+  --whole          tells the whole history, and not its last ${LINES_MAX} lines
+`;
+
+/** The command was called in a wrong way: its words are enough. */
+class UsageError extends Error {}
+
 function integer(text: string | undefined, name: string, fallback: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
-    throw new TypeError(`expected --${name} to be a whole number of at least 1, got ${text}`);
+    throw new UsageError(`expected --${name} to be a whole number of at least 1, got ${text}`);
   return value;
 }
 
@@ -40,6 +53,10 @@ function faultsOf(seed: number, nodes: number): ReadonlySet<Fault> {
   return drawFaults(prng, nodes).faults;
 }
 
+function isParseArgsError(error: unknown): error is Error {
+  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -52,18 +69,22 @@ async function main(): Promise<void> {
       whole: { type: 'boolean' },
       all: { type: 'boolean' },
       once: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
     },
   });
+  if (values.help === true) return console.log(USAGE);
   const play = values.once === true ? playOnce : playLocks;
   const bugs = values.once === true ? ONCE_BUGS : PLANTED_BUGS;
   const engine = await loadScriptEngine();
   const bug = bugs.find(({ name }) => name === values.bug);
   if (values.bug !== undefined && bug === undefined) {
-    throw new TypeError(`expected --bug among ${bugs.map(({ name }) => name).join(', ')}, got ${values.bug}`);
+    throw new UsageError(
+      `expected --bug among ${bugs.map(({ name }) => name).join(', ')}, got ${values.bug}`,
+    );
   }
   const fault = FAULTS.find((name) => name === values.fault);
   if (values.fault !== undefined && fault === undefined) {
-    throw new TypeError(`expected --fault among ${FAULTS.join(', ')}, got ${values.fault}`);
+    throw new UsageError(`expected --fault among ${FAULTS.join(', ')}, got ${values.fault}`);
   }
   const nodes = integer(values.nodes, 'nodes', bug?.nodes ?? 1);
   const shared = { engine, nodes, ...(bug === undefined ? {} : { bug }) };
@@ -112,4 +133,10 @@ async function main(): Promise<void> {
   say();
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  const isUsage = error instanceof UsageError || isParseArgsError(error);
+  console.error(isUsage ? `${error.message}\n\n${USAGE}` : error);
+  process.exitCode = isUsage ? 2 : 1;
+}

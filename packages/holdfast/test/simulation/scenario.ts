@@ -62,7 +62,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   readonly #callers = new Callers(this);
   readonly #orphans: OrphanWatch;
   readonly #counterLife: CounterLife;
-  readonly #line: LineChecks;
+  readonly line: LineChecks;
   readonly #crossing: GrantCrossing;
   readonly #guests: readonly Guest[];
   #isQuiet = false;
@@ -86,18 +86,17 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     const builder = new WorldBuilder(this, this.#selection, options.engine, options.bug, {
       sent: (who, call) => {
         this.#history.remark(this.timeline.nowMs, who, `sends ${describeCall(call)}`);
-        this.#line.sent(who, call);
+        this.line.sent(who, call);
       },
-      arrived: (node, call) => this.#line.arrived(node, call),
-      answered: (who, call, answer) => this.#line.answered(who, call, answer),
-      resynced: (who) => this.#line.resynced(who, this.timeline.nowMs),
+      arrived: (node, call) => this.line.arrived(node, call),
+      answered: (who, call, answer) => this.line.answered(who, call, answer),
+      resynced: (who) => this.line.resynced(who, this.timeline.nowMs),
       served: (who, node, call, answer) => this.#served(who, node, call, answer),
     });
     this.nodes = builder.makeNodes();
     this.processes = builder.makeProcesses(this.nodes);
-    this.#line = new LineChecks(this);
-    const processOf = (holder: string): SimulatedProcess | undefined => this.#line.processOf(holder);
-    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, processOf);
+    this.line = new LineChecks(this);
+    this.#orphans = new OrphanWatch(this.judge, this.nodes, this.names, this.line);
     this.#crossing = new GrantCrossing(this, faults, this.prng.fork());
     this.#guests = faults.has('guest') ? inviteGuests(this, this.terms, this.prng.fork()) : [];
   }
@@ -177,9 +176,11 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     return this.#outcome();
   }
 
-  /** Whether somebody who is gone has that name, until its lease ends: a process, or a guest that a restart has revived. */
+  /** Whether nobody can release what has that name, until its lease ends: its owner is gone, or a restart has revived it. */
   #isDead(name: string): boolean {
-    return this.#line.isDead(name) || this.#guests.some((guest) => guest.lock === name && guest.isRevived);
+    if (this.line.isDead(name)) return true;
+    if (this.#mayRevive && this.#orphans.leftOn(name, this.timeline.nowMs) !== null) return true;
+    return this.#guests.some((guest) => guest.lock === name && guest.isRevived);
   }
 
   /** Of several nodes those that have restarted vote again only when the longest lease has run out. */
@@ -192,7 +193,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   async #run(untilMs: number, look: () => void = () => {}): Promise<void> {
     await this.timeline.run(untilMs, () => {
       this.judge.look();
-      this.#line.look(this.timeline.nowMs);
+      this.line.look(this.timeline.nowMs);
       look();
       return this.judge.verdicts.length > 0;
     });
@@ -207,7 +208,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
   #lookForOrphans(): void {
     if (this.#mayRevive) return;
     this.#orphans.look(this.timeline.nowMs);
-    this.#line.lookForLeft(this.timeline.nowMs);
+    this.line.lookForLeft(this.timeline.nowMs);
   }
 
   async #runUntilServed(): Promise<void> {
@@ -247,7 +248,7 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
       if (!this.#mayRevive) checkOrphans(this.judge, this.nodes, this.names, this.processes);
       checkAfterClosing(this.judge, this.nodes, this.processes);
       await this.timeline.run(this.timeline.nowMs + LINE_MS);
-      if (!this.#mayRevive) this.#line.checkGone();
+      if (!this.#mayRevive) this.line.checkGone();
     }
     // Nothing of a crashed process may stay behind in the real one that plays it.
     for (const { locks, machine } of this.processes) {
@@ -280,11 +281,11 @@ class Scenario implements FaultyWorld, WorkContext, CrossedWorld, LineWorld {
     const owner = ownerOf(node, name);
     const inLine = lineGrantOf(call, node.published, owner);
     if (inLine !== null) this.#granted(node, inLine);
-    const grantee = isGivenOn(node.published) ? this.#line.processOf(owner ?? '') : undefined;
+    const grantee = isGivenOn(node.published) ? this.line.processOf(owner ?? '') : undefined;
     if (grantee !== undefined) this.#crossing.granted(grantee, name);
     const granted = grantOf(call, answer);
     if (granted !== null) this.#granted(node, granted);
-    this.#line.served(node, call, describeAnswer(answer));
+    this.line.served(node, call, describeAnswer(answer), this.timeline.nowMs);
   }
 
   #granted(node: SimulatedNode, granted: Grant): void {

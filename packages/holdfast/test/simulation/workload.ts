@@ -12,6 +12,8 @@ export interface WorkTerms {
   readonly worksMs: readonly number[];
   readonly pausesMs: readonly number[];
   readonly slowCallbacks: boolean;
+  /** The option `lingerMs` of each caller's acquisitions, one after the other, and around again; null: that of `Locks`. */
+  readonly callerLingersMs: readonly (number | null)[];
   /** How often each caller works while things go wrong. */
   readonly rounds: number;
 }
@@ -41,12 +43,17 @@ export class Caller {
   readonly process: SimulatedProcess;
   readonly #context: WorkContext;
   readonly #random: Prng;
+  readonly #linger: { readonly lingerMs?: number };
   #controller = new AbortController();
   /** What it waits for just now. */
   waitsFor: string | null = null;
   isDone = false;
 
-  constructor(process: SimulatedProcess, context: WorkContext, random: Prng) {
+  /** `place`: which of the callers of its process it is. */
+  constructor(process: SimulatedProcess, place: number, context: WorkContext, random: Prng) {
+    const { callerLingersMs } = context.terms;
+    const lingerMs = callerLingersMs[place % callerLingersMs.length] ?? null;
+    this.#linger = lingerMs === null ? {} : { lingerMs };
     this.process = process;
     this.#context = context;
     this.#random = random;
@@ -104,7 +111,7 @@ export class Caller {
       const lease = await lock.tryAcquire(options);
       if (lease !== null) await this.#hold(lease, name, renew);
     } else if (way <= 4) {
-      const lease = await lock.acquire({ ...options, waitMs: random.pick(WAITS_MS) });
+      const lease = await lock.acquire({ ...options, ...this.#linger, waitMs: random.pick(WAITS_MS) });
       await this.#hold(lease, name, renew);
     } else {
       const body = async (lease: Lease): Promise<void> => {
@@ -113,7 +120,7 @@ export class Caller {
         if (random.chance(0.3) && this.#context.terms.kind === 'lock') await this.#enterAgain(lock, tenure);
         this.#context.judge.released(tenure);
       };
-      await lock.using(body, { ...options, waitMs: random.pick(WAITS_MS) });
+      await lock.using(body, { ...options, ...this.#linger, waitMs: random.pick(WAITS_MS) });
     }
   }
 

@@ -248,8 +248,10 @@ describe('a frozen proxy', () => {
     await connection.ask('PING');
     proxy.freeze();
     connection.send(['INCR', 'n']);
+    await waitFor(() => proxy.received.length === 2, { what: 'the request to be read' });
     connection.close();
     await waitFor(() => proxy.connections === 0, { what: 'the client to be gone' });
+    expect(proxy.history).toEqual([['PING']]);
     proxy.thaw();
     await waitFor(async () => (await stored('n')) === '1', { what: 'the late request to run' });
   });

@@ -5,11 +5,9 @@
  * that stays, a wrong value are as wrong beside a stall. Nor is a `Violation`, whatever it says and whatever else failed.
  */
 import { beforeEach } from 'vitest';
+import { StallWatch } from './processes/stall-watch.ts';
 import { isViolation } from './violation.ts';
 
-const LOOK_EVERY_MS = 10;
-/** Less is no stall. */
-const STALL_MS_MIN = 100;
 const RETRIES_MAX = 3;
 
 /** What a lock rightly says when no answer came in time, and what an expectation says of a time that is too long. */
@@ -27,9 +25,7 @@ interface Steady {
 
 /** Call it at the top of a file, and give what it returns to the `describe` or `test` that needs it. */
 export function steady(): Steady {
-  let longestMs = 0;
-  let lookedMs = 0;
-  let looking: NodeJS.Timeout | undefined;
+  let watch: StallWatch | null = null;
   let failures = (): readonly unknown[] => [];
   beforeEach(({ task }) => {
     // The runner asks about the last one only: a clean-up that fails behind a violation would hide it.
@@ -37,21 +33,16 @@ export function steady(): Steady {
     // The runner takes functions out of the options of a test when it has collected it, and would then repeat any
     // failure. What is left is its own object, not ours.
     if (typeof task.retry === 'object') Object.assign(task.retry, { condition });
-    longestMs = 0;
-    lookedMs = performance.now();
-    looking = setInterval(() => look(), LOOK_EVERY_MS).unref();
-    return () => clearInterval(looking);
+    const started = new StallWatch();
+    watch = started;
+    return () => started.end();
   });
-  const look = (): void => {
-    const nowMs = performance.now();
-    longestMs = Math.max(longestMs, nowMs - lookedMs - LOOK_EVERY_MS);
-    lookedMs = nowMs;
-  };
   const condition = (error: Told): boolean => {
     if (isViolation(error) || failures().some(isViolation)) return false;
     const { name = '', message = '' } = error;
     const isAboutTime = ABOUT_TIME.test(name) || ABOUT_TIME.test(message);
-    if (!isAboutTime || longestMs < STALL_MS_MIN) return false;
+    const longestMs = watch?.longestMs ?? 0;
+    if (!isAboutTime || longestMs === 0) return false;
     console.info(`tried again after a stall of ${Math.round(longestMs)} ms: ${message}`);
     return true;
   };

@@ -19,18 +19,24 @@ export function scriptRequestOf(calls: readonly Call[]): ScriptCall {
   const requests = calls.map(scriptOf);
   assert(script.bundle !== undefined, () => `${script.name} can be bundled`);
   const keys: string[] = [];
-  for (const request of requests) keys.push(...request.keys);
+  for (const request of requests) for (const key of request.keys) keys.push(key);
   let shared = '';
   const args: string[] = [''];
-  for (const [position, value] of firstArgs.entries()) {
-    const isShared = requests.every((request) => request.args[position] === value);
+  for (let position = 0; position < firstArgs.length; position += 1) {
+    const isShared = isSharedAt(requests, position);
     shared += isShared ? '1' : '0';
-    if (isShared) args.push(value);
     // Every call of a script has as many arguments as its first.
-    else for (const request of requests) args.push(request.args[position] as string);
+    for (const request of isShared ? [first] : requests) args.push(request.args[position] as string);
   }
   args[0] = shared;
   return { script: script.bundle, keys, args };
+}
+
+/** Whether all calls have the same argument there. */
+function isSharedAt(requests: readonly ScriptCall[], position: number): boolean {
+  const value = requests[0]?.args[position];
+  for (const { args } of requests) if (args[position] !== value) return false;
+  return true;
 }
 
 /** One answer a call, in their order. */

@@ -12,7 +12,6 @@ import { warnDeaf } from '../../telemetry/warnings.ts';
 import type { HolderIds, HoldTerms, Protocol } from '../../topologies/protocol.ts';
 import type { AcquireResult, Mailbox, Topology } from '../../topologies/topology.ts';
 import { type Broken, quoted, type Refusal } from '../failures.ts';
-import type { Linger } from '../hold.ts';
 import type { Mailboxes, Receiver } from './mailboxes.ts';
 import { type GrantMessage, Ticket } from './ticket.ts';
 
@@ -38,6 +37,18 @@ const DEAF = 'n';
 
 /** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
 const LINGERS = 'l';
+
+/** How a hold may be kept unowned. */
+export interface Linger {
+  /** Until when, by our monotonic clock; 0: not any more. */
+  untilMs: number;
+  /** Whether the hold has been kept unowned since its last owner left. */
+  wasKept: boolean;
+  /** The wait that messages name when somebody wants the lock. */
+  readonly wait: number;
+  /** How often messages may have been missed before the lock was asked for. */
+  readonly resyncs: number;
+}
 
 /** What an attempt brought. */
 export interface Grant {
@@ -94,6 +105,8 @@ export class Attempts {
   #hasStated = false;
   /** The block of fences that the last message of a grant told. */
   #told: GrantMessage | null = null;
+  /** Whether it was heard since the last ask was sent that somebody else wants the lock. */
+  #isWanted = false;
   /** How often this wait was granted the lock by a message, and had lost it when it asked. */
   #lostClaims = 0;
 
@@ -108,7 +121,10 @@ export class Attempts {
 
   /** Whether a grant in the line would be heard. Until then no ticket is stated, unless subscribing has failed. */
   get hears(): boolean {
-    const mailbox = this.#mailbox;
+    return this.#hearsAt(this.#mailbox);
+  }
+
+  #hearsAt(mailbox: Mailbox | null): boolean {
     return mailbox !== null && this.#services.mailboxes.isOpen(mailbox);
   }
 
@@ -126,7 +142,12 @@ export class Attempts {
   attach(receiver: Receiver): void {
     const mailbox = this.#mailbox;
     if (mailbox === null || this.#ticket === null) return;
-    this.#services.mailboxes.register(this.#ticket.number, mailbox, receiver, this.#resyncs);
+    const receive: Receiver = (message) => {
+      // It is for the owner that this wait becomes by its ask, and has overtaken the answer to that.
+      if (message?.is === 'wanted') this.#isWanted = true;
+      receiver(message);
+    };
+    this.#services.mailboxes.register(this.#ticket.number, mailbox, receive, this.#resyncs);
   }
 
   get #mailbox(): Mailbox | null {
@@ -138,15 +159,24 @@ export class Attempts {
     const known = this.#terms;
     const stated =
       known === null ? this.#fresh(leaseMs, behind) : { ...known, leaseMs, isInLine: this.#isInLine };
-    const { hears } = this;
+    const mailbox = this.#mailbox;
+    const hears = this.#hearsAt(mailbox);
     this.#hasStated = joins && (hears || this.#isDeaf);
-    const terms = this.#hasStated ? this.#withTicket(stated, lingerMs > 0) : stated;
+    const terms =
+      this.#hasStated && mailbox !== null
+        ? this.#withTicket(
+            stated,
+            mailbox.channel,
+            `${hears ? mailbox.mode : DEAF}${lingerMs > 0 ? LINGERS : ''}`,
+          )
+        : stated;
     // To keep a hold one must hear that it is wanted. The next hold can be kept.
     if (lingerMs > 0 && !hears) void this.listen();
-    const sentMs = this.#services.timers.clock.monotonicMs();
+    const lingerUntilMs = lingerMs > 0 ? this.#services.timers.clock.monotonicMs() + lingerMs : 0;
     const wasOpen = this.#isOpen;
     this.#terms = terms;
     this.#isOpen = true;
+    this.#isWanted = false;
     const timeoutMs = Math.min(options.callTimeoutMs, Math.max(waitMs, ATTEMPT_MS_MIN));
     const answer = await topology
       .acquire(this.#protocol, terms, timeoutMs)
@@ -157,9 +187,13 @@ export class Attempts {
       this.#forget();
       const isFromLine = told !== null;
       const grant = { is: 'granted', terms, answer: withTold(answer, told), isFromLine } as const;
-      const canLinger = lingerMs > 0 && hears && wait !== undefined && answer.tickets === 0;
+      const isAlone = answer.tickets === 0 && !this.#isWanted;
+      const canLinger = lingerMs > 0 && hears && wait !== undefined && isAlone;
       if (!canLinger) return grant;
-      return { ...grant, linger: { untilMs: sentMs + lingerMs, wait, resyncs: this.#resyncs } };
+      return {
+        ...grant,
+        linger: { untilMs: lingerUntilMs, wasKept: false, wait, resyncs: this.#resyncs },
+      };
     }
     if (answer.is === 'failed') {
       // Nothing of this holder is left, or the topology is giving it back: the holder id is never used again.
@@ -206,9 +240,8 @@ export class Attempts {
     return { holder: this.#protocol.newHolder(holderIds), leaseMs, fences };
   }
 
-  #withTicket(terms: HoldTerms, mayLinger: boolean): HoldTerms {
+  #withTicket(terms: HoldTerms, channel: string, mode: string): HoldTerms {
     const { timers, options, holderIds, mailboxes, record } = this.#services;
-    const { channel, mode } = this.#mailbox as Mailbox;
     record?.begin();
     this.#ticket ??= new Ticket(holderIds.nextNumber(), holderIds.token().slice(0, 16));
     const leastMs = options.claimMs === 0 ? CLAIM_MS_DEFAULT : options.claimMs;
@@ -217,7 +250,7 @@ export class Attempts {
     const claimMs = Math.min(wantedMs, terms.leaseMs);
     this.#resyncs = mailboxes.resyncs;
     const echo = this.#ticket.ask(instantNow(timers.clock), claimMs);
-    const ticket = `${echo} ${claimMs} ${this.hears ? mode : DEAF}${mayLinger ? LINGERS : ''} ${channel}`;
+    const ticket = `${echo} ${claimMs} ${mode} ${channel}`;
     return { ...terms, ticket, isInLine: this.#isInLine };
   }
 

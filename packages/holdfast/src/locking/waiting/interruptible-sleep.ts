@@ -19,22 +19,20 @@ export class InterruptibleSleep {
   }
 
   /** Sleeps for at most `delayMs`, keeping the process alive. Null when `stop` ended it. */
-  async sleep(delayMs: number): Promise<WakeReason | null> {
-    return (
-      this.#heard ??
-      new Promise((resolve) => {
-        const deadline = new Deadline(() => this.#end?.('time'), true);
-        this.#deadline = deadline;
-        this.#end = (reason) => {
-          this.#end = null;
-          this.#deadline = null;
-          this.#timers.cancel(deadline);
-          resolve(reason);
-        };
-        const toldMs = Math.max(0, this.#wakeAtMs - this.#timers.clock.monotonicMs());
-        this.#timers.setIn(deadline, Math.min(delayMs, toldMs));
-      })
-    );
+  sleep(delayMs: number): Promise<WakeReason | null> {
+    if (this.#heard !== null) return Promise.resolve(this.#heard);
+    return new Promise((resolve) => {
+      const deadline = new Deadline(() => this.#end?.('time'), true);
+      this.#deadline = deadline;
+      this.#end = (reason) => {
+        this.#end = null;
+        this.#deadline = null;
+        this.#timers.cancel(deadline);
+        resolve(reason);
+      };
+      const toldMs = Math.max(0, this.#wakeAtMs - this.#timers.clock.monotonicMs());
+      this.#timers.setIn(deadline, Math.min(delayMs, toldMs));
+    });
   }
 
   wake(reason: WakeReason): void {

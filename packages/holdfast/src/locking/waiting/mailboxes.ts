@@ -11,7 +11,7 @@ import { CallFailure as Failure, type StopListening } from '../../clients/client
 import { detached } from '../../runtime/detached.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import type { Mailbox, Topology } from '../../topologies/topology.ts';
-import { readMessage, waitOf } from './ticket.ts';
+import { readMessage, type WaitMessage, waitOf } from './ticket.ts';
 
 /** Channels that stay subscribed: only a cluster needs more than one. */
 const MAILBOXES_MAX = 1_000;
@@ -20,7 +20,7 @@ const MAILBOXES_MAX = 1_000;
 const UNCLAIMED_MAX = 256;
 
 /** Hears the messages for one wait; null: messages may have been missed. */
-export type Receiver = (message: string | null) => void;
+export type Receiver = (message: WaitMessage | null) => void;
 
 interface Registration {
   readonly channel: string;
@@ -35,7 +35,7 @@ export class Mailboxes {
   readonly #open = new Map<string, StopListening>();
   readonly #opening = new Map<string, Promise<CallFailure | null>>();
   readonly #waits = new Map<number, Registration>();
-  readonly #unclaimed = new Map<number, string>();
+  readonly #unclaimed = new Map<number, WaitMessage>();
   #resyncs = 0;
 
   /** `revoked` is called when a lock is said to have been taken away from that holder of the session, and why. */
@@ -116,22 +116,22 @@ export class Mailboxes {
     this.#waits.delete(wait);
   }
 
-  #hear(channel: string, message: string | null): void {
-    if (message === null) {
+  #hear(channel: string, text: string | null): void {
+    if (text === null) {
       this.#resyncs += 1;
       for (const { channel: own, receiver } of [...this.#waits.values()]) if (own === channel) receiver(null);
       return;
     }
-    const read = readMessage(message);
-    if (read?.is === 'revoked') this.#revoked?.(read.holder, read.words);
-    if (read === null || read.is === 'revoked') return;
-    const wait = waitOf(read.echo);
+    const message = readMessage(text);
+    if (message?.is === 'revoked') this.#revoked?.(message.holder, message.words);
+    if (message === null || message.is === 'revoked') return;
+    const wait = waitOf(message.echo);
     const registration = this.#waits.get(wait);
     if (registration !== undefined) registration.receiver(message);
-    else if (read.is === 'grant' || !this.#unclaimed.has(wait)) this.#keep(wait, message);
+    else if (message.is === 'grant' || !this.#unclaimed.has(wait)) this.#keep(wait, message);
   }
 
-  #keep(wait: number, message: string): void {
+  #keep(wait: number, message: WaitMessage): void {
     this.#unclaimed.set(wait, message);
     if (this.#unclaimed.size > UNCLAIMED_MAX) {
       this.#unclaimed.delete(this.#unclaimed.keys().next().value as number);

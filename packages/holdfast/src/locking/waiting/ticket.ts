@@ -14,6 +14,7 @@ const ASKS_MAX = 8;
 const EVIDENCE_SHARE = 0.5;
 
 interface Ask {
+  readonly echo: string;
   readonly sentAt: Instant;
   readonly claimMs: number;
 }
@@ -47,7 +48,10 @@ export interface RevokedMessage {
   readonly words: string;
 }
 
-export type LineMessage = GrantMessage | AskMessage | WantedMessage | RevokedMessage;
+/** A message for one wait. */
+export type WaitMessage = GrantMessage | AskMessage | WantedMessage;
+
+export type LineMessage = WaitMessage | RevokedMessage;
 
 const REVOKED = /^x (\S+) \S+(?: (.*))?$/s;
 const WANTED = /^w (\S+)$/;
@@ -84,7 +88,8 @@ export class Ticket {
   /** Which wait of the session this is. */
   readonly number: number;
   readonly #secret: string;
-  readonly #asks = new Map<string, Ask>();
+  /** The latest last. */
+  readonly #asks: Ask[] = [];
   #count = 0;
 
   constructor(number: number, secret: string) {
@@ -96,14 +101,14 @@ export class Ticket {
   ask(sentAt: Instant, claimMs: number): string {
     this.#count += 1;
     const echo = `${this.number}.${this.#count}.${this.#secret}`;
-    this.#asks.set(echo, { sentAt, claimMs });
-    if (this.#asks.size > ASKS_MAX) this.#asks.delete(this.#asks.keys().next().value as string);
+    this.#asks.push({ echo, sentAt, claimMs });
+    if (this.#asks.length > ASKS_MAX) this.#asks.shift();
     return echo;
   }
 
   /** Null when the echo is of no ask of this ticket, or of one that is too long ago. */
   claimOf({ echo }: GrantMessage, now: Instant): Claim | null {
-    const ask = this.#asks.get(echo);
+    const ask = this.#asks.find((other) => other.echo === echo);
     if (ask === undefined) return null;
     const { sentAt, claimMs } = ask;
     const deadline = leaseDeadline(sentAt, claimMs);

@@ -28,7 +28,7 @@ import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
-import { type GrantMessage, readMessage } from './ticket.ts';
+import type { GrantMessage, WaitMessage } from './ticket.ts';
 
 /**
  * The longest sleep, because a message may be lost. Each sleep is shorter by a random share, up to a quarter, so that
@@ -73,7 +73,7 @@ export interface AwaitedLine<Grant> {
   /** Subscribes to where grants are heard. Null when that is confirmed, otherwise why it was not. */
   listen(): Promise<CallFailure | null>;
   /** From now on the receiver hears the messages for this wait. */
-  attach(receiver: (message: string | null) => void): void;
+  attach(receiver: (message: WaitMessage | null) => void): void;
   /** What a message of a grant is worth now. Null: ask the server first. */
   claim(message: GrantMessage): Grant | null;
 }
@@ -154,21 +154,20 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     }
   }
 
-  /** A message on the public channel; null: messages may have been missed. */
-  hear(message: string | null): void {
+  /** A message, of whatever kind; null: messages may have been missed. */
+  hear(message: string | WaitMessage | null): void {
     this.#sleep.wake(message === null ? 'resync' : 'message');
   }
 
   /** A message for this wait from the line; null: messages may have been missed. */
-  receive(text: string | null): void {
-    const message = text === null ? null : readMessage(text);
+  receive(message: WaitMessage | null): void {
     if (message?.is === 'ask' && message.inMs > 0) {
       // Told to come back after a window for guests.
       this.#sleep.wakeIn(message.inMs);
       return;
     }
     if (message?.is === 'grant') this.#grant = message;
-    this.hear(text);
+    this.hear(message);
   }
 
   /** What was heard in the line, if it can be used without asking the server. */

@@ -29,6 +29,8 @@ import { WAITERS_MAX, Waiter } from './waiter.ts';
 /** A caller that wants a lease. */
 export type LeaseWaiter = Waiter<LeaseHandle | null>;
 
+const NO_TRIES: readonly LeaseWaiter[] = [];
+
 export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, AwaitedLine<Grant> {
   readonly #services: WaitLoopServices;
   readonly #protocol: Protocol;
@@ -185,23 +187,17 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
 
   /** Rejects the waiters at the head whose time is over, and starts the clock of the first whose time is not. */
   #settleWaits(): void {
-    for (const waiter of this) {
-      if (!waiter.isOverdue && waiter.remainingMs > 0) {
-        this.armTimeout(waiter);
+    for (let first = this.head; first !== null; first = this.head) {
+      if (!first.isOverdue && first.remainingMs > 0) {
+        this.armTimeout(first);
         return;
       }
-      waiter.reject(this.#endOfWait(waiter));
+      first.reject(this.#endOfWait(first));
     }
   }
 
-  *#waitingTries(): Generator<LeaseWaiter, void, undefined> {
-    let left = this.#tries;
-    for (const waiter of this) {
-      if (left === 0) return;
-      if (!waiter.options.isTry) continue;
-      left -= 1;
-      yield waiter;
-    }
+  #waitingTries(): readonly LeaseWaiter[] {
+    return this.#tries === 0 ? NO_TRIES : [...this].filter(({ options }) => options.isTry);
   }
 
   #reject(waiter: LeaseWaiter, refusal: Refusal | Broken): void {

@@ -32,7 +32,7 @@ export interface LeaderInfo {
   readonly session: string;
   /** Whether that is this `Locks`. */
   readonly isMe: boolean;
-  /** The number of the term; undefined where the counter was lost. */
+  /** At least the number of the term: no leader so far had a larger one. Undefined where the counter was lost. */
   readonly fence: number | undefined;
   /** How long until another may lead unless the leader renews its lease. */
   readonly ttlMs: number;

@@ -146,7 +146,7 @@ function notStored(
   if (stored.is === 'CONFLICT') {
     const found = printable(stored.found);
     const message = `${once}: the key of its record holds something else (${found}), so attempt ${attempt} is not stored; ${did}`;
-    return new LockConflictError(message, { lock, cause });
+    return new LockConflictError(message, { lock, outcome, cause });
   }
   const said = describeServers(stored.servers);
   const message = `${once}: no answer whether attempt ${attempt} is stored; ${did} (${said})`;

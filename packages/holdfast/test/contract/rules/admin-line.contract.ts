@@ -115,6 +115,27 @@ function kindContract(test: ContractTest, kind: Kind): void {
       await Promise.all([...sessions.map((session) => session.close()), ...waits]);
     });
 
+    test('a hold that its process may keep unused is told as such, and no other', async ({ bench }) => {
+      if (bench.isQuorum) throw new Declined('a quorum has no line, and nothing is kept there');
+      const [locks, other] = await Promise.all([bench.session({ lingerMs: 10_000 }), bench.session()]);
+      const name = bench.name();
+      const mayLinger = async (): Promise<boolean | undefined> => {
+        const found = await other.inspect(name);
+        return found !== null && 'mayLinger' in found ? found.mayLinger : undefined;
+      };
+      // The first holds are given back, until the subscription is there.
+      await waitFor(
+        async () => {
+          await kind.of(locks, name).using(() => {}, { leaseMs: LONG_MS });
+          return mayLinger();
+        },
+        { what: 'a hold that is kept' },
+      );
+      const lease = await kind.of(other, name).acquire({ leaseMs: LONG_MS });
+      expect(await mayLinger()).toBe(false);
+      await lease.release();
+    });
+
     test('a name that nobody holds and somebody waits for is told', async ({ bench }) => {
       if (bench.isQuorum) throw new Declined('a quorum has no line');
       const [locks, waiter] = await Promise.all([bench.session(), bench.session()]);

@@ -209,7 +209,7 @@ function forceContract(test: ContractTest, kind: Kind): void {
     }) => {
       const [locks, admin, third] = await Promise.all([bench.session(), bench.session(), bench.session()]);
       const name = bench.name();
-      const lease = await kind.of(locks, name).acquire({ leaseMs: 2_400 });
+      const lease = await kind.of(locks, name).acquire({ leaseMs: 4_800 });
       const reason = aborted(lease.signal);
       const waiting = kind.of(third, name).acquire({ leaseMs: LONG_MS });
       await bench.untilWaiting(kind, name);

@@ -36,7 +36,7 @@ const OUTSIDE = new Set([
 /** What our scripts call. Everything else they do is compute. */
 const INSIDE = new Set(
   [
-    'time pttl pexpire del type scan info config get set strlen publish pubsub',
+    'time exists pttl pexpire del type scan info config get set strlen publish pubsub',
     'hlen hgetall hset hexists hkeys hdel hmget',
   ].flatMap((verbs) => verbs.split(' ')),
 );

@@ -1,4 +1,4 @@
-/** Starts a process that holds a lock: see `holder-support-child.ts` for what it does then. */
+/** Starts a process that holds a lock: see `child.ts` for what it does then. */
 import { type Child, startChild } from '../../support/processes/child.ts';
 import type { ChildLine, ChildOrder } from './child.ts';
 

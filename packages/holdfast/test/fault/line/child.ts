@@ -9,7 +9,8 @@ import { Redis } from 'ioredis';
 import { Locks } from '../../../src/index.ts';
 
 export interface ChildPlan {
-  readonly port: number;
+  /** Of one server, or of the several that decide together. */
+  readonly ports: readonly number[];
   readonly name: string;
   readonly busyMs: number;
 }
@@ -19,9 +20,16 @@ export interface ChildWord {
   readonly turns: number;
 }
 
+/** Longer than a busy machine takes to answer. */
+const NODE_TIMEOUT_MS = 1_000;
+
 const plan = JSON.parse(process.argv[2] ?? '') as ChildPlan;
-const client = new Redis({ port: plan.port, host: '127.0.0.1' });
-const locks = new Locks(client);
+const clients = plan.ports.map((port) => new Redis({ port, host: '127.0.0.1' }));
+const [only] = clients;
+const locks =
+  clients.length === 1 && only !== undefined
+    ? new Locks(only)
+    : new Locks(clients, { restartGuardMs: 0, nodeTimeoutMs: NODE_TIMEOUT_MS });
 let turns = 0;
 let isStopping = false;
 
@@ -54,6 +62,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 say('turns');
 await Promise.all([takeTurns(), ...(plan.busyMs > 0 ? [keepBusy()] : [])]);
 await locks.close();
-client.disconnect();
+for (const client of clients) client.disconnect();
 process.stdin.destroy();
 say('stopped');

@@ -136,7 +136,7 @@ describe.each(KINDS)('a $name', STEADY, (kind) => {
     for (const waitMs of [1_000, 600]) {
       const [error, tookMs] = await timed(() => rejection(kind.of(locks, name).acquire({ waitMs })));
       expect(error).toBeInstanceOf(LockUnavailableError);
-      // To the millisecond where the clock is ours: see `topologies/quorum.test.ts`.
+      // To the millisecond where the clock is ours: see `topologies/quorum/quorum.test.ts`.
       expect(tookMs).toBeLessThan(SOON_MS);
     }
     await quorum.untilFree(kind, name);

@@ -1,7 +1,7 @@
 /**
  * Fences by majority: given by each server, on a majority before anybody is told, larger ever after. Where all give the
  * same there is nothing left to do; otherwise they are raised. How often that is depends on clocks, which are not ours
- * here: see `topologies/quorum-rounds.test.ts`, and the benchmark.
+ * here: see `topologies/quorum/rounds.test.ts`, and the benchmark.
  */
 import { describe, expect, test } from 'vitest';
 import { type FencedLease, LockUnavailableError } from '../../../src/index.ts';

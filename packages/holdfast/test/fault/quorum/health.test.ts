@@ -37,7 +37,7 @@ describe('of five servers', STEADY, () => {
     const locks = quorum.session({ nodeTimeoutMs: DEADLINE_MS });
     const mutex = locks.mutex(quorum.name());
     await (await mutex.acquire()).release();
-    // That they cost nothing is told to the millisecond where the clock is ours: see `topologies/quorum.test.ts`.
+    // That they cost nothing is told to the millisecond where the clock is ours: see `topologies/quorum/quorum.test.ts`.
     const [, tookMs] = await timed(async () => {
       for (let i = 0; i < ROUNDS; i += 1) await (await mutex.acquire()).release();
     });

@@ -116,6 +116,25 @@ describe('a hold that is kept unowned', () => {
     expect((await stage.until(other)).isHeld).toBe(true);
   });
 
+  test('is not kept if it is wanted before the answer to a waiter that asks again', async () => {
+    // Never served by the message of a grant alone: it asks again then.
+    const { stage, process } = await kept({ claimMs: 0 });
+    await stage.clock.advance(LINGER_MS);
+    const before = await stage.process().lock('a').acquire();
+    const acquiring = process.lock('a').acquire();
+    await stage.clock.advance(100);
+    process.client.next('lock.acquire', { effectMs: 0, answerMs: 30 });
+    await before.release();
+    await stage.clock.advance(10);
+    expect(stage.server.owner('a')).toContain(process.session.id);
+    expect(await stage.until(stage.process().lock('a').tryAcquire())).toBeNull();
+    const lease = await stage.until(acquiring);
+    expect(lease.isHeld).toBe(true);
+    await lease.release();
+    await stage.clock.settle();
+    expect(stage.server.keys).toEqual([]);
+  });
+
   test('is given up when messages may have been missed', async () => {
     const { stage, process } = await kept();
     for (const channel of stage.server.channels.names) process.client.resync(channel);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { CallFailure } from '../../../src/clients/client.ts';
 import { Mailboxes, type Receiver } from '../../../src/locking/waiting/mailboxes.ts';
+import { readMessage, type WaitMessage } from '../../../src/locking/waiting/ticket.ts';
 import type { Mailbox } from '../../../src/topologies/topology.ts';
 import { MAILBOX, ScriptedTopology } from '../support/scripted-topology.ts';
 
@@ -20,7 +21,7 @@ function setup() {
   };
   const revoked: string[] = [];
   const mailboxes = new Mailboxes(topology, 's', 500, (holder, words) => revoked.push(`${holder} ${words}`));
-  const heard: (string | null)[] = [];
+  const heard: (WaitMessage | string | null)[] = [];
   const receiver: Receiver = (message) => heard.push(message);
   const tell = (message: string | null, { channel } = MAILBOX) => topology.channels.publish(channel, message);
   return { topology, subscribed, mailboxes, heard, receiver, tell, revoked };
@@ -56,13 +57,13 @@ describe('a mailbox', () => {
   test('tells a message to the wait that it names, and to no other', async () => {
     const { mailboxes, heard, receiver, tell } = setup();
     await mailboxes.open(MAILBOX);
-    const others: (string | null)[] = [];
+    const others: (WaitMessage | null)[] = [];
     mailboxes.register(1, MAILBOX, receiver, 0);
     mailboxes.register(2, MAILBOX, (message) => others.push(message), 0);
     tell('g 1.1.x 7 1');
     tell('a 2.1.x 0');
     tell('no message of ours');
-    expect([heard, others]).toEqual([['g 1.1.x 7 1'], ['a 2.1.x 0']]);
+    expect([heard, others]).toEqual([[readMessage('g 1.1.x 7 1')], [readMessage('a 2.1.x 0')]]);
   });
 
   test('keeps a message that comes before its wait is registered, a grant rather than anything else', async () => {
@@ -72,7 +73,7 @@ describe('a mailbox', () => {
     tell('g 1.1.x 7 1');
     tell('a 1.1.x 0');
     mailboxes.register(1, MAILBOX, receiver, 0);
-    expect(heard).toEqual(['g 1.1.x 7 1']);
+    expect(heard).toEqual([readMessage('g 1.1.x 7 1')]);
     mailboxes.unregister(1);
     mailboxes.register(1, MAILBOX, receiver, 0);
     expect(heard).toHaveLength(1);
@@ -84,7 +85,7 @@ describe('a mailbox', () => {
     for (let wait = 0; wait <= UNCLAIMED_MAX; wait += 1) tell(`g ${wait}.1.x 7 1`);
     for (let wait = 0; wait <= UNCLAIMED_MAX; wait += 1) mailboxes.register(wait, MAILBOX, receiver, 0);
     expect(heard).toHaveLength(UNCLAIMED_MAX);
-    expect(heard[0]).toBe('g 1.1.x 7 1');
+    expect(heard[0]).toEqual(readMessage('g 1.1.x 7 1'));
   });
 
   test('tells all its waits, and those of no other channel, that messages may have been missed', async () => {

@@ -142,7 +142,7 @@ export class ScriptedServer {
     const last = this.#fences.get(fence);
     if (found?.owner === owner && last !== undefined) {
       found.expiresMs = Math.max(found.expiresMs, this.timeMs + leaseMs);
-      return granted(last, 1);
+      return granted(last, 1, this.#keepUnowned(key, owner, ticket));
     }
     const held = this.#holdBack({ key, fence, kind: 'lock' }, owner, ticket, leaseMs, fences);
     if (held !== null) return held;
@@ -155,13 +155,12 @@ export class ScriptedServer {
     const nowMs = Math.floor(this.timeMs);
     if (notAfterMs > 0 && nowMs > notAfterMs) return [OUTCOMES.LATE, nowMs];
     const found = this.#find(key);
-    if (found?.owner === owner) {
-      found.expiresMs = Math.max(found.expiresMs, this.timeMs + leaseMs);
-      return nowMs;
+    if (found?.owner === owner) found.expiresMs = Math.max(found.expiresMs, this.timeMs + leaseMs);
+    else {
+      const held = this.#holdBack({ key, kind: 'mutex' }, owner, ticket, leaseMs, 1);
+      if (held !== null) return held;
+      this.#grant({ key, kind: 'mutex' }, owner, 1, leaseMs);
     }
-    const held = this.#holdBack({ key, kind: 'mutex' }, owner, ticket, leaseMs, 1);
-    if (held !== null) return held;
-    this.#grant({ key, kind: 'mutex' }, owner, 1, leaseMs);
     const tickets = this.#keepUnowned(key, owner, ticket);
     return tickets === 0 ? nowMs : [OUTCOMES.GRANTED, nowMs, tickets];
   }

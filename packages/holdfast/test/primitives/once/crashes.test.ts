@@ -1,7 +1,7 @@
 /** Crashes and faults around a run of `once`: each row of the table of docs/guide/once.md. */
 import { ManualClock } from 'holdfast-testing';
 import { expect, test } from 'vitest';
-import { LockLostError, LockUnknownError, OnceFailedError } from '../../../src/index.ts';
+import { LockConflictError, LockLostError, LockUnknownError, OnceFailedError } from '../../../src/index.ts';
 import { gate } from '../../support/gate.ts';
 import { handled, rejection } from '../../support/rejection.ts';
 import { LEASE_MS, useScene } from './scene.ts';
@@ -217,3 +217,31 @@ test('close takes the lock from a run, which may still store, and waits for a fi
   expect(await rejection(a.once('k', () => 3))).toMatchObject({ code: 'ELOCKCLOSED' });
   expect(await rejection(a.once.peek('k'))).toMatchObject({ code: 'ELOCKCLOSED' });
 });
+
+test.each([
+  ['the result', () => ({ receipt: 7 }), { status: 'fulfilled', value: { receipt: 7 } }],
+  ['the error', () => Promise.reject(new Error('declined')), { status: 'rejected' }],
+])(
+  'another program takes the key of the record while the body runs: LockConflictError with %s',
+  async (_, end, outcome) => {
+    const { clock, node } = scene();
+    const work = gate();
+    const error = handled(
+      rejection(
+        scene()
+          .process()
+          .once<unknown>('k', async () => {
+            await work.opened;
+            return end();
+          }),
+      ),
+    );
+    await clock.advance(0);
+    await node.command('SET', 'holdfast_once:{k}', 'of another program');
+    work.open();
+    await clock.advance(1_000);
+    expect(await error).toBeInstanceOf(LockConflictError);
+    expect(await error).toMatchObject({ lock: 'k', outcome });
+    expect(await node.command('GET', 'holdfast_once:{k}')).toBe('of another program');
+  },
+);

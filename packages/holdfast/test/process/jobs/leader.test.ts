@@ -1,6 +1,7 @@
 /** Leaders in processes of their own: killed, frozen, flushed away. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
+import { StallWatch } from '../../support/processes/stall-watch.ts';
 import { ask } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -10,6 +11,10 @@ import type { ReplicaLine, ReplicaTask } from './replica.ts';
 const LEASE_MS = 3_000;
 /** How long a hand-over may take here: a lease, and a busy machine. */
 const LIMIT_MS = 60_000;
+/** What the guide promises. Only the end of the lease would take longer, and that takes two seconds at least. */
+const HAND_OVER_MS_MAX = 1_000;
+/** A hand-over beside a stall of the machine has not been measured. */
+const TRIES_MAX = 4;
 
 const redis = useRedis();
 useChildren();
@@ -97,14 +102,28 @@ describe('a leader', { timeout: 4 * START_LIMIT_MS }, () => {
     for (const one of [first, second]) one.kill('SIGKILL');
   });
 
-  test('that is told to stop hands over when its body has ended', async () => {
-    const { first, second } = await pair();
-    first.send('stop');
-    await second.next(({ told }) => told === 'elected', LIMIT_MS);
-    await waitFor(async () => (await terms()).length === 3, { limitMs: LIMIT_MS, what: 'the second term' });
-    const [, ended, began] = await terms();
-    expect([ended?.word, began?.word]).toEqual(['ended', 'began']);
-    expect(ended?.pid).toBe(first.pid);
-    second.kill('SIGKILL');
+  test('that is told to stop hands over when its body has ended, in under a second', async () => {
+    const watch = new StallWatch();
+    onTestFinished(() => watch.end());
+    for (let tries = 1; ; tries += 1) {
+      const { first, second } = await pair();
+      first.send('stop');
+      const { stalledMs: here = 0 } = await second.next(({ told }) => told === 'elected', LIMIT_MS);
+      const { stalledMs: there = 0 } = await first.next(({ told }) => told === 'resigned', LIMIT_MS);
+      await waitFor(async () => (await terms()).length === 3, { limitMs: LIMIT_MS, what: 'the second term' });
+      const [, ended, began] = await terms();
+      expect([ended?.word, began?.word]).toEqual(['ended', 'began']);
+      expect(ended?.pid).toBe(first.pid);
+      second.kill('SIGKILL');
+      // By the time of the server, which both have noted.
+      const tookMs = (began?.atMs ?? Number.NaN) - (ended?.atMs ?? Number.NaN);
+      const stalledMs = Math.max(here, there, watch.longestMs);
+      if (tookMs >= HAND_OVER_MS_MAX && stalledMs > 0 && tries < TRIES_MAX) {
+        console.info(`tried again after a stall of ${Math.round(stalledMs)} ms: it took ${tookMs} ms`);
+        continue;
+      }
+      expect(tookMs).toBeLessThan(HAND_OVER_MS_MAX);
+      return;
+    }
   });
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { Locks } from '../../../src/index.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { StallWatch } from '../../support/processes/stall-watch.ts';
 import { nextWord, readTask, reportTrouble, say } from '../children/talk.ts';
 
 export interface ReplicaTask {
@@ -20,6 +21,8 @@ export interface ReplicaTask {
 export interface ReplicaLine {
   readonly ready?: true;
   readonly told?: string;
+  /** The longest stall of this process so far, with each event. */
+  readonly stalledMs?: number;
 }
 
 /** With the server's time, in one step. */
@@ -51,9 +54,10 @@ if (does === 'job') {
     await work(signal);
   });
 } else {
+  const watch = new StallWatch();
   const leader = locks.leader('boss', { graceMs: 60_000 });
   for (const event of ['elected', 'lost', 'resigned', 'stuck'] as const) {
-    leader.on(event, () => say({ told: event }));
+    leader.on(event, () => say({ told: event, stalledMs: watch.longestMs }));
   }
   void leader.run(async ({ signal, fence }) => {
     await redis.eval(NOTE, 1, 'terms', `began ${fence} ${process.pid}`);

@@ -49,7 +49,7 @@ export class Tenure {
 /** Timers fire on whole milliseconds, and an owner is told in the turn after. */
 const TOLD_SLACK_MS = 2;
 /** How soon a process notices that its clocks have parted. */
-const NOTICED_MS = 1_000;
+export const NOTICED_MS = 1_000;
 
 export class Judge {
   readonly #nowMs: () => number;

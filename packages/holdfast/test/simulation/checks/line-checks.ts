@@ -1,11 +1,14 @@
 /** Everything that is watched about lines, where one node keeps them; and who has asked under which holder. */
-import type { CallFailure, Reply, ScriptCall } from '../../../src/index.ts';
+import { CallFailure, type Reply, type ScriptCall } from '../../../src/index.ts';
+import { lockAcquire, mutexAcquire } from '../../../src/scripts/generated.ts';
 import { OUTCOMES } from '../../../src/scripts/outcome.ts';
+import type { Terms } from '../terms.ts';
 import type { SimulatedProcess } from '../world/process.ts';
 import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
 import { ownerOf } from './line-state.ts';
 import { LineWatch } from './line-watch.ts';
+import { LingerWatch } from './linger-watch.ts';
 import { TicketWatch } from './ticket-watch.ts';
 
 /** The world, as far as lines are concerned. */
@@ -14,6 +17,7 @@ export interface LineWorld {
   readonly nodes: readonly SimulatedNode[];
   readonly names: readonly string[];
   readonly processes: readonly SimulatedProcess[];
+  readonly terms: Terms;
   isWaiting(process: SimulatedProcess, name: string): boolean;
 }
 
@@ -22,10 +26,12 @@ export class LineChecks {
   readonly #processes = new Map<string, SimulatedProcess>();
   readonly #line: LineWatch;
   readonly #tickets: TicketWatch;
+  readonly #linger: LingerWatch;
 
   constructor(world: LineWorld) {
     this.#world = world;
-    const { judge, nodes, names } = world;
+    const { judge, nodes, names, terms } = world;
+    this.#linger = new LingerWatch(judge, terms.callerLingersMs);
     this.#line = new LineWatch(judge, (holder) => this.#processes.has(holder));
     const waits = {
       processOf: (holder: string) => this.#processes.get(holder),
@@ -39,6 +45,16 @@ export class LineChecks {
     return this.#processes.get(holder);
   }
 
+  /** Whether the process of that holder may keep it although nobody uses it. */
+  mayKeep(holder: string): boolean {
+    return this.#linger.mayKeep(holder);
+  }
+
+  /** A process that keeps a lock now although nobody uses it. */
+  keeper(): SimulatedProcess | undefined {
+    return this.#linger.keeper();
+  }
+
   /** Whether a process that is gone has that name, until its lease ends. */
   isDead(name: string): boolean {
     return this.#world.nodes.some((node) => {
@@ -47,26 +63,37 @@ export class LineChecks {
     });
   }
 
-  sent(who: string, { script, keys, args }: ScriptCall): void {
+  sent(who: string, call: ScriptCall): void {
+    const { script, keys, args } = call;
     const process = this.#world.processes.find(({ name }) => name === who);
-    if (process === undefined || !script.name.endsWith('.acquire')) return;
+    if (process === undefined) return;
+    this.#linger.sent(process, call);
+    if (!script.name.endsWith('.acquire')) return;
     this.#processes.set(args[0] as string, process);
     this.#tickets.asked(process, keys[0] as string);
   }
 
-  answered(who: string, { script, keys }: ScriptCall, answer: Reply | CallFailure): void {
+  answered(who: string, call: ScriptCall, answer: Reply | CallFailure): void {
+    const { script, keys } = call;
     const process = this.#world.processes.find(({ name }) => name === who);
-    if (process === undefined || !script.name.endsWith('.acquire')) return;
+    if (process === undefined) return;
+    this.#linger.answered(process, call, isGrant(call, answer));
+    if (!script.name.endsWith('.acquire')) return;
     const isHeld = Array.isArray(answer) && answer[0] === OUTCOMES.HELD;
     this.#tickets.answered(process, keys[0] as string, isHeld);
   }
 
   arrived(node: SimulatedNode, call: ScriptCall): void {
-    if (this.#world.nodes.length === 1) this.#line.arrived(node, call);
+    if (this.#world.nodes.length > 1) return;
+    this.#line.arrived(node, call);
+    this.#linger.arrived(node, call);
   }
 
-  served(node: SimulatedNode, call: ScriptCall, outcome: string): void {
-    if (this.#world.nodes.length === 1) this.#line.served(node, call, outcome);
+  served(node: SimulatedNode, call: ScriptCall, outcome: string, nowMs: number): void {
+    if (this.#world.nodes.length > 1) return;
+    this.#line.served(node, call, outcome);
+    const process = this.#processes.get(call.args[0] as string);
+    if (process !== undefined) this.#linger.served(node, process, call, outcome.startsWith('HELD'), nowMs);
   }
 
   resynced(who: string, nowMs: number): void {
@@ -77,6 +104,7 @@ export class LineChecks {
   /** At any time. */
   look(nowMs: number): void {
     this.#tickets.lookForAsks(nowMs);
+    this.#linger.look(nowMs);
   }
 
   /** In calm times. */
@@ -88,4 +116,10 @@ export class LineChecks {
   checkGone(): void {
     this.#tickets.checkGone();
   }
+}
+
+function isGrant({ script }: ScriptCall, answer: Reply | CallFailure): boolean {
+  if (answer instanceof CallFailure) return false;
+  if (script.name === 'lock.acquire') return lockAcquire.decode(answer).is === 'GRANTED';
+  return script.name === 'mutex.acquire' && mutexAcquire.decode(answer).is === 'GRANTED';
 }

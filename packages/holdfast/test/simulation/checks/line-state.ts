@@ -33,6 +33,12 @@ export function ownerOf(node: SimulatedNode, name: string): string | null {
   return value?.type === 'string' ? value.bytes : null;
 }
 
+/** The holder that may keep the key although nobody uses it, as the line has it. */
+export function keeperOf(node: SimulatedNode, name: string): string | null {
+  const line = node.state.databases[0]?.entry(lineKey(name))?.value;
+  return line?.type === 'hash' ? (/^\S+/.exec(line.fields.get('linger') ?? '')?.[0] ?? null) : null;
+}
+
 export function lineOf(node: SimulatedNode, name: string): LineState {
   node.state.tick();
   const owner = ownerOf(node, name);

@@ -5,6 +5,13 @@ import type { SimulatedNode } from '../world/simulated-node.ts';
 import type { Judge } from './judge.ts';
 import { ownerOf } from './line-state.ts';
 
+/** What is known of a holder. */
+export interface KnownHolders {
+  processOf(holder: string): SimulatedProcess | undefined;
+  /** Whether nobody need own it. */
+  mayKeep(holder: string): boolean;
+}
+
 /** A grant on its way to its caller, or a release on its way to the node, takes less. */
 const ORPHAN_MS_MAX = 1_500;
 
@@ -12,7 +19,7 @@ export class OrphanWatch {
   readonly #judge: Judge;
   readonly #nodes: readonly SimulatedNode[];
   readonly #names: readonly string[];
-  readonly #processOf: (holder: string) => SimulatedProcess | undefined;
+  readonly #holders: KnownHolders;
   /** The fences of each holder. */
   readonly #blocks = new Map<string, { first: number; last: number }>();
   /** Since when each holder has been seen without an owner. */
@@ -22,12 +29,12 @@ export class OrphanWatch {
     judge: Judge,
     nodes: readonly SimulatedNode[],
     names: readonly string[],
-    processOf: (holder: string) => SimulatedProcess | undefined,
+    holders: KnownHolders,
   ) {
     this.#judge = judge;
     this.#nodes = nodes;
     this.#names = names;
-    this.#processOf = processOf;
+    this.#holders = holders;
   }
 
   grant({ holder, first, count }: Grant): void {
@@ -38,25 +45,37 @@ export class OrphanWatch {
   }
 
   look(nowMs: number): void {
-    for (const node of this.#nodes) {
-      node.state.tick();
-      for (const name of this.#names) {
-        const owner = ownerOf(node, name);
-        if (owner !== null) this.#lookAt(owner, name, nowMs);
-      }
+    for (const name of this.#names) {
+      const left = this.leftOn(name, nowMs);
+      if (left !== null) this.#judge.condemn('left', `${name} is locked by ${left}, and nobody owns it`);
     }
   }
 
-  #lookAt(holder: string, name: string, nowMs: number): void {
-    const process = this.#processOf(holder);
-    if (process === undefined || process.hasLeft || this.#isOwned(name, holder, process)) {
+  /** The holder that has been left on a node under that name for longer than a call takes, if there is one. */
+  leftOn(name: string, nowMs: number): string | null {
+    let left: string | null = null;
+    for (const node of this.#nodes) {
+      node.state.tick();
+      const owner = ownerOf(node, name);
+      if (owner !== null && this.#isLeft(owner, name, nowMs)) left = owner;
+    }
+    return left;
+  }
+
+  #isLeft(holder: string, name: string, nowMs: number): boolean {
+    const process = this.#holders.processOf(holder);
+    const isLeft =
+      process !== undefined &&
+      !process.hasLeft &&
+      !this.#isOwned(name, holder, process) &&
+      !this.#holders.mayKeep(holder);
+    if (!isLeft) {
       this.#sinceMs.delete(holder);
-      return;
+      return false;
     }
     const sinceMs = this.#sinceMs.get(holder) ?? nowMs;
     this.#sinceMs.set(holder, sinceMs);
-    if (nowMs - sinceMs > ORPHAN_MS_MAX)
-      this.#judge.condemn('left', `${name} is locked by ${holder}, and nobody owns it`);
+    return nowMs - sinceMs > ORPHAN_MS_MAX;
   }
 
   #isOwned(name: string, holder: string, process: SimulatedProcess): boolean {

@@ -15,13 +15,17 @@ const TURN_MS = 1_000;
 export class WaitWatch {
   readonly #judge: Judge;
   readonly #boundMs: number;
+  /** Guests do not say that they want a lock: each turn of ours may be as long as it is kept unused. */
+  readonly #guestBoundMs: number;
   readonly #sinceMs = new Map<WatchedCaller | Guest, { readonly name: string; readonly ms: number }>();
 
-  constructor(judge: Judge, { processes, callers, worksMs, options }: Terms) {
+  constructor(judge: Judge, { processes, callers, worksMs, options, lingersMs, callerLingersMs }: Terms) {
     this.#judge = judge;
     // A section may be entered again, and be worked in twice as long.
     const turnMs = (options.handoverMs as number) + 2 * Math.max(...worksMs) + TURN_MS;
     this.#boundMs = callers * processes * turnMs;
+    const lingerMs = Math.max(...lingersMs, ...callerLingersMs.map((ms) => ms ?? 0));
+    this.#guestBoundMs = callers * processes * (turnMs + lingerMs);
   }
 
   /**
@@ -36,18 +40,25 @@ export class WaitWatch {
   ): void {
     if (guests.some(({ isListener }) => !isListener)) return;
     const awaited = (name: string | null): string | null => (name === null || isDead(name) ? null : name);
-    for (const caller of callers) this.#look(caller, caller.process.name, awaited(caller.waitsFor), nowMs);
+    for (const caller of callers)
+      this.#look(caller, caller.process.name, awaited(caller.waitsFor), nowMs, this.#boundMs);
     for (const guest of guests) {
       const name = guest.isListener && guest.waitsSinceMs !== null ? guest.lock : null;
-      this.#look(guest, 'a guest', awaited(name), nowMs);
+      this.#look(guest, 'a guest', awaited(name), nowMs, this.#guestBoundMs);
     }
   }
 
-  #look(waiter: WatchedCaller | Guest, who: string, name: string | null, nowMs: number): void {
+  #look(
+    waiter: WatchedCaller | Guest,
+    who: string,
+    name: string | null,
+    nowMs: number,
+    boundMs: number,
+  ): void {
     const since = this.#sinceMs.get(waiter);
     if (name === null) this.#sinceMs.delete(waiter);
     else if (since?.name !== name) this.#sinceMs.set(waiter, { name, ms: nowMs });
-    else if (nowMs - since.ms > this.#boundMs)
-      this.#judge.condemn('served', `${who} waits for ${name} for more than ${this.#boundMs} ms`);
+    else if (nowMs - since.ms > boundMs)
+      this.#judge.condemn('served', `${who} waits for ${name} for more than ${boundMs} ms`);
   }
 }

@@ -3,6 +3,7 @@ import type { PlantedBug } from './bug.ts';
 import { CLIENT_BUGS } from './client-bugs.ts';
 import { CODE_BUGS } from './code-bugs.ts';
 import { LINE_BUGS } from './line-bugs.ts';
+import { LINGER_BUGS } from './linger-bugs.ts';
 import { LUA_BUGS } from './lua-bugs.ts';
 import { QUORUM_BUGS } from './quorum-bugs.ts';
 
@@ -11,5 +12,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...CLIENT_BUGS,
   ...CODE_BUGS,
   ...LINE_BUGS,
+  ...LINGER_BUGS,
   ...QUORUM_BUGS,
 ];

@@ -38,6 +38,19 @@ export const CLIENT_BUGS: readonly PlantedBug[] = [
   {
     name: 'subscription confirmed too early',
     breaks: ['served', 'left'],
+    faults: [],
+    // The first wait of a process is the one that subscribes: it comes when nothing else is wrong.
+    terms: {
+      names: ['a'],
+      leasesMs: [10_000],
+      worksMs: [5, 100],
+      pausesMs: [0, 1, 5],
+      rounds: 0,
+      processes: 2,
+      callers: 1,
+      lingersMs: [0],
+      callerLingersMs: [null],
+    },
     client: (client, machine) =>
       replacing(client, {
         listen: async (channel, wake, timeoutMs) => {

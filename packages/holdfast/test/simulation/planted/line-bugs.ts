@@ -1,7 +1,7 @@
 /** Mistakes in the line of waiters. */
 
-import { Holds } from '../../../src/locking/holds.ts';
 import { Renewal } from '../../../src/locking/renewal.ts';
+import { Attempts } from '../../../src/locking/waiting/attempt.ts';
 import { Ticket } from '../../../src/locking/waiting/ticket.ts';
 import { WaitLoop } from '../../../src/locking/waiting/wait-loop.ts';
 import { driftMs, type Instant, leaseDeadline, remainingAt } from '../../../src/runtime/instant.ts';
@@ -52,15 +52,54 @@ function countedFromLastAsk(): () => void {
         return right.call(this, sentAt, claimMs);
       },
   );
-  const undoClaim = claiming((right, ticket) => (message, now) => {
+  const undoClaim = countedFrom(last);
+  return () => {
+    undoClaim();
+    undoAsk();
+  };
+}
+
+/** The claim of a ticket is counted from an ask that need not be the one that its grant echoes. */
+function countedFrom(asks: WeakMap<Ticket, Instant>): () => void {
+  return claiming((right, ticket) => (message, now) => {
     const claim = right(message, now);
-    const sentAt = last.get(ticket);
+    const sentAt = asks.get(ticket);
     if (claim === null || sentAt === undefined) return claim;
     const deadline = leaseDeadline(sentAt, claim.claimMs);
     return { ...claim, deadline, isYoung: remainingAt(deadline, now) > 0 };
   });
+}
+
+function countedFromLastAnsweredAsk(): () => void {
+  const answered = new WeakMap<Ticket, Instant>();
+  const asking: (readonly [Ticket, Instant])[] = [];
+  const undoAsk = replace(
+    Ticket.prototype,
+    'ask',
+    (right) =>
+      function ask(this: Ticket, sentAt, claimMs) {
+        asking.push([this, sentAt]);
+        return right.call(this, sentAt, claimMs);
+      },
+  );
+  const undoMake = replace(
+    Attempts.prototype,
+    'make',
+    (right) =>
+      async function make(this: Attempts, attempted) {
+        asking.length = 0;
+        const answering = right.call(this, attempted);
+        // The ask is stated before the call is sent, in the same turn.
+        const asked = asking.at(-1);
+        const answer = await answering;
+        if (answer.is === 'held' && asked !== undefined) answered.set(...asked);
+        return answer;
+      },
+  );
+  const undoClaim = countedFrom(answered);
   return () => {
     undoClaim();
+    undoMake();
     undoAsk();
   };
 }
@@ -97,6 +136,13 @@ export const LINE_BUGS: readonly PlantedBug[] = [
     // Crowded: the lock has gone to somebody else when the message of a lost claim comes.
     terms: { ...LATE_GRANTS.terms, processes: 4, callers: 3, worksMs: [100, 400] },
     patch: countedFromLastAsk,
+  },
+  {
+    name: 'claim counted from the last answered ask',
+    breaks: ['exclusion', 'counter'],
+    ...LATE_GRANTS,
+    terms: { ...LATE_GRANTS.terms, processes: 4, callers: 3, worksMs: [100, 400] },
+    patch: countedFromLastAnsweredAsk,
   },
   {
     name: 'old claim served',
@@ -153,7 +199,7 @@ export const LINE_BUGS: readonly PlantedBug[] = [
   luaBug(
     'ticket kept when its time is over',
     ['left'],
-    [{ scripts: ALL, from: 'if left_ms < 0 or left_ms > 60000 then', to: 'if false then' }],
+    [{ scripts: ALL, from: 'if left_ms < 0 or left_ms > DEADLINE_MS_MAX then', to: 'if false then' }],
     {
       faults: ['crash'],
       terms: { names: ['a'], faultMs: 8_000, worksMs: [50, 700], pausesMs: [0, 1, 5], rounds: 30 },
@@ -200,35 +246,4 @@ export const LINE_BUGS: readonly PlantedBug[] = [
     // The counter is ahead of a clock that was set back: then a block has one fence.
     { faults: ['node jump back'], terms: { kind: 'lock' }, options: { handovers: 64, fenceTtlMs: 0 } },
   ),
-  {
-    name: 'kept hold given up before its first owner',
-    breaks: ['kept', 'told', 'left', 'served'],
-    options: { lingerMs: 500 },
-    patch: () =>
-      replace(
-        Holds.prototype,
-        'add',
-        (right) =>
-          function add(this: Holds, hold, look) {
-            right.call(this, hold, look);
-            if (hold.linger !== undefined && hold.lingerUntilMs === 0) look();
-          },
-      ),
-  },
-  {
-    name: 'hold kept although it is wanted',
-    breaks: ['left', 'served'],
-    faults: [],
-    terms: { leasesMs: [30_000], worksMs: [0, 1], pausesMs: [1, 30, 100], callers: 1 },
-    options: { lingerMs: 500, handovers: 64 },
-    patch: () =>
-      replace(
-        Holds.prototype,
-        'isKept',
-        () =>
-          function isKept(this: Holds, hold) {
-            return hold.linger !== undefined && hold.handoversLeft > 0;
-          },
-      ),
-  },
 ];

@@ -71,6 +71,9 @@ const LONG_WORK = { kind: 'lock', leasesMs: [200], worksMs: [50, 700], names: ['
 /** Leases that outlive every fault. */
 const LONG_LEASES = { kind: 'lock', leasesMs: [30_000], worksMs: [5, 20] } as const;
 
+/** Nobody keeps a lock unused: every round asks the node. */
+const NO_LINGER = { lingersMs: [0], callerLingersMs: [null] } as const;
+
 /** Owners that follow each other within fewer microseconds than a block has fences. */
 const NEXT_DOOR = {
   kind: 'lock',
@@ -195,7 +198,7 @@ export const LUA_BUGS: readonly PlantedBug[] = [
     [{ scripts: ['lock.acquire', 'mutex.acquire'], from: /if not_after_ms > 0[^\n]*\n/, to: '' }],
     {
       faults: ['stray', 'cut'],
-      terms: { ...LONG_LEASES, pausesMs: [0, 1, 5], hasSubscriber: false, rounds: 60 },
+      terms: { ...LONG_LEASES, ...NO_LINGER, pausesMs: [0, 1, 5], hasSubscriber: false, rounds: 60 },
       options: { callTimeoutMs: 100 },
     },
   ),

@@ -17,6 +17,8 @@ export interface FaultyWorld {
   readonly nodes: readonly SimulatedNode[];
   readonly processes: readonly SimulatedProcess[];
   readonly names: readonly string[];
+  /** Who keeps a lock just now that nobody uses: the moment to look for. */
+  readonly line?: { keeper(): SimulatedProcess | undefined };
   note(who: string, what: string): void;
   /** Counts a fault. */
   struck(): void;
@@ -103,7 +105,8 @@ const INJECTIONS: Partial<Record<Fault, Injection>> = {
     target.crash();
   },
   close: (world, random) => {
-    const target = process(world, random);
+    const drawn = process(world, random);
+    const target = world.line?.keeper() ?? drawn;
     if (!random.chance(0.2) || target.machine.state !== 'running') return;
     world.note(target.name, 'closes');
     target.close(random.pick(SHORT_MS));

@@ -8,7 +8,9 @@ export class SimulatedProcess {
   readonly machine: Machine;
   readonly clients: readonly SimulatedClient[];
   readonly locks: Locks;
+  readonly options: LocksOptions;
   #hasClosed = false;
+  #isClosed = false;
 
   constructor(
     name: string,
@@ -18,6 +20,7 @@ export class SimulatedProcess {
     given: LocksOptions,
   ) {
     this.name = name;
+    this.options = given;
     this.machine = machine;
     this.clients = clients;
     // The record of a session decides nothing: it would only make every run longer.
@@ -36,9 +39,16 @@ export class SimulatedProcess {
     return !this.isAlive || this.#hasClosed;
   }
 
+  /** Whether its session has told that it is closed. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   close(graceMs: number): void {
     this.#hasClosed = true;
-    void this.locks.close({ graceMs });
+    void this.locks.close({ graceMs }).then(() => {
+      this.#isClosed = true;
+    });
   }
 
   crash(): void {

@@ -47,6 +47,7 @@ export class SimulatedSocket {
   #repliesUntilMs = 0;
   #isClosed = false;
   #connections = 0;
+  #troubles = 0;
 
   constructor(
     world: {
@@ -79,6 +80,17 @@ export class SimulatedSocket {
     return this.#connections;
   }
 
+  /** How often something came between what the node sends and this side so far: what was sent since may be lost, or late. */
+  get troubles(): number {
+    return this.#troubles;
+  }
+
+  /** Whether what the node sends now comes in the usual time, unless there is trouble. */
+  get isClear(): boolean {
+    const usualMs = Math.max(...this.#network.latenciesMs) + 1;
+    return this.#state === 'up' && this.#repliesUntilMs <= this.#timeline.nowMs + usualMs;
+  }
+
   /** Writes a request: `serve` runs at the node, what it returns is given to `answered` in this process, if it gets here. */
   write<Answer>(serve: (connection: NodeConnection) => Answer, answered: (answer: Answer) => void): void {
     if (this.#state !== 'up') return;
@@ -98,6 +110,7 @@ export class SimulatedSocket {
 
   /** Nothing moves for a while. */
   stall(ms: number): void {
+    this.#troubles += 1;
     this.#requestsUntilMs = Math.max(this.#requestsUntilMs, this.#timeline.nowMs + ms);
     this.#repliesUntilMs = Math.max(this.#repliesUntilMs, this.#timeline.nowMs + ms);
   }
@@ -114,6 +127,7 @@ export class SimulatedSocket {
   hang(noticedAfterMs: number): void {
     if (this.#state !== 'up' || this.#isClosed) return;
     this.#state = 'half-open';
+    this.#troubles += 1;
     this.#generation += 1;
     const generation = this.#generation;
     this.#timeline.after(noticedAfterMs, () => {
@@ -127,6 +141,7 @@ export class SimulatedSocket {
   }
 
   #drop(): void {
+    this.#troubles += 1;
     this.#state = 'down';
     this.#generation += 1;
     if (this.#connection !== null) this.node.state.disconnect(this.#connection);
@@ -176,7 +191,9 @@ export class SimulatedSocket {
   /** A message comes once and in time, unless a fault has it otherwise. */
   #deliver(generation: number, message: NodeReply): void {
     const take = (): void => this.#events.message(message);
-    for (const delayMs of this.#messages.delaysMs()) {
+    const delaysMs = this.#messages.delaysMs();
+    if (delaysMs[0] !== 0) this.#troubles += 1;
+    for (const delayMs of delaysMs) {
       if (delayMs === 0) this.#reply(generation, take);
       else this.#timeline.after(delayMs, () => this.#reply(generation, take));
     }

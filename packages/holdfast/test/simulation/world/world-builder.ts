@@ -72,12 +72,11 @@ export class WorldBuilder {
   }
 
   makeProcesses(nodes: readonly SimulatedNode[]): SimulatedProcess[] {
-    return Array.from({ length: this.#world.terms.processes }, (_, i) =>
-      this.#makeProcess(`p${i + 1}`, nodes),
-    );
+    return Array.from({ length: this.#world.terms.processes }, (_, i) => this.#makeProcess(i, nodes));
   }
 
-  #makeProcess(name: string, nodes: readonly SimulatedNode[]): SimulatedProcess {
+  #makeProcess(place: number, nodes: readonly SimulatedNode[]): SimulatedProcess {
+    const name = `p${place + 1}`;
     const { timeline, terms } = this.#world;
     const { faults } = this.#selection;
     const prng = this.#world.prng.fork();
@@ -101,7 +100,8 @@ export class WorldBuilder {
     );
     const seams: Client[] = clients.map((client) => this.#bug?.client?.(client, machine) ?? client);
     const clock: Clock = this.#bug?.clock?.(machine) ?? machine;
-    const options = { ...terms.options, ...this.#bug?.options, clock, random: prng.fork() };
+    const lingerMs = terms.lingersMs[place % terms.lingersMs.length] ?? 0;
+    const options = { ...terms.options, lingerMs, ...this.#bug?.options, clock, random: prng.fork() };
     return new SimulatedProcess(name, machine, clients, seams, options);
   }
 

@@ -17,6 +17,7 @@ export class FaultProxy implements FaultSource {
   readonly #targetPort: number;
   readonly #open = new Set<ProxyConnection>();
   #faults: AimedFault[] = [];
+  readonly #received: Args[] = [];
   readonly #history: Args[] = [];
   #server: Server | null = null;
   #port = 0;
@@ -61,7 +62,13 @@ export class FaultProxy implements FaultSource {
     return this.#history;
   }
 
+  /** The arguments of every request that was read from a client, also of those that are late or held. */
+  get received(): readonly Args[] {
+    return this.#received;
+  }
+
   clearHistory(): void {
+    this.#received.length = 0;
     this.#history.length = 0;
   }
 
@@ -168,6 +175,10 @@ export class FaultProxy implements FaultSource {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  receive(args: Args): void {
+    if (this.#received.length < HISTORY_MAX) this.#received.push(args);
   }
 
   claim(args: Args): AimedFault | undefined {

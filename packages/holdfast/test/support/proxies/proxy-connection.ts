@@ -17,7 +17,9 @@ import { ReplyMatcher } from './reply-matcher.ts';
 export interface FaultSource {
   readonly delayMs: number;
   readonly isFrozen: boolean;
-  /** Records the request and takes the fault aimed at it, if there is one. */
+  /** Records that the request has come. */
+  receive(args: Args): void;
+  /** Records that the request goes on, and takes the fault aimed at it, if there is one. */
   claim(args: Args): AimedFault | undefined;
   /** Both sides are gone. */
   forget(connection: ProxyConnection): void;
@@ -31,7 +33,7 @@ export class ProxyConnection {
   readonly #toClient = new DelayQueue();
   readonly #replies = new ReplyMatcher<AimedFault | undefined>();
   #state: 'open' | 'holding' | 'mute' | 'closed' = 'open';
-  #held: Frame[] = [];
+  #held: { readonly bytes: Buffer; readonly args: Args }[] = [];
   #cutBefore: { readonly fault: AimedFault; readonly args: Args } | undefined;
   #undelivered = 0;
   /** Faults taken from the proxy that have neither happened nor gone back. */
@@ -46,8 +48,11 @@ export class ProxyConnection {
     const requests = new RespReader();
     const replies = new RespReader();
     client.on('data', (chunk: Buffer) => {
-      for (const frame of requests.push(chunk))
-        this.#toServer.add(() => this.#onRequest(frame), faults.delayMs);
+      for (const frame of requests.push(chunk)) {
+        const args = requestArgs(frame);
+        faults.receive(args);
+        this.#toServer.add(() => this.#onRequest(frame.bytes, args), faults.delayMs);
+      }
     });
     this.#server.on('data', (chunk: Buffer) => {
       for (const frame of replies.push(chunk)) this.#onReply(frame);
@@ -94,11 +99,9 @@ export class ProxyConnection {
     this.#server.destroy();
   }
 
-  #onRequest(frame: Frame): void {
-    if (this.#state === 'holding') this.#held.push(frame);
+  #onRequest(bytes: Buffer, args: Args): void {
+    if (this.#state === 'holding') this.#held.push({ bytes, args });
     if (this.#state !== 'open') return;
-    if (!Array.isArray(frame.value)) throw new Error(`a request is a list, got ${frame.bytes.toString()}`);
-    const args = frame.value.map(String);
     const fault = this.#faults.claim(args);
     if (fault !== undefined) this.#claimed.push(fault);
     if (fault?.kind === 'cut-before') {
@@ -110,7 +113,7 @@ export class ProxyConnection {
     if (fault?.kind === 'cut-after') this.#state = 'holding';
     this.#replies.asked(args, fault);
     this.#undelivered += 1;
-    this.#server.write(frame.bytes);
+    this.#server.write(bytes);
   }
 
   #onReply(frame: Frame): void {
@@ -169,7 +172,7 @@ export class ProxyConnection {
 
   #reopen(): void {
     this.#state = 'open';
-    for (const frame of this.#held.splice(0)) this.#onRequest(frame);
+    for (const { bytes, args } of this.#held.splice(0)) this.#onRequest(bytes, args);
   }
 
   #onEnd(queue: DelayQueue): void {
@@ -191,6 +194,11 @@ export class ProxyConnection {
     this.#client.destroySoon();
     this.#server.destroySoon();
   }
+}
+
+function requestArgs({ value, bytes }: Frame): Args {
+  if (!Array.isArray(value)) throw new Error(`a request is a list, got ${bytes.toString()}`);
+  return value.map(String);
 }
 
 /** The script did not run: the client will send its text, and that is the request the fault is meant for. */

@@ -6,7 +6,7 @@
 /** For locks and mutexes whose keys begin with `locks:`. */
 export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:*
 &redisson_lock__channel:{locks:* &holdfast_mutex__channel:{locks:* &holdfast_session:*
-+evalsha +eval +time +get +set +del +pexpire +pttl
++evalsha +eval +time +exists +get +set +del +pexpire +pttl
 +hset +hdel +hlen +hgetall +hexists +hmget
 +publish +subscribe +unsubscribe +pubsub|numsub`;
 
