@@ -93,7 +93,8 @@ describe.each([
       clock,
       locks.lock('a').using(() => {}),
     );
-    // Long before the lease of the first would have run out.
-    expect(clock.monotonicMs() - fromMs).toBeLessThan(5_000);
+    // Long before the lease of the first would have run out, after 30 s. By a majority the second caller may meet what the
+    // first has left and is still removing. No message comes over this network, so that caller asks again after 5 s at most.
+    expect(clock.monotonicMs() - fromMs).toBeLessThan(10_000);
   });
 });

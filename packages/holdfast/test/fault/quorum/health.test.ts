@@ -18,7 +18,8 @@ const ROUNDS = 10;
 describe('of five servers', STEADY, () => {
   test('one that freezes costs no more than one deadline, and nothing after', async () => {
     const locks = await quorum.assembled(LOCK, { nodeTimeoutMs: DEADLINE_MS });
-    const lock = locks.lock(quorum.name());
+    const name = quorum.name();
+    const lock = locks.lock(name);
     quorum.server(0).freeze();
     const [, firstMs] = await timed(async () => (await lock.acquire()).release());
     expect(firstMs).toBeLessThan(2 * DEADLINE_MS);
@@ -30,18 +31,21 @@ describe('of five servers', STEADY, () => {
       for (let i = 0; i < ROUNDS; i += 1) await (await lock.acquire()).release();
     });
     expect(tookMs).toBeLessThan(DEADLINE_MS);
+    await quorum.untilFree(LOCK, name);
   });
 
   test('one that is frozen from the start costs the first caller a moment, and the next ones nothing', async () => {
     quorum.server(0).freeze();
     const locks = quorum.session({ nodeTimeoutMs: DEADLINE_MS });
-    const mutex = locks.mutex(quorum.name());
+    const name = quorum.name();
+    const mutex = locks.mutex(name);
     await (await mutex.acquire()).release();
     // That they cost nothing is told to the millisecond where the clock is ours: see `topologies/quorum/quorum.test.ts`.
     const [, tookMs] = await timed(async () => {
       for (let i = 0; i < ROUNDS; i += 1) await (await mutex.acquire()).release();
     });
     expect(tookMs).toBeLessThan(ROUNDS * DEADLINE_MS);
+    await quorum.untilFree(MUTEX, name);
   });
 
   test('two that are killed are not missed', async () => {
@@ -73,7 +77,7 @@ describe('of five servers', STEADY, () => {
     const locks = await quorum.assembled(MUTEX, { nodeTimeoutMs: 100, callTimeoutMs: 20_000 });
     const name = quorum.name();
     quorum.server(4).freeze();
-    await using _lease = await locks.mutex(name).acquire();
+    const lease = await locks.mutex(name).acquire();
     await waitFor(async () => {
       const [found, tookMs] = await timed(() => locks.inspect(name));
       expect(found).toMatchObject({ kind: 'mutex' });
@@ -81,6 +85,8 @@ describe('of five servers', STEADY, () => {
     });
     const [, tookMs] = await timed(() => locks.inspect(name));
     expect(tookMs).toBeLessThan(15_000);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(MUTEX, name);
   });
 
   test('none is given up because this process itself stood still', async () => {

@@ -152,12 +152,21 @@ export class QuorumBench {
     await Promise.all(places.map((i) => ask(this.server(i).port, ['PING'])));
   }
 
-  /** Nothing of it stands anywhere. */
+  /**
+   * Nothing of it stands anywhere: first on the servers that answer, then on the frozen ones, which go on for that. What a
+   * frozen server was asked for it does then, so its clean-up needs a session that still lives.
+   */
   async untilFree(kind: Kind, name: string, limitMs = 10_000): Promise<void> {
-    await waitFor(async () => (await this.voters(kind, name)).length === 0, {
-      limitMs,
-      what: `no vote for ${name} to be left`,
-    });
+    const untilNone = (): Promise<unknown> =>
+      waitFor(async () => (await this.voters(kind, name)).length === 0, {
+        limitMs,
+        what: `no vote for ${name} to be left`,
+      });
+    await untilNone();
+    const frozen = this.servers.flatMap(({ isFrozen }, place) => (isFrozen ? [place] : []));
+    if (frozen.length === 0) return;
+    await this.resume(frozen);
+    await untilNone();
   }
 }
 
