@@ -18,7 +18,7 @@ local function make_owner(lock, ticket, fence, now_ms, now_us)
   return first, last - first + 1
 end
 
--- Nobody has heard that it is the owner. The fences are not taken back: nobody was told them, and they only grow.
+-- Nobody was sent the grant. The fences are not taken back: nobody was told them, and they only grow.
 local function unmake_owner(lock, ticket)
   redis.call('HDEL', lock, ticket.holder)
 end

@@ -10,7 +10,7 @@ local function make_owner(mutex, ticket)
   return 0, 0
 end
 
--- Nobody has heard that it is the owner.
+-- Nobody was sent the grant.
 local function unmake_owner(mutex)
   redis.call('DEL', mutex)
 end

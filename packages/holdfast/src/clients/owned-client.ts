@@ -41,11 +41,19 @@ export function ownedClient(
   driver: Driver,
   { timers, random, bundleMax = 1, events = {} }: OwnedClientOptions,
 ): OwnedClient {
+  const channels = new Subscriptions(driver, { timers, random, events });
+  const shardChannels = new Subscriptions(driver, { timers, random, events, mode: 'sharded' });
+  const lost = (): void => {
+    for (const each of [channels, shardChannels]) each.scriptsLost();
+  };
+  const up = (): void => {
+    for (const each of [channels, shardChannels]) each.scriptsUp();
+  };
   return new ClientOnConnections(driver, {
-    scripts: new Connection(driver, timers, { bundleMax }),
+    scripts: new Connection(driver, timers, { bundleMax, lost, up }),
     replicaCount: new ReplicaCount(driver, timers),
-    channels: new Subscriptions(driver, { timers, random, events }),
-    shardChannels: new Subscriptions(driver, { timers, random, events, mode: 'sharded' }),
+    channels,
+    shardChannels,
   });
 }
 

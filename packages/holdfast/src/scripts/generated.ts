@@ -141,18 +141,38 @@ const adminForceReleaseLockSource =
   "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
   "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
   'end\n' +
-  'local function tell(line, place, ticket, message)\n' +
-  "if ticket.mode == 'n' then return false end\n" +
-  'local heard\n' +
+  'local function send(ticket, message)\n' +
+  'local received\n' +
   "if ticket.mode == 's' then\n" +
-  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
   'else\n' +
-  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
-  "if type(heard) ~= 'number' then return false end\n" +
-  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "if type(received) == 'number' then return received end\n" +
+  'end\n' +
+  'local function mark_deaf(line, place, ticket)\n' +
   "ticket.mode = 'n'\n" +
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local received = send(ticket, message)\n' +
+  'if not received then return false end\n' +
+  "if received > 0 or ticket.mode == 'b' then return true end\n" +
+  'mark_deaf(line, place, ticket)\n' +
+  'return false\n' +
+  'end\n' +
+  'local function listens(line, place, ticket)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  "if ticket.mode == 'b' then return true end\n" +
+  'local counted\n' +
+  "if ticket.mode == 's' then\n" +
+  "counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', ticket.channel)\n" +
+  'else\n' +
+  "counted = redis.pcall('PUBSUB', 'NUMSUB', ticket.channel)\n" +
+  'end\n' +
+  'if counted[2] ~= 0 then return true end\n' +
+  'mark_deaf(line, place, ticket)\n' +
   'return false\n' +
   'end\n' +
   'local DEADLINE_MS_MAX = 60000\n' +
@@ -167,10 +187,10 @@ const adminForceReleaseLockSource =
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'passed'\n" +
   'end\n' +
-  "if ticket.mode == 'n' then return 'passed' end\n" +
+  "if not listens(line, place, ticket) then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
   "if not first then return 'blocked' end\n" +
-  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  "if send(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
@@ -351,7 +371,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: 'ca7d66b75bca4fdbef2e8ad0f950b2dc2d0faddc',
+  sha: 'deb17709597aeaace6c3d9e60168adda5544a7e1',
   source: adminForceReleaseLockSource,
 };
 
@@ -511,18 +531,38 @@ const adminForceReleaseMutexSource =
   "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
   "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
   'end\n' +
-  'local function tell(line, place, ticket, message)\n' +
-  "if ticket.mode == 'n' then return false end\n" +
-  'local heard\n' +
+  'local function send(ticket, message)\n' +
+  'local received\n' +
   "if ticket.mode == 's' then\n" +
-  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
   'else\n' +
-  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
-  "if type(heard) ~= 'number' then return false end\n" +
-  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "if type(received) == 'number' then return received end\n" +
+  'end\n' +
+  'local function mark_deaf(line, place, ticket)\n' +
   "ticket.mode = 'n'\n" +
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local received = send(ticket, message)\n' +
+  'if not received then return false end\n' +
+  "if received > 0 or ticket.mode == 'b' then return true end\n" +
+  'mark_deaf(line, place, ticket)\n' +
+  'return false\n' +
+  'end\n' +
+  'local function listens(line, place, ticket)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  "if ticket.mode == 'b' then return true end\n" +
+  'local counted\n' +
+  "if ticket.mode == 's' then\n" +
+  "counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', ticket.channel)\n" +
+  'else\n' +
+  "counted = redis.pcall('PUBSUB', 'NUMSUB', ticket.channel)\n" +
+  'end\n' +
+  'if counted[2] ~= 0 then return true end\n' +
+  'mark_deaf(line, place, ticket)\n' +
   'return false\n' +
   'end\n' +
   'local DEADLINE_MS_MAX = 60000\n' +
@@ -537,10 +577,10 @@ const adminForceReleaseMutexSource =
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'passed'\n" +
   'end\n' +
-  "if ticket.mode == 'n' then return 'passed' end\n" +
+  "if not listens(line, place, ticket) then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
   "if not first then return 'blocked' end\n" +
-  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  "if send(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
@@ -718,7 +758,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '0dba2cdca7ca91f6d0afa1a1f8f7652c1f27ed52',
+  sha: '21c97f21f67ef1034e4877fe4c0945fcad9842e7',
   source: adminForceReleaseMutexSource,
 };
 
@@ -2033,18 +2073,38 @@ const lockAcquireSource =
   "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
   "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
   'end\n' +
-  'local function tell(line, place, ticket, message)\n' +
-  "if ticket.mode == 'n' then return false end\n" +
-  'local heard\n' +
+  'local function send(ticket, message)\n' +
+  'local received\n' +
   "if ticket.mode == 's' then\n" +
-  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
   'else\n' +
-  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
-  "if type(heard) ~= 'number' then return false end\n" +
-  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "if type(received) == 'number' then return received end\n" +
+  'end\n' +
+  'local function mark_deaf(line, place, ticket)\n' +
   "ticket.mode = 'n'\n" +
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local received = send(ticket, message)\n' +
+  'if not received then return false end\n' +
+  "if received > 0 or ticket.mode == 'b' then return true end\n" +
+  'mark_deaf(line, place, ticket)\n' +
+  'return false\n' +
+  'end\n' +
+  'local function listens(line, place, ticket)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  "if ticket.mode == 'b' then return true end\n" +
+  'local counted\n' +
+  "if ticket.mode == 's' then\n" +
+  "counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', ticket.channel)\n" +
+  'else\n' +
+  "counted = redis.pcall('PUBSUB', 'NUMSUB', ticket.channel)\n" +
+  'end\n' +
+  'if counted[2] ~= 0 then return true end\n' +
+  'mark_deaf(line, place, ticket)\n' +
   'return false\n' +
   'end\n' +
   'local TICKET_MS = 15000\n' +
@@ -2085,10 +2145,10 @@ const lockAcquireSource =
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'passed'\n" +
   'end\n' +
-  "if ticket.mode == 'n' then return 'passed' end\n" +
+  "if not listens(line, place, ticket) then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
   "if not first then return 'blocked' end\n" +
-  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  "if send(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
@@ -2223,11 +2283,11 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'b00ef2ab469d8820d307518d64347bfd79bbf7f8',
+  sha: '671d400aca8533a4080e45335c6831639d4dae0b',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '272cc8714e6e2bac539a333bf65f415de29fc609',
+    sha: '582a416039876ce9426682c8296d2df578509eba',
     source: bundleSource(lockAcquireSource, { headLength: 2505, keys: 3, args: 8, isTimed: true, line: 3 }),
   },
 };
@@ -2688,18 +2748,38 @@ const lockReleaseSource =
   "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
   "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
   'end\n' +
-  'local function tell(line, place, ticket, message)\n' +
-  "if ticket.mode == 'n' then return false end\n" +
-  'local heard\n' +
+  'local function send(ticket, message)\n' +
+  'local received\n' +
   "if ticket.mode == 's' then\n" +
-  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
   'else\n' +
-  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
-  "if type(heard) ~= 'number' then return false end\n" +
-  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "if type(received) == 'number' then return received end\n" +
+  'end\n' +
+  'local function mark_deaf(line, place, ticket)\n' +
   "ticket.mode = 'n'\n" +
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local received = send(ticket, message)\n' +
+  'if not received then return false end\n' +
+  "if received > 0 or ticket.mode == 'b' then return true end\n" +
+  'mark_deaf(line, place, ticket)\n' +
+  'return false\n' +
+  'end\n' +
+  'local function listens(line, place, ticket)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  "if ticket.mode == 'b' then return true end\n" +
+  'local counted\n' +
+  "if ticket.mode == 's' then\n" +
+  "counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', ticket.channel)\n" +
+  'else\n' +
+  "counted = redis.pcall('PUBSUB', 'NUMSUB', ticket.channel)\n" +
+  'end\n' +
+  'if counted[2] ~= 0 then return true end\n' +
+  'mark_deaf(line, place, ticket)\n' +
   'return false\n' +
   'end\n' +
   'local DEADLINE_MS_MAX = 60000\n' +
@@ -2714,10 +2794,10 @@ const lockReleaseSource =
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'passed'\n" +
   'end\n' +
-  "if ticket.mode == 'n' then return 'passed' end\n" +
+  "if not listens(line, place, ticket) then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
   "if not first then return 'blocked' end\n" +
-  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  "if send(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
@@ -2867,11 +2947,11 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '508b4f5c23ac39ac4a9755f00a02e7f9f671f1c5',
+  sha: 'eafae83c8d56d3638709063a72f756f5204dcb11',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: 'b3e4ba4712c25ee1c63722cf71fef75fb15c4c68',
+    sha: '3e70208acaa3dc9988a93d2516a6d10ca1a06f10',
     source: bundleSource(lockReleaseSource, { headLength: 566, keys: 3, args: 4, isTimed: false, line: 3 }),
   },
 };
@@ -3145,18 +3225,38 @@ const mutexAcquireSource =
   "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
   "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
   'end\n' +
-  'local function tell(line, place, ticket, message)\n' +
-  "if ticket.mode == 'n' then return false end\n" +
-  'local heard\n' +
+  'local function send(ticket, message)\n' +
+  'local received\n' +
   "if ticket.mode == 's' then\n" +
-  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
   'else\n' +
-  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
-  "if type(heard) ~= 'number' then return false end\n" +
-  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "if type(received) == 'number' then return received end\n" +
+  'end\n' +
+  'local function mark_deaf(line, place, ticket)\n' +
   "ticket.mode = 'n'\n" +
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local received = send(ticket, message)\n' +
+  'if not received then return false end\n' +
+  "if received > 0 or ticket.mode == 'b' then return true end\n" +
+  'mark_deaf(line, place, ticket)\n' +
+  'return false\n' +
+  'end\n' +
+  'local function listens(line, place, ticket)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  "if ticket.mode == 'b' then return true end\n" +
+  'local counted\n' +
+  "if ticket.mode == 's' then\n" +
+  "counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', ticket.channel)\n" +
+  'else\n' +
+  "counted = redis.pcall('PUBSUB', 'NUMSUB', ticket.channel)\n" +
+  'end\n' +
+  'if counted[2] ~= 0 then return true end\n' +
+  'mark_deaf(line, place, ticket)\n' +
   'return false\n' +
   'end\n' +
   'local TICKET_MS = 15000\n' +
@@ -3197,10 +3297,10 @@ const mutexAcquireSource =
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'passed'\n" +
   'end\n' +
-  "if ticket.mode == 'n' then return 'passed' end\n" +
+  "if not listens(line, place, ticket) then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
   "if not first then return 'blocked' end\n" +
-  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  "if send(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
@@ -3366,11 +3466,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '587e639ae9f35af82216dcb99169d943d656b8c2',
+  sha: 'eda781cb5615eb6336fde8a56fd50fa0a0df2c3f',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'b0c25c5ac036465aef15b551fd2a22da18c9bfb2',
+    sha: '8d39089b5c3e74f71a9a716661fe547232af3a1b',
     source: bundleSource(mutexAcquireSource, { headLength: 348, keys: 2, args: 4, isTimed: true, line: 2 }),
   },
 };
@@ -3568,18 +3668,38 @@ const mutexReleaseSource =
   "local times = ticket.deadline_ms .. ' ' .. ticket.since_ms\n" +
   "return ticket.holder .. ' ' .. ticket.echo .. ' ' .. terms .. ' ' .. times .. ' ' .. ticket.mode .. ' ' .. ticket.channel\n" +
   'end\n' +
-  'local function tell(line, place, ticket, message)\n' +
-  "if ticket.mode == 'n' then return false end\n" +
-  'local heard\n' +
+  'local function send(ticket, message)\n' +
+  'local received\n' +
   "if ticket.mode == 's' then\n" +
-  "heard = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('SPUBLISH', ticket.channel, message)\n" +
   'else\n' +
-  "heard = redis.pcall('PUBLISH', ticket.channel, message)\n" +
+  "received = redis.pcall('PUBLISH', ticket.channel, message)\n" +
   'end\n' +
-  "if type(heard) ~= 'number' then return false end\n" +
-  "if heard > 0 or ticket.mode == 'b' then return true end\n" +
+  "if type(received) == 'number' then return received end\n" +
+  'end\n' +
+  'local function mark_deaf(line, place, ticket)\n' +
   "ticket.mode = 'n'\n" +
   "redis.call('HSET', line, place, write_ticket(ticket))\n" +
+  'end\n' +
+  'local function tell(line, place, ticket, message)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  'local received = send(ticket, message)\n' +
+  'if not received then return false end\n' +
+  "if received > 0 or ticket.mode == 'b' then return true end\n" +
+  'mark_deaf(line, place, ticket)\n' +
+  'return false\n' +
+  'end\n' +
+  'local function listens(line, place, ticket)\n' +
+  "if ticket.mode == 'n' then return false end\n" +
+  "if ticket.mode == 'b' then return true end\n" +
+  'local counted\n' +
+  "if ticket.mode == 's' then\n" +
+  "counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', ticket.channel)\n" +
+  'else\n' +
+  "counted = redis.pcall('PUBSUB', 'NUMSUB', ticket.channel)\n" +
+  'end\n' +
+  'if counted[2] ~= 0 then return true end\n' +
+  'mark_deaf(line, place, ticket)\n' +
   'return false\n' +
   'end\n' +
   'local DEADLINE_MS_MAX = 60000\n' +
@@ -3594,10 +3714,10 @@ const mutexReleaseSource =
   "tell(line, place, ticket, string.format('a %s 0', ticket.echo))\n" +
   "return 'passed'\n" +
   'end\n' +
-  "if ticket.mode == 'n' then return 'passed' end\n" +
+  "if not listens(line, place, ticket) then return 'passed' end\n" +
   'local first, count = make_owner(key, ticket, fence, now_ms, now_us)\n' +
   "if not first then return 'blocked' end\n" +
-  "if tell(line, place, ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
+  "if send(ticket, string.format('g %s %.0f %.0f', ticket.echo, first, count)) then return 'given' end\n" +
   'unmake_owner(key, ticket)\n' +
   "return 'passed'\n" +
   'end\n' +
@@ -3743,11 +3863,11 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '00c944158c6363d8bb93aa1375e9436f31795ec4',
+  sha: '650fbdd4361f84d3b4233f9a819dc9ec3a376bdd',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'b731ab7c2cf548de158a06519b3eb33cea72af39',
+    sha: '4322eb50af2b0d40d0adc5f43d22ed43c2c51b44',
     source: bundleSource(mutexReleaseSource, { headLength: 566, keys: 2, args: 4, isTimed: false, line: 2 }),
   },
 };

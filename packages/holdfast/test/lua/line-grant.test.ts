@@ -74,6 +74,21 @@ describe.each(['lock', 'mutex'] as const)('a release of a %s', (kind) => {
     expect((await line.ticketOf('b')).split(' ')[8]).toBe('p');
   });
 
+  test('sends no grant to who does not listen: somebody else might pass it on', async () => {
+    const passer = database.redis.duplicate();
+    const passed: string[] = [];
+    passer.on('pmessage', (_pattern: string, _channel: string, text: string) => passed.push(text));
+    await passer.psubscribe('*');
+    const d = await line.listen('d');
+    await queue('b', 'c', 'd');
+    await line.release('a');
+    expect(await line.owner()).toBe('d');
+    expect(await d.heard()).toHaveLength(1);
+    await passer.ping();
+    expect(passed.filter((text) => text.startsWith('g '))).toEqual([expect.stringMatching(/^g 1\.1\.d /)]);
+    await passer.quit();
+  });
+
   test('tells nothing to who says that it does not hear', async () => {
     const b = await line.listen('b');
     await line.ask('a');

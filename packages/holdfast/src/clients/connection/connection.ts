@@ -16,6 +16,8 @@ export interface ConnectionOptions {
   /** Whether the process stays alive for an answer to `command`. @default true */
   readonly keepsAlive?: boolean;
   up?(): void;
+  /** A connection that was up is up no more, whoever ended it. */
+  lost?(): void;
   /** The connection was lost or could not be made. Written calls have ended as unknown, the others as `failure`. */
   down?(failure: CallFailure): void;
 }
@@ -155,6 +157,7 @@ export class Connection {
   }
 
   #cut(reason: string, cause?: unknown): void {
+    if (this.#inFlight !== null) this.#options.lost?.();
     this.#inFlight?.cut(reason, cause);
     this.#inFlight = null;
     this.#batcher.flush();

@@ -56,6 +56,8 @@ export class Subscriptions {
   readonly #refusedDeadline = new Deadline(() => this.#reconcileAll(), false);
   readonly #backoff: Backoff;
   #open: OpenConnection | null = null;
+  /** Made before the connection for scripts was lost. */
+  #isOutdated = false;
   #listenerCount = 0;
   #isClosed = false;
 
@@ -85,6 +87,18 @@ export class Subscriptions {
       else if (this.#open !== null) this.#reconcile(channel);
       else this.#reconnecting.open();
     });
+  }
+
+  /** The connection for scripts is lost. The next one may lead to another server, where nobody counts who listens here. */
+  scriptsLost(): void {
+    this.#isOutdated = this.#open !== null;
+  }
+
+  /** Scripts have a new connection. Who has listened since before goes where it leads: this server may be a replica now. */
+  scriptsUp(): void {
+    if (!this.#isOutdated) return;
+    this.#reconnecting.close();
+    this.#down('the connection for scripts was made anew', undefined);
   }
 
   close(): void {
@@ -209,12 +223,14 @@ export class Subscriptions {
 
   #up(open: OpenConnection): void {
     this.#open = open;
+    this.#isOutdated = false;
     this.#cancelDeadlines();
     this.#reconcileAll();
   }
 
   #down(reason: string, cause: unknown): void {
     this.#open = null;
+    this.#isOutdated = false;
     this.#timers.cancel(this.#refusedDeadline);
     for (const channel of this.#channels.values()) channel.lose();
     // A subscription dies with its connection, so even one that was sent has not happened.

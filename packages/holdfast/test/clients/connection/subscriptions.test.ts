@@ -239,6 +239,48 @@ describe('a subscription', () => {
     expect(heard).toEqual([null]);
   });
 
+  test('is made anew where scripts go, once they have a new connection, and its listener told', async () => {
+    const { clock, driver, subscriptions, heard } = await listening();
+    const [left] = driver.dialled;
+    subscriptions.scriptsLost();
+    expect(left?.isClosed).toBe(false);
+    subscriptions.scriptsUp();
+    expect(left?.isClosed).toBe(true);
+    await clock.advance(RECONNECT_MS_MIN);
+    expect(driver.dialled).toHaveLength(2);
+    driver.raw.next('connect').answer();
+    await clock.settle();
+    driver.raw.next('subscribe', 'news').answer();
+    await clock.settle();
+    driver.raw.events.message('news', 'x');
+    expect(heard).toEqual([null, 'x']);
+  });
+
+  test('stays where it is if it was made after scripts lost their connection', async () => {
+    const { clock, driver, subscriptions } = await listening();
+    subscriptions.scriptsUp();
+    expect(driver.dialled).toHaveLength(1);
+    subscriptions.scriptsLost();
+    driver.raw.events.lost(new Error('read ECONNRESET'));
+    await clock.advance(RECONNECT_MS_MIN);
+    driver.raw.next('connect').answer();
+    await clock.settle();
+    subscriptions.scriptsUp();
+    expect(driver.raw.isClosed).toBe(false);
+    expect(driver.dialled).toHaveLength(2);
+  });
+
+  test('is not made anew where nobody listens', async () => {
+    const { clock, timers, driver, subscriptions, stop } = await listening();
+    stop();
+    driver.raw.next('unsubscribe', 'news').answer();
+    await clock.settle();
+    subscriptions.scriptsLost();
+    subscriptions.scriptsUp();
+    expect(driver.dialled).toHaveLength(1);
+    expect(timers.size).toBe(0);
+  });
+
   test('ends with close, and a stop afterwards is harmless', async () => {
     const { timers, driver, subscriptions, stop, heard } = await listening();
     const pending = subscriptions.listen('other', () => {}, 1_000);

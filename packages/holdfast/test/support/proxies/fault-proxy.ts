@@ -14,7 +14,7 @@ const HISTORY_MAX = 100_000;
 const PORT_TRIES_MAX = 10;
 
 export class FaultProxy implements FaultSource {
-  readonly #targetPort: number;
+  #targetPort: number;
   readonly #open = new Set<ProxyConnection>();
   #faults: AimedFault[] = [];
   readonly #received: Args[] = [];
@@ -146,6 +146,11 @@ export class FaultProxy implements FaultSource {
   /** Listens again on the same port. */
   async accept(): Promise<void> {
     if (this.#server === null) await this.#listen(this.#port);
+  }
+
+  /** New connections lead to another server, as behind an address that moves; those that are open stay where they are. */
+  leadTo(targetPort: number): void {
+    this.#targetPort = targetPort;
   }
 
   /** Closes every connection now. */
