@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import type { Lease } from '../../../src/index.ts';
 import { KINDS, type Kind } from '../../support/locks/kind.ts';
 import { rejection } from '../../support/rejection.ts';
+import { expectKeptOut } from '../../support/violation.ts';
 import { elapse } from '../../support/wait-for.ts';
 import { type ContractTest, PUNCTUAL } from '../harness.ts';
 import { watchTraffic } from '../traffic-watch.ts';
@@ -28,11 +29,11 @@ export function trafficContract(test: ContractTest, kind: Kind): void {
       const [locks, other] = await Promise.all([bench.session(), bench.session()]);
       const name = bench.name();
       await (await kind.of(other, name).acquire()).release();
-      await kind.of(locks, name).acquire();
+      const lease = await kind.of(locks, name).acquire();
       await watchTraffic(bench, async (watch) => {
-        expect(await kind.of(other, name).tryAcquire()).toBeNull();
+        expectKeptOut(lease, await kind.of(other, name).tryAcquire());
         expect(await watch.sent()).toEqual(['evalsha']);
-        expect(await kind.of(locks, name).tryAcquire()).toBeNull();
+        expectKeptOut(lease, await kind.of(locks, name).tryAcquire());
         expect(await watch.sent()).toEqual(['evalsha']);
       });
     });
