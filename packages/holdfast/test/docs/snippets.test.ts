@@ -1,6 +1,7 @@
 /**
- * Every block of TypeScript on a page compiles, and runs against a real server as it is written. A block marked
- * `ts no-run` cannot run alone; it compiles all the same. A `text` block right after a block is what it prints.
+ * Every block of TypeScript or JavaScript on a page compiles, and runs against a real server as it is written. A block marked
+ * `no-run` cannot run alone; it compiles all the same. A `text` block right after a block is what it prints. `ts` and
+ * `js` are ES modules, `javascript` is CommonJS.
  * The examples are run too.
  */
 import { join } from 'node:path';
@@ -13,6 +14,12 @@ import { expectPrinted } from './printed.ts';
 import { useServerPool } from './server-pool.ts';
 import { type Ran, Workshop } from './workshop.ts';
 
+/** What a fence says, and the ending of a file in that language. */
+const ENDINGS: Readonly<Record<string, string>> = { ts: 'ts', js: 'js', javascript: 'cjs' };
+
+/** What a snippet waits for. `process.once` waits for nothing: it sets a listener. */
+const WAITS = /(?<!\bprocess)\.(acquire|using|once)\(/g;
+
 /** Most of it is waiting for one of the servers. */
 const LIMIT_MS = 120_000;
 
@@ -23,12 +30,13 @@ let compiled: Ran = { code: null, output: '' };
 
 const snippets = listPages()
   .flatMap(blocksOf)
-  .filter(({ info }) => /^(ts|js)\b/.test(info))
-  .map((block) => {
+  .flatMap((block) => {
     const { page, line, info, code } = block;
-    const [language, ...marks] = info.split(' ');
-    const file = workshop.write(`${page.replaceAll(/[./]/g, '-')}-${line}.${language}`, `${code}\n`);
-    return { ...block, file, mark: marks.join(' ') };
+    const [language = '', ...marks] = info.split(' ');
+    const ending = ENDINGS[language];
+    if (ending === undefined) return [];
+    const file = workshop.write(`${page.replaceAll(/[./]/g, '-')}-${line}.${ending}`, `${code}\n`);
+    return [{ ...block, file, mark: marks.join(' ') }];
   });
 
 beforeAll(async () => {
@@ -47,7 +55,7 @@ test('a snippet has no mark but no-run', () => {
 
 test('a snippet that waits for a lock says for how long', () => {
   for (const { page, line, code } of snippets) {
-    const waits = code.match(/\.(acquire|using)\(/g) ?? [];
+    const waits = code.match(WAITS) ?? [];
     const limits = code.match(/\bwaitMs\b/g) ?? [];
     expect(limits.length, `${page}, line ${line}`).toBeGreaterThanOrEqual(waits.length);
   }

@@ -29,6 +29,11 @@ const SQLITE_TYPES = `declare module 'node:sqlite' {
 }
 `;
 
+/** What Jest gives to a test, as far as the pages use it. */
+const JEST_TYPES = `declare function test(title: string, body: () => unknown): void;
+declare function expect(actual: unknown): { toBe(expected: unknown): void };
+`;
+
 const EXPORTS = { '.': './src/index.js', './*': './src/*.js' };
 
 export interface Ran {
@@ -51,6 +56,7 @@ export class Workshop {
     this.#installPackages();
     writeFileSync(join(this.#folder, 'package.json'), JSON.stringify({ type: 'module' }));
     writeFileSync(join(this.#folder, 'node-sqlite.d.ts'), SQLITE_TYPES);
+    writeFileSync(join(this.#folder, 'jest.d.ts'), JEST_TYPES);
     const compilerOptions = {
       noEmit: false,
       rootDir: '/',
@@ -70,7 +76,7 @@ export class Workshop {
       allowJs: true,
       checkJs: true,
     };
-    const include = ['*.ts', '*.js', join(ROOT, 'examples/**/*.ts'), PRELOAD];
+    const include = ['*.ts', '*.js', '*.cjs', join(ROOT, 'examples/**/*.ts'), PRELOAD];
     const config = { extends: join(ROOT, 'tsconfig.base.json'), include, compilerOptions };
     writeFileSync(join(this.#folder, 'tsconfig.json'), JSON.stringify(config));
   }
