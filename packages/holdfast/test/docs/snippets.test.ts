@@ -61,6 +61,15 @@ test('a snippet that waits for a lock says for how long', () => {
   }
 });
 
+test('a snippet that schedules a job hears of its failures', () => {
+  for (const { page, line, code } of snippets) {
+    const schedules = code.match(/\.schedule\(/g) ?? [];
+    const listeners = code.match(/\.on\('failed',/g) ?? [];
+    // One listener may be given to several schedules in a loop.
+    if (schedules.length > 0) expect(listeners, `${page}, line ${line}`).not.toEqual([]);
+  }
+});
+
 describe.concurrent('a snippet', { timeout: LIMIT_MS }, () => {
   for (const { page, line, mark, file, output: shown } of snippets) {
     if (mark === 'no-run') continue;
