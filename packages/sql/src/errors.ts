@@ -7,6 +7,12 @@ const CODE: symbol = Symbol.for('holdfast-sql.error.code');
 /** The longest piece of a caller's text that is repeated in a message. */
 const SHOWN_MAX = 200;
 
+/**
+ * What a terminal or a log must not get, and JSON leaves raw: C1 controls and DEL, bidirectional overrides and other
+ * characters without a shape, the two line separators, halves of surrogate pairs.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
 function isOf(value: unknown, code: string): boolean {
   return typeof value === 'object' && value !== null && Reflect.get(value, CODE) === code;
 }
@@ -17,9 +23,16 @@ function brand(error: Error, name: string, code: string): void {
   Object.defineProperty(error, CODE, { value: code });
 }
 
-/** A text for a message: quoted, with control characters escaped, cut when it is long. */
+/** JSON escapes units of UTF-16, not characters. */
+function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** A text for a message: quoted, on one line, with what has no shape of its own escaped, cut when it is long. */
 export function shown(text: string): string {
-  return JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text);
+  const cut = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+  return JSON.stringify(cut).replaceAll(UNPRINTABLE, escapeUnits);
 }
 
 export interface StaleFence {

@@ -182,6 +182,36 @@ test('errors of both entries are instances of each other, and of no other class'
   expect(new Error('x') instanceof StaleFenceError).toBe(false);
 });
 
+test('a message has no character that steers a terminal, forges a line or hides', async () => {
+  const steering = [
+    '\u001b[2J',
+    '\u007f',
+    '\u009b2J',
+    '\u202e',
+    '\u2066',
+    '\u200b',
+    '\u2028',
+    '\u2029',
+    '\u{e0041}',
+  ];
+  const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+  for (const text of steering) {
+    expect(text).toMatch(unprintable);
+    const key = `a${text}b`;
+    for (const error of [
+      new KeyMismatchError(key),
+      new StaleFenceError({ resource: key, fence: 1, seen: 2 }),
+      await rejection(checkFence({ dialect: key, query: () => {} } as never, FENCE)),
+    ]) {
+      const { message } = error as Error;
+      expect(message).not.toMatch(unprintable);
+      const [quoted = ''] = message.match(/"a.*b"/) ?? [];
+      expect(JSON.parse(quoted)).toBe(key);
+    }
+  }
+  expect(String(new KeyMismatchError('Åbo 1"'))).toContain('the key "Åbo 1\\"" was used');
+});
+
 test('the error of a fence in the future says how far ahead it is', () => {
   const error = new StaleFenceError({ resource: 'r', fence: 1, seen: 5_000_000 }, 2_000);
   expect(error.aheadMs).toBe(3_000);
