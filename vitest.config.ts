@@ -39,7 +39,7 @@ const WAITING = [
 const ENVIRONMENTS = [
   'packages/cli/test/fresh-clone.test.ts',
   'packages/holdfast/test/compat/**',
-  ...['sql', 'telemetry', 'testing'].map((name) => `packages/${name}/test/package/**`),
+  ...['monitor', 'sql', 'telemetry', 'testing'].map((name) => `packages/${name}/test/package/**`),
 ];
 const LEFT_OUT = process.env['HOLDFAST_MATRIX'] === '1' ? [] : ENVIRONMENTS;
 

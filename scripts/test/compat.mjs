@@ -8,6 +8,7 @@ const isFetched = run('scripts/setup/runtimes.mjs', ['node']);
 const tests = [
   'holdfast/test/compat/',
   'holdfast/test/package/',
+  'monitor/test/package/',
   'sql/test/package/',
   'telemetry/test/package/',
   'testing/test/package/',

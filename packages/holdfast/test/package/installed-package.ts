@@ -32,7 +32,7 @@ export async function printed(command: string, args: readonly string[], cwd: str
 async function pack(home: string, folder: string): Promise<Packed> {
   const draft = join(folder, 'draft');
   await mkdir(draft);
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua', 'sql']) {
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'lua', 'schemas', 'sql']) {
     const file = join(ROOT, home, name);
     if (existsSync(file)) await cp(file, join(draft, name), { recursive: true });
   }
@@ -70,16 +70,25 @@ async function installBeside(folder: string, name: string, needs: readonly strin
   return packed;
 }
 
+/** Installs holdfast and the monitor beside it. */
+export async function installMonitor(folder: string): Promise<Packed> {
+  await installPackage(folder, []);
+  return await installBeside(folder, 'monitor', ['ioredis', 'jsonc-parser', 'nodemailer']);
+}
+
+/** Beside holdfast, which is in the folder. */
 export function installTesting(folder: string): Promise<Packed> {
   return installBeside(folder, 'testing', ['wasmoon-lua5.1']);
 }
 
+/** Beside holdfast, which is in the folder. */
 export function installTelemetry(folder: string): Promise<Packed> {
   return installBeside(folder, 'telemetry', ['@opentelemetry/api', 'prom-client']);
 }
 
 /** Installs holdfast-sql into the folder, alone: its peer is optional. */
 export async function installSql(folder: string): Promise<Packed> {
+  await writeFile(join(folder, 'package.json'), '{ "private": true }');
   const packed = await pack('packages/sql', folder);
   const home = join(folder, 'node_modules/holdfast-sql');
   await mkdir(home, { recursive: true });
