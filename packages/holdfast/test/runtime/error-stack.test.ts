@@ -2,8 +2,9 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { type Lease, LockConfigError, Locks } from '../../src/index.ts';
+import { OUTCOMES } from '../../src/scripts/outcome.ts';
 import { CHANNELS } from '../../src/telemetry/channels.ts';
-import { fails, hangs, refuses } from '../locking/support/scripted-client.ts';
+import { type Fate, fails, hangs, refuses, says } from '../locking/support/scripted-client.ts';
 import { failure, Stage, type StageProcess } from '../locking/support/stage.ts';
 
 interface Scene {
@@ -20,9 +21,9 @@ async function setup(): Promise<Scene> {
   return { stage, process: await stage.acquaintedProcess({ outageMs: 2_000 }) };
 }
 
-/** Asks through the facade, which has verbs of its own. */
-function facade({ stage, process }: Scene): Locks {
-  process.client.from('any', hangs());
+/** Asks through the facade, which has verbs of its own. Every call goes the same way. */
+function facade({ stage, process }: Scene, fate: Fate = hangs()): Locks {
+  process.client.from('any', fate);
   return new Locks(process.client, { clock: stage.clock });
 }
 
@@ -151,6 +152,32 @@ const ATTEMPTS: readonly (readonly [what: string, code: string, attempt: Attempt
     async (scene) => {
       for await (const one of facade(scene).list()) expect(one).toBeUndefined();
     },
+  ],
+  [
+    'a wait of `once` that is over',
+    'ELOCKTIMEOUT',
+    (scene) => {
+      const others = says([OUTCOMES.HELD, scene.stage.server.timeMs, 60_000, 'a stranger']);
+      return facade(scene, others).once('b', () => 1, { waitMs: 500 });
+    },
+  ],
+  [
+    'an outage under `once`',
+    'ELOCKUNAVAILABLE',
+    (scene) => facade(scene, refuses(5)).once('b', () => 1, { waitMs: 500 }),
+  ],
+  [
+    'a `once` key of another request',
+    'EONCEMISMATCH',
+    (scene) => {
+      const mismatch = says([OUTCOMES.MISMATCH, scene.stage.server.timeMs, 1]);
+      return facade(scene, mismatch).once('b', () => 1, { fingerprint: 'another' });
+    },
+  ],
+  [
+    '`runJob` in an outage',
+    'ELOCKUNAVAILABLE',
+    (scene) => facade(scene, refuses(5)).runJob('b', () => {}, { waitMs: 500 }),
   ],
 ];
 
