@@ -35,6 +35,11 @@ export class FaultProxy implements FaultSource {
     return this.#port;
   }
 
+  /** Where it leads: the server itself, which no fault of the proxy touches. */
+  get targetPort(): number {
+    return this.#targetPort;
+  }
+
   get delayMs(): number {
     return this.#delayMs;
   }
