@@ -23,7 +23,8 @@ export function readPage(page: string): string {
 /** Every page that a reader meets. */
 export function listPages(): string[] {
   const pages = ['docs', 'examples'].flatMap((folder) => listFiles(folder, '.md'));
-  const packages = ['holdfast', 'testing', 'telemetry', 'sql'].map((name) => `packages/${name}/README.md`);
+  const names = ['holdfast', 'cli', 'monitor', 'sql', 'telemetry', 'testing'];
+  const packages = names.map((name) => `packages/${name}/README.md`);
   return ['README.md', ...packages, ...pages];
 }
 
