@@ -115,6 +115,6 @@ function refuseOtherOwner(
   const [first] = theirs;
   if (first === undefined || theirs.length < majority) return;
   const whose = `expected ${describe(expected)} to hold it, found ${describe(first.owner)}`;
-  const message = `${JSON.stringify(name)}: ${whose}; it was left untouched`;
+  const message = `${quote(name)}: ${whose}; it was left untouched`;
   throw new LockNotHeldError(message, { lock: name, holder: { owner: first.owner, ttlMs: first.ttlMs } });
 }
