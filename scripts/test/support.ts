@@ -5,6 +5,8 @@ import type { Reporter, TestModule, TestSuite } from 'vitest/node';
 /** The result of the contract for one row of the matrix. */
 export interface SupportRow {
   readonly title: string;
+  /** When it was tried, by UTC: 2026-11-16. A later change of the code may not have been tried. */
+  readonly day: string;
   readonly passed: number;
   readonly failed: number;
 }
@@ -39,5 +41,6 @@ function rowOf(suite: TestSuite): SupportRow | null {
   const states = [...suite.children.allTests()].map((test) => test.result().state);
   if (states.length === 0 || states.includes('skipped')) return null;
   const passed = states.filter((state) => state === 'passed').length;
-  return { title: suite.name, passed, failed: states.length - passed };
+  const day = new Date().toISOString().slice(0, 10);
+  return { title: suite.name, day, passed, failed: states.length - passed };
 }

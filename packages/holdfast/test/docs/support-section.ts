@@ -6,7 +6,7 @@ const USUAL = 'Redis 7.0';
 const ON_SERVER = /^(.+) on ((?:Redis|Valkey) [\d.]+)$/;
 const CLIENT_ALONE = /^(ioredis|node-redis|iovalkey|GLIDE) [\d.]+$/;
 
-/** Clients by servers, then everything else in a list. */
+/** When, and how many rules; then clients by servers, then everything else in a list. */
 export function supportSection(rows: readonly SupportRow[]): string {
   const cells = new Map<string, string>();
   const clients = new Set<string>();
@@ -24,6 +24,8 @@ export function supportSection(rows: readonly SupportRow[]): string {
   }
   const columns = [...servers];
   return [
+    whenTried(rows),
+    '',
     `| | ${columns.join(' | ')} |`,
     `| --- |${' --- |'.repeat(columns.length)}`,
     ...[...clients].map((client) => {
@@ -37,6 +39,15 @@ export function supportSection(rows: readonly SupportRow[]): string {
     '| --- | --- |',
     ...others,
   ].join('\n');
+}
+
+/** Rows that were not tried together may have been asked other rules. */
+function whenTried(rows: readonly SupportRow[]): string {
+  const days = rows.map(({ day }) => day).sort();
+  const counts = rows.map(({ passed, failed }) => passed + failed).sort((a, b) => a - b);
+  const span = (all: readonly (string | number)[]): string =>
+    all[0] === all.at(-1) ? `${all[0]}` : `${all[0]} to ${all.at(-1)}`;
+  return `Tried on ${span(days)}, with the ${span(counts)} rules that the suite had then. Later changes of holdfast are not in these tables.`;
 }
 
 function verdict({ passed, failed }: SupportRow): string {
