@@ -65,7 +65,7 @@ if ttl_ms ~= -2 then
     if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
     state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
-    if is_guest == 1 then note_turn(line, state, now_ms + ttl_ms) end
+    if is_guest == 1 then note_turn(line, state, ttl_ms, now_ms) end
     return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
   first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)

@@ -2219,10 +2219,18 @@ const lockAcquireSource =
   "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
   'end\n' +
   'local TURNS_MAX = 8\n' +
-  'local function note_turn(line, state, ends_ms)\n' +
+  'local RENEWAL_MS = 5000\n' +
+  'local function note_turn(line, state, ttl_ms, now_ms)\n' +
+  'local ends_ms = ttl_ms < 0 and state.guest or now_ms + ttl_ms\n' +
   'local apart_ms = math.max(ends_ms - state.guest, state.guest - ends_ms)\n' +
   'if state.window <= 0 and apart_ms <= 2 then return end\n' +
-  'local window = state.window > 0 and 0 or math.max(-TURNS_MAX, state.window - 1)\n' +
+  'local is_renewed = state.guest > now_ms and apart_ms >= RENEWAL_MS\n' +
+  'local window = state.window\n' +
+  'if window > 0 then\n' +
+  'window = 0\n' +
+  'elseif not is_renewed then\n' +
+  'window = math.max(-TURNS_MAX, window - 1)\n' +
+  'end\n' +
   "redis.call('HSET', line, 'open', 0, 'window', window, 'guest', ends_ms)\n" +
   'end\n' +
   'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
@@ -2265,7 +2273,7 @@ const lockAcquireSource =
   "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
   'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  'if is_guest == 1 then note_turn(line, state, now_ms + ttl_ms) end\n' +
+  'if is_guest == 1 then note_turn(line, state, ttl_ms, now_ms) end\n' +
   'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   'first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
@@ -2283,11 +2291,11 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: '671d400aca8533a4080e45335c6831639d4dae0b',
+  sha: 'c187c7778f478dd00465e3f72009af6bb29920b0',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '582a416039876ce9426682c8296d2df578509eba',
+    sha: 'b6e7ee8fd60e2ae3cc9ba2471cab68f62a06cc8f',
     source: bundleSource(lockAcquireSource, { headLength: 2505, keys: 3, args: 8, isTimed: true, line: 3 }),
   },
 };

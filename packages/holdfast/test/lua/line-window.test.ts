@@ -189,16 +189,33 @@ describe('guests that wait for a lock', () => {
     // The same turn again is no other turn.
     await line.held('b');
     expect(await line.field('window')).toBe(0);
-    for (const left of [50_000, 40_000]) {
+    for (const left of [28_000, 26_000]) {
       await database.redis.pexpire(KEY, left);
       await line.held('b');
     }
     expect(await line.field('window')).toBe(-2);
-    for (const left of [39_000, 38_000, 37_000, 36_000, 35_000, 34_000, 33_000, 32_000, 31_000]) {
+    for (const left of [24_000, 22_000, 20_000, 18_000, 16_000, 14_000, 12_000, 10_000, 8_000]) {
       await database.redis.pexpire(KEY, left);
       await line.held('b');
     }
     expect(await line.field('window')).toBe(-8);
+  });
+
+  test('wait no longer for one turn that is renewed again and again, or has no expiry', async () => {
+    await line.holdByGuest();
+    await line.held('b');
+    await database.redis.hset(LINE, { window: 5 });
+    await line.held('b');
+    for (let renewals = 0; renewals < 3; renewals += 1) {
+      await database.redis.pexpire(KEY, 20_000);
+      await line.held('b');
+      await database.redis.pexpire(KEY, 30_000);
+      await line.held('b');
+    }
+    await database.redis.persist(KEY);
+    await line.held('b');
+    await line.held('b');
+    expect(await line.field('window')).toBe(0);
   });
 
   test.each([
