@@ -11,6 +11,12 @@ import { lineKey, lineOf } from './line-state.ts';
 
 /** A ticket on its way out of the line takes less. */
 const TICKET_MS_MAX = 1_500;
+/**
+ * A ticket that nobody listens for is passed over, so it costs nobody a turn. The ask that a session made before it knew the server's
+ * time cannot say until when it may be granted: if it arrives after its lease would have ended, nobody expects it, and its ticket
+ * stands until its deadline.
+ */
+const DEAF_TICKET_MS_MAX = 15_000 + TICKET_MS_MAX;
 /** From a subscription that is back until the waits that it is for ask again. */
 const RESYNC_MS_MAX = 300;
 
@@ -83,7 +89,7 @@ export class TicketWatch {
   /** In calm times. */
   lookForLeft(nowMs: number): void {
     for (const name of this.#names) {
-      for (const { holder } of lineOf(this.#node, name).tickets) {
+      for (const { holder, isHeard } of lineOf(this.#node, name).tickets) {
         const process = this.#waits.processOf(holder);
         const isUnwanted = process !== undefined && !process.hasLeft && !this.#waits.isWaiting(process, name);
         if (!isUnwanted) {
@@ -92,7 +98,7 @@ export class TicketWatch {
         }
         const sinceMs = this.#unwantedSinceMs.get(holder) ?? nowMs;
         this.#unwantedSinceMs.set(holder, sinceMs);
-        if (nowMs - sinceMs > TICKET_MS_MAX)
+        if (nowMs - sinceMs > (isHeard ? TICKET_MS_MAX : DEAF_TICKET_MS_MAX))
           this.#judge.condemn(
             'left',
             `${process.name} does not wait for ${name}, and has a ticket in its line`,
