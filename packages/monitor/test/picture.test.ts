@@ -131,7 +131,7 @@ test('a server that is down is said to be down, and the last picture stays', asy
     },
     { what: 'a server that is down, and why' },
   );
-  expect(seen.row('stays')).toBeDefined();
+  expect(seen.row('stays')).toMatchObject({ name: 'stays', kind: 'lock' });
   expect((await seen.get('healthz')).status).toBe(200);
   await server.restart();
   await waitFor(async () => (await seen.state()).servers[0]?.health === 'up');

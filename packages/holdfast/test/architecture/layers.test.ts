@@ -1,5 +1,5 @@
 /** The shape of the sources of all packages: layers, cycles, fan-out, sizes. Imports of types count like all others. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -57,6 +57,14 @@ function cyclesFrom(path: string, trail: readonly string[], cleared: Set<string>
   cleared.add(path);
   return cycles;
 }
+
+test('the sources of every package are found, and every layer of holdfast', () => {
+  const packages = readdirSync(PACKAGES).filter((name) => existsSync(join(PACKAGES, name, 'package.json')));
+  expect([...new Set(paths.map((path) => path.split('/')[0]))].sort()).toEqual(packages.sort());
+  const layers = paths.filter((path) => path.startsWith(HOLDFAST)).map(layerOf);
+  expect([...new Set(layers)].sort()).toEqual(LAYERS.flat().sort());
+  expect(paths.flatMap(importsOf).length).toBeGreaterThan(paths.length);
+});
 
 test('no import goes upward, or sideways past the entry of a layer', () => {
   const imports = paths

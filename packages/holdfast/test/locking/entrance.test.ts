@@ -1,8 +1,7 @@
 /** Who gets in: the two numbers of a kind of lock, `holdsMax` and `ownersMax`, and who is asked for when. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { LeaseHandle } from '../../src/locking/lease.ts';
 import { Session } from '../../src/locking/session.ts';
-import { Attempts } from '../../src/locking/waiting/attempt.ts';
 import { WaitLoop } from '../../src/locking/waiting/wait-loop.ts';
 import { Waiter } from '../../src/locking/waiting/waiter.ts';
 import { Waiters } from '../../src/locking/waiting/waiters.ts';
@@ -141,23 +140,25 @@ describe('readers: several owners share a hold', () => {
 });
 
 describe('an entrance', () => {
-  test('makes no waiter and no loop for a caller that finds nobody there', async () => {
-    const made: string[] = [];
-    const undo = [Waiter, Waiters, WaitLoop].map((each) => {
-      const method = each === WaitLoop ? 'run' : each === Waiter ? 'resolve' : 'newWaiter';
-      const prototype = each.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
-      const right = prototype[method] as (...args: unknown[]) => unknown;
-      prototype[method] = function wrapped(...args: unknown[]): unknown {
-        made.push(each.name);
-        return right.apply(this, args);
-      };
-      return () => (prototype[method] = right);
+  test('makes a waiter and a loop for a caller that is refused, and none for one that finds nobody there', async () => {
+    const spies = [
+      vi.spyOn(Waiters.prototype, 'newWaiter'),
+      vi.spyOn(Waiter.prototype, 'resolve'),
+      vi.spyOn(WaitLoop.prototype, 'run'),
+    ];
+    onTestFinished(() => {
+      for (const spy of spies) spy.mockRestore();
     });
-    const { acquire } = setup();
+    const calls = (): number[] => spies.map((spy) => spy.mock.calls.length);
+    const { topology, clock, acquire } = setup();
     await (await acquire()).release();
-    for (const restore of undo) restore();
-    expect(made).toEqual([]);
-    expect(Attempts).toBeDefined();
+    expect(calls()).toEqual([0, 0, 0]);
+    topology.answers.push(HELD, HELD);
+    const refused = acquire();
+    await clock.settle();
+    topology.publish();
+    await (await refused).release();
+    expect(calls()).toEqual([1, 1, 1]);
   });
 
   test('serves a caller that was refused before those who came while it asked', async () => {

@@ -6,6 +6,7 @@ import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { failureOf } from '../harness.ts';
 import { echo } from '../scripts.ts';
+import { expectNothingElse } from './busy-connection.ts';
 import { FakeDriver } from './fake-driver.ts';
 
 function setUp() {
@@ -218,6 +219,7 @@ describe('a single command', () => {
     await clock.settle();
     driver.raw.next('evalsha', 'echo a');
     driver.raw.next('command', 'ROLE');
+    expectNothingElse(driver.raw);
     connection.close();
   });
 

@@ -10,9 +10,10 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const ROOTS = [{ host: '127.0.0.1', port: 1 }];
 
-/** A sentinel of a copy of the package of its own, which takes so long to connect. */
+class Client {}
+
+/** A sentinel of a copy of the package of its own, which takes `connectMs` to connect and has a `Client`. */
 function sentinelOf(clock: FakeClock, connectMs: number): Sentinel {
-  class Client {}
   const sentinel: Sentinel = {
     duplicate: () => sentinel,
     connect: () => new Promise((resolve) => void clock.startTimer(connectMs, () => resolve(undefined))),
@@ -30,7 +31,7 @@ test('a busy machine that takes seconds to connect has learnt it all the same', 
   const search = new TemplateSearch(sentinel, {}, ROOTS, new TimerQueue(clock));
   await clock.advance(3_500);
   await search.result;
-  expect(templateOf(sentinel)).toBeDefined();
+  expect(templateOf(sentinel)).toBeInstanceOf(Client);
 });
 
 test('a sentinel that never answers is given up, with the search for the primary that waits for it', async () => {
