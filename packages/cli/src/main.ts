@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 /**
- * The start of the command line, and the end of every failure: one line on standard error and an exit code. program.ts
- * is the grammar; each command is a file in `commands`, and the folders beside it have what the commands are made of.
+ * The start of the command line, and the end of every failure: one line on standard error and an exit code.
+ *
+ * In this folder: this file, the grammar (`program.ts`), and what all commands share: options, output, failures, exit
+ * codes. The folders below import what they share from here.
  */
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';

@@ -1,4 +1,9 @@
-/** The facade, `Locks`: chooses the topology, creates the session, and makes locks by name. */
+/**
+ * The facade, `Locks`: chooses the topology, creates the session, and makes locks by name.
+ *
+ * In this folder: the facade, the errors that all layers throw, and the public exports (`index.ts`). Each layer has a
+ * folder below. The layers import only `errors.ts` from here.
+ */
 
 import {
   AdminServers,

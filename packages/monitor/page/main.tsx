@@ -1,4 +1,9 @@
-/** The page of the monitor. Everything it shows comes from the monitor that served it. */
+/**
+ * The page of the monitor. Everything it shows comes from the monitor that served it.
+ *
+ * In this folder: the frame of the page, which shows one of `pages/`. Nothing imports from here: a build of its own
+ * makes the page of this file.
+ */
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app.tsx';

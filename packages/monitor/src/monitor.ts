@@ -1,4 +1,10 @@
-/** `createMonitor`: everything wired together, as one handler of web requests. */
+/**
+ * `createMonitor`: everything wired together, as one handler of web requests.
+ *
+ * In this folder: the monitor as a whole, its options, and two seams between its parts: the figures that the sampler
+ * writes (`figures.ts`), and what HTTP and the alerts ask of each other (`alert-source.ts`). The parts are the
+ * folders below; they import the seams from here.
+ */
 import { Locks } from 'holdfast';
 import { type Cluster, Redis } from 'ioredis';
 import { type AlertEngine, type AlertSource, NO_ALERTS } from './alert-source.ts';

@@ -1,4 +1,9 @@
-/** The public face of holdfast-sql. Every export is listed by name; surface.txt pins the list. */
+/**
+ * The public face of holdfast-sql. Every export is listed by name; surface.txt pins the list.
+ *
+ * In this folder: the two entries, this one and `sync.ts`, each with its verbs, and what they share: plans, checks,
+ * codecs, errors. The folders below import all of these but the entries from here.
+ */
 
 export type { Codec } from './codec.ts';
 export type {

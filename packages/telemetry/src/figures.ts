@@ -1,4 +1,9 @@
-/** From the events of holdfast to figures, for whichever backend. */
+/**
+ * From the events of holdfast to figures, for whichever backend.
+ *
+ * In this folder: from the channels of holdfast to figures and spans, and the entry for OpenTelemetry. `prometheus/`
+ * imports the table of figures and its helpers from here.
+ */
 import type {
   EndedMessage,
   HandedOverMessage,

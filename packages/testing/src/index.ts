@@ -1,6 +1,9 @@
 /**
  * For tests of your own: a Redis inside the process, and a clock to go with it.
  *
+ * In this folder: the public exports, and the checks of what they are given. The folders below import only
+ * `checks.ts` from here.
+ *
  * @module
  */
 

@@ -1,4 +1,9 @@
-/** `holdfast run`: a command that runs on one machine at a time. */
+/**
+ * `holdfast run`: a command that runs on one machine at a time.
+ *
+ * In this folder: one file for each command, which does what the command says. Each is loaded only when it is called.
+ * Only `program.ts` and `grammar/` import from here.
+ */
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { EXIT } from '../exit-codes.ts';

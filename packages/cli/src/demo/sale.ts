@@ -1,6 +1,8 @@
 /**
  * The demo: a sale in rounds, without a lock, with the lock, with a shop that is killed and with a shop that is frozen.
- * Beside this file: the shop processes and the buyers, the Redis of the demo's own, and what is shown of a round.
+ *
+ * In this folder: the sale, the shop processes and the buyers, the Redis of the demo's own, and what is shown of a
+ * round. Only `commands/demo.ts` imports from here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locks } from 'holdfast';

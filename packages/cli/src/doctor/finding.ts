@@ -1,4 +1,9 @@
-/** What the doctor says: how bad, about what, why, and what to do. */
+/**
+ * What the doctor says: how bad, about what, why, and what to do.
+ *
+ * In this folder: facts about servers, checks of one server and of several together, a trial of both kinds of lock,
+ * and findings, which are what all of them bring. Only `commands/doctor.ts` imports from here.
+ */
 
 export type Level = 'ok' | 'warning' | 'problem';
 

@@ -1,4 +1,9 @@
-/** A held lock as operators want to see it: what the lock says, and who its session is. */
+/**
+ * A held lock as operators want to see it: what the lock says, and who its session is.
+ *
+ * In this folder: reading locks, jobs, lines and the audit trail through the library, and their fields as all
+ * commands print them. Only `commands/`, `run/` and `program.ts` import from here.
+ */
 import type { Inspection } from 'holdfast';
 import { formatDuration } from '../duration.ts';
 import type { Column } from '../table.ts';

@@ -1,4 +1,9 @@
-/** The servers of the monitor by the user that may write: for actions, the audit trail and the state of alerts. */
+/**
+ * The servers of the monitor by the user that may write: for actions, the audit trail and the state of alerts.
+ *
+ * In this folder: what `holdfast monitor` adds to the package of the monitor. Only `commands/monitor.ts` imports from
+ * here.
+ */
 import { Failure } from '../failure.ts';
 import { type Environment, listOf, parseAll, type ServerFlags } from '../servers/address.ts';
 import { unopenedClients } from '../servers/unopened.ts';

@@ -1,7 +1,10 @@
 /**
  * Supervises a command that runs under a lock: ends its process group before the server can grant the lock to anybody
- * else. The main file of this folder; beside it are the process group, the guard that acts when we cannot, the signals,
- * and the notice about who holds the lock.
+ * else.
+ *
+ * In this folder: the command under its lock: this supervisor, the process group, the guard that acts when we cannot,
+ * the signals, and the notice about who holds the lock. Only `commands/run.ts`, `commands/job.ts` and `demo/` import
+ * from here.
  *
  * - `running`: the lease is renewed in the background. Left when the command exits; when the lease has only `reserveMs`
  *   left (`ending`, lost); when the server says that the lock is not ours (`ending`, lost); on SIGTERM (`ending`).

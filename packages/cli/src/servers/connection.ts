@@ -1,8 +1,10 @@
 /**
  * Connects to the servers before anything else is tried, so that a wrong address, a wrong password or something
- * that is not Redis is reported in one line, within seconds, and with an exit code of its own. The rest of this folder:
- * where the servers are (address, url, tls, cluster), why one cannot be used (refusal, probe), and the library over
- * them (locks).
+ * that is not Redis is reported in one line, within seconds, and with an exit code of its own.
+ *
+ * In this folder: where the servers are (address, url, tls, cluster), connections to them, why one cannot be used
+ * (refusal, probe), and the library over them (locks). Only `commands/`, `doctor/`, `locks/`, `monitor/` and `run/`
+ * import from here.
  */
 import { Redis } from 'ioredis';
 import type { ExitName } from '../exit-codes.ts';

@@ -1,7 +1,9 @@
 /**
  * Administration: looking at locks from outside, taking one away, checking the servers, and the record by which a
- * session says who it is. Nothing here grants or renews a lock. It may use everything below `locks.ts`; only
- * `locks.ts` uses it.
+ * session says who it is. Nothing here grants or renews a lock.
+ *
+ * In this folder: a file for each question of an operator, and the records of sessions. Only `locks.ts`, `index.ts`
+ * and `primitives/once/` import from here, and only this file.
  */
 
 export type { Role } from '../keys/derived.ts';

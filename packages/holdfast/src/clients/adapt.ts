@@ -1,8 +1,9 @@
 /**
  * Recognises the Redis client that the caller passes to `new Locks`, and makes a `Client` of it.
  *
- * This folder is the client layer. The layers above import the files beside this one and `cluster/`; `connection/`,
- * `sentinel/` and the adapters are for this folder alone.
+ * In this folder: the seam to a Redis client (`client.ts`), the client that holdfast owns, and the choice of an
+ * adapter. `connection/`, `sentinel/` and the adapters serve only this layer. The layers above import the files
+ * beside this one and `cluster/` from here.
  */
 
 import { LockConfigError } from '../errors.ts';

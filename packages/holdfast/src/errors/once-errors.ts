@@ -1,4 +1,8 @@
-/** The errors of `once`. */
+/**
+ * The errors of `once`.
+ *
+ * In this folder: errors that only one kind of lock throws. Only `index.ts` and `primitives/once/` import from here.
+ */
 import { hasCode, LockError, type LockErrorDetails } from '../errors.ts';
 
 /** What is kept of an error that a body threw. Its class and its stack are not. */

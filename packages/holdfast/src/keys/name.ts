@@ -1,4 +1,9 @@
-/** Names and the Redis keys and channels made from them: Redisson's, to the byte. */
+/**
+ * Names and the Redis keys and channels made from them: Redisson's, to the byte.
+ *
+ * In this folder: what is computed from a name without asking Redis: keys, channels and the slot of a cluster. All
+ * layers above import from here.
+ */
 
 import { LockConfigError } from '../errors.ts';
 import { describe } from '../runtime/describe.ts';

@@ -6,6 +6,10 @@
  * - `closing`: nobody comes in any more, and nobody waits; owners have their grace, what is under way is waited for.
  *   Out: `closed`.
  * - `closed`: nothing is sent any more. Leases that are left on the servers run out.
+ *
+ * In this folder: the life of a lock inside this process: the session, an entrance for each name, holds with their
+ * owners and leases, renewal and re-entry. `waiting/` has what it takes to get a hold. Only `primitives/`, `admin/`,
+ * `locks.ts` and `index.ts` import from here.
  */
 import { LockClosedError } from '../errors.ts';
 import { type ResolvedAcquireOptions, resolveAcquireOptions } from '../options/acquire-options.ts';

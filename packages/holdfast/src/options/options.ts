@@ -1,4 +1,9 @@
-/** What callers may choose. Options are checked here once; the code behind trusts the types. */
+/**
+ * What callers may choose. Options are checked here once; the code behind trusts the types.
+ *
+ * In this folder: the options of each public call, with defaults and checks: those of `new Locks` in this file, and a
+ * file for each other call. All layers above import from here.
+ */
 import { checkName } from '../keys/name.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';

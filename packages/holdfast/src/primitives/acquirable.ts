@@ -1,4 +1,9 @@
-/** What can be acquired: three strengths of acquiring (`tryAcquire`, `acquire`, `using`), and entering again. */
+/**
+ * What can be acquired: three strengths of acquiring (`tryAcquire`, `acquire`, `using`), and entering again.
+ *
+ * In this folder: what several kinds of lock have in common. Each kind has a folder below. Only those folders import
+ * from here.
+ */
 import { LockConfigError, LockLostError, LockNotHeldError } from '../errors.ts';
 import { abortError, lossAgain, quoted } from '../locking/failures.ts';
 import { type FencedLease, type Lease, LeaseHandle } from '../locking/lease.ts';

@@ -1,6 +1,9 @@
 /**
  * The only place that reads time or arms a timer. Everything else is handed a `Clock`, which is what lets
  * a test stop time and a simulator run a year in a second.
+ *
+ * In this folder: what every layer may use: time, chance, timers, assertions, text that is safe to print, and small
+ * collections. All layers import from here; this layer imports no other.
  */
 
 /** A timer armed on a clock. */

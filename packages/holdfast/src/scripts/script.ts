@@ -1,3 +1,8 @@
+/**
+ * In this folder: the Lua scripts as typed calls (`generated.ts`, made from the headers in `lua/`), and what those
+ * calls are made of: how arguments are written, replies decoded, and many calls bundled. All layers above import from
+ * here.
+ */
 import { assert } from '../runtime/assert.ts';
 import { describeReply } from '../runtime/describe.ts';
 import type { Reply, Scalar, ScriptCall, ScriptText } from './script-call.ts';

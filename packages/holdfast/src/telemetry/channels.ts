@@ -1,6 +1,9 @@
 /**
  * What holdfast tells on `node:diagnostics_channel`: the names of the channels and what their messages contain. Payloads
  * carry lock names, never owners' tokens.
+ *
+ * In this folder: the channels and their messages, how they are published, and warnings of the process. Messages are
+ * plain values: this layer knows no lock and no server. All layers above import from here.
  */
 import type { LossReason } from '../errors.ts';
 

@@ -6,8 +6,9 @@
  * - `quorum/`: a majority of independent servers decides.
  * - `server/`: what all three are made of: one server, what it may have done without our knowing, its clock.
  *
- * `locking`, `primitives` and `admin` import this file, `protocol.ts` and `choose.ts`; the rest is for topologies alone.
- * Here nothing knows of callers, waiters or leases.
+ * In this folder: the seam (this file and `protocol.ts`), the topologies, and the choice of one. Nothing here knows
+ * of callers, waiters or leases. The layers above import this file, `protocol.ts` and `choose.ts` from here; the rest
+ * is for topologies alone.
  */
 import type { CallFailure, Reply, ScriptCall, StopListening, Wake } from '../clients/client.ts';
 import type { ServerFailure } from '../errors.ts';

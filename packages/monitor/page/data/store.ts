@@ -1,4 +1,9 @@
-/** The picture that the page shows: what `state` brought, brought up to date by the stream. */
+/**
+ * The picture that the page shows: what `state` brought, brought up to date by the stream.
+ *
+ * In this folder: what the page knows, and the browser as far as it knows of it: the stream, the clock, the address,
+ * the keyboard. Nothing here draws. Only `page/` imports from here.
+ */
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { AlertView, Row, ServerCard, State, StreamEvents } from '../../src/api/types.ts';
 import { stopClock } from './clock.ts';

@@ -1,4 +1,8 @@
-/** Locks: who holds, who waits, is it moving? */
+/**
+ * Locks: who holds, who waits, is it moving?
+ *
+ * In this folder: one file for each page, and the parts that only one page has. Only `app.tsx` imports from here.
+ */
 import type { JSX } from 'preact';
 import { now } from '../data/clock.ts';
 import { SHOWS, SORTS, type Sort } from '../data/order.ts';

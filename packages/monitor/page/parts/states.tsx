@@ -1,4 +1,8 @@
-/** What a page shows instead of its content: while it loads, when nothing is there, when it was refused. */
+/**
+ * What a page shows instead of its content: while it loads, when nothing is there, when it was refused.
+ *
+ * In this folder: what several pages show. Only `app.tsx` and `pages/` import from here.
+ */
 import type { ComponentChildren, JSX } from 'preact';
 import type { ApiError } from '../data/http.ts';
 import { seconds } from '../data/words.ts';

@@ -1,6 +1,10 @@
 /**
  * The alerts of one monitor: judges the figures, leads or stands by, delivers, and tells the page. Every monitor of a fleet
  * runs one; `lead/leadership.ts` decides which of them acts.
+ *
+ * In this folder: the alerts as the rest of the monitor sees them (`index.ts`), this engine, and what the page is
+ * shown. Each step from a figure to a message has a folder below. Only `monitor.ts`, `options.ts` and `index.ts`
+ * import from here.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock, Locks } from 'holdfast';

@@ -4,6 +4,8 @@
  * All times are milliseconds since 1970 **by the clock of the monitor**: the clocks of several servers differ, and a page
  * can count down by one clock only. The sampler converts the server's times with the difference it measured. A page
  * measures its own difference to the monitor by `State.at` and `Hello.at`.
+ *
+ * In this folder: the JSON of the monitor as types. All other folders import from here, and so does the page.
  */
 import type { AlertView, PlottedLimits } from './alert-types.ts';
 import type { Row } from './row-types.ts';

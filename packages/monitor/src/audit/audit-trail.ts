@@ -1,6 +1,8 @@
 /**
  * The audit trail: a stream in Redis, two entries for each action. `asked` is written before anything is done; if that fails,
  * nothing is done. In a quorum it is written to every server, and read from all, joined by the id of the action.
+ *
+ * In this folder: the trail and its entries. Only `http/`, `monitor.ts` and `index.ts` import from here.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

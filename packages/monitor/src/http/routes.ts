@@ -1,4 +1,9 @@
-/** Which request is answered by what. Paths are relative to where the monitor is mounted. */
+/**
+ * Which request is answered by what. Paths are relative to where the monitor is mounted.
+ *
+ * In this folder: requests and their answers: logins, the stream, actions, metrics and the files of the page. Only
+ * `monitor.ts`, `options.ts` and `index.ts` import from here.
+ */
 import type { AlertSource } from '../alert-source.ts';
 import { SERIES, type SeriesName, type State } from '../api/types.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';

@@ -1,4 +1,9 @@
-/** Everything that reads Redis: the servers, their lanes, who the holders are, and the picture that comes of it. */
+/**
+ * Everything that reads Redis: the servers, their lanes, who the holders are, and the picture that comes of it.
+ *
+ * In this folder: the sampler, its loops, and the jobs, which are read only while somebody looks. `servers/` watches
+ * servers, `locks/` reads locks. Only `http/`, `monitor.ts` and `options.ts` import from here.
+ */
 import { performance } from 'node:perf_hooks';
 import type { SessionRecord } from 'holdfast';
 import type { Forbidden, History, SeriesName, ServerCard, SurveyView, TopologyView } from '../api/types.ts';

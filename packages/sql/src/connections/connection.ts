@@ -1,4 +1,9 @@
-/** What the verbs see of a database connection, whichever driver or library it belongs to. */
+/**
+ * What the verbs see of a database connection, whichever driver or library it belongs to.
+ *
+ * In this folder: connections, and recognising them by their shape. Only the entries (`index.ts`, `sync.ts`,
+ * `verbs.ts`, `verbs-sync.ts`), `dialects/` and `verbs/` import from here.
+ */
 import type { SqlResult } from '../plan.ts';
 
 export type Dialect = 'postgresql' | 'mysql' | 'sqlite';

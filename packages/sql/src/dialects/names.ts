@@ -1,4 +1,9 @@
-/** Names of tables and columns, quoted as each database wants them. They are taken as written: quoting keeps the case. */
+/**
+ * Names of tables and columns, quoted as each database wants them. They are taken as written: quoting keeps the case.
+ *
+ * In this folder: what differs between databases: names, tables and error codes. Only the entries (`index.ts`,
+ * `sync.ts`, `verbs.ts`, `verbs-sync.ts`) and `verbs/` import from here.
+ */
 import { described } from '../checks.ts';
 import type { Dialect } from '../connections/connection.ts';
 

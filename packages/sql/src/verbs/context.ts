@@ -1,4 +1,9 @@
-/** What each verb has: the connection and the names of the tables. */
+/**
+ * What each verb has: the connection and the names of the tables.
+ *
+ * In this folder: one file for each verb, as a plan that both entries run. Only the entries (`index.ts`, `sync.ts`,
+ * `verbs.ts`, `verbs-sync.ts`) import from here.
+ */
 import type { Connection, Dialect } from '../connections/connection.ts';
 import { type TableNames, type Tables, tablesOf } from '../dialects/names.ts';
 

@@ -1,4 +1,8 @@
-/** Metrics in a registry of `prom-client`. The caller hands the library in: this package imports none. */
+/**
+ * Metrics in a registry of `prom-client`. The caller hands the library in: this package imports none.
+ *
+ * In this folder: the entry for Prometheus, and a histogram of our own. Only `index.ts` imports from here.
+ */
 
 import { LockConfigError } from 'holdfast';
 import type { Counter, Gauge, Registry } from 'prom-client';

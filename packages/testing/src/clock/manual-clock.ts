@@ -1,4 +1,8 @@
-/** A clock that moves only when a test moves it. */
+/**
+ * A clock that moves only when a test moves it.
+ *
+ * In this folder: the two clocks of a node. Only `index.ts` and `node/` import from here.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from 'holdfast';
 import { assertDuration, describe } from '../checks.ts';

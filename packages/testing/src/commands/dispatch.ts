@@ -1,4 +1,8 @@
-/** The table of all commands, and the way from a request to its reply. */
+/**
+ * The table of all commands, and the way from a request to its reply.
+ *
+ * In this folder: the table of commands, made of those in `data/` and `server/`. Only `node/` imports from here.
+ */
 
 import { CommandError } from '../protocol/command-error.ts';
 import { ErrorReply, type NodeReply, Pairs, QUEUED, Status } from '../protocol/reply.ts';

@@ -3,6 +3,9 @@
  *
  * One engine serves all nodes of the process. A script cannot keep state between two runs, so nodes cannot see each
  * other through it, and a script that many nodes run is compiled once.
+ *
+ * In this folder: Lua, its globals, and the conversion of values and errors. Only `state/`, `commands/server/` and
+ * `node/` import from here.
  */
 import { CommandError } from '../protocol/command-error.ts';
 import { formatFloat } from '../protocol/number-text.ts';

@@ -3,6 +3,9 @@
  * with real Lua. It has the commands that locks and their clients use, and refuses all others.
  *
  * It is not a database: nothing is written to disk, no memory limit is kept, and a slow script stops the process.
+ *
+ * In this folder: the node and the two ways in: a client inside the process and a TCP port. Only `index.ts` imports
+ * from here.
  */
 import { randomBytes } from 'node:crypto';
 import type { Client, Clock, Random } from 'holdfast';

@@ -1,4 +1,8 @@
-/** Replies of commands, before they are written in RESP2 or RESP3. A JavaScript string is a bulk string. */
+/**
+ * Replies of commands, before they are written in RESP2 or RESP3. A JavaScript string is a bulk string.
+ *
+ * In this folder: RESP: requests, replies, bytes and numbers. All other folders import from here.
+ */
 
 /** `+OK` and the like. */
 export class Status {

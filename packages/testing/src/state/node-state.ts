@@ -1,4 +1,9 @@
-/** The state of one embedded node: its clock, databases, loaded scripts and connections. */
+/**
+ * The state of one embedded node: its clock, databases, loaded scripts and connections.
+ *
+ * In this folder: what a node remembers: keys, subscriptions, connections. Only `commands/`, `node/` and `index.ts`
+ * import from here.
+ */
 import type { Clock, Random } from 'holdfast';
 import type { ScriptEngine } from '../lua/script-engine.ts';
 import type { LoadedScript } from '../lua/script-text.ts';

@@ -1,6 +1,5 @@
 /**
- * This folder knows which node of a cluster has which slot. The adapters of ioredis and node-redis import this file, and
- * the cluster topology the whole folder.
+ * In this folder: which node of a cluster has which slot. Only `clients/` and `topologies/cluster/` import from here.
  *
  * A `ClusterDriver` is what the two kinds of cluster client have in common for us: they know where a cluster begins and
  * how its nodes are reached. We send nothing through them: they resend commands on their own, follow redirections inside

@@ -1,9 +1,11 @@
 /**
- * This folder turns one connection of any Redis client into what the layers above need: calls with deadlines,
- * subscriptions that are restored, and counts of replicas. Each is written once, against the two types of this file: a
- * `RawConnection` is one connection of our own, and a `Driver`, one for each kind of client, makes it from the caller's
- * client. The adapters (`ioredis/`, `node-redis/`, `glide/`, `sentinel/`) implement both. Only `src/clients` imports
- * this folder.
+ * The two types that everything here is written against: a `RawConnection` is one connection of our own, and a
+ * `Driver`, one for each kind of client, makes it from the caller's client. The adapters (`ioredis/`, `node-redis/`,
+ * `glide/`, `sentinel/`) implement both.
+ *
+ * In this folder: what turns one connection of any Redis client into what the layers above need: calls with
+ * deadlines, subscriptions that are restored, and counts of replicas, each written once. Only `clients/` imports from
+ * here.
  */
 import type { ScriptCall } from '../client.ts';
 

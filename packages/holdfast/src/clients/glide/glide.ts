@@ -1,5 +1,6 @@
 /**
- * This folder adapts GLIDE 2.5, the client of the Valkey project. Only `adapt.ts` imports it.
+ * In this folder: the adapter of GLIDE 2.5, the client of the Valkey project. Only `clients/adapt.ts` imports from
+ * here.
  *
  * The connection of GLIDE lives in native code, which makes a lost connection again by itself and tells nobody. So this
  * adapter differs from the others: only a call in flight says that the connection is gone, and GLIDE cannot be used in a

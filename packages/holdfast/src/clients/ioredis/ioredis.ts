@@ -1,6 +1,6 @@
 /**
- * This folder adapts ioredis 5.4 to 6, iovalkey and clients of the same shape: one server (this file), sentinels and
- * clusters. Only `adapt.ts` imports it.
+ * In this folder: the adapter of ioredis 5.4 to 6, iovalkey and clients of the same shape: one server (this file),
+ * sentinels and clusters. Only `clients/adapt.ts` imports from here.
  */
 import { LockConfigError } from '../../errors.ts';
 import type { ScriptCall } from '../client.ts';

@@ -1,6 +1,6 @@
 /**
- * This folder adapts node-redis 5 to 6: one server (this file), sentinels (version 6 only) and clusters. Only `adapt.ts`
- * imports it.
+ * In this folder: the adapter of node-redis 5 to 6: one server (this file), sentinels (version 6 only) and clusters.
+ * Only `clients/adapt.ts` imports from here.
  */
 import { LockConfigError } from '../../errors.ts';
 import type { ScriptCall } from '../client.ts';

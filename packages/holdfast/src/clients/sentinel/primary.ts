@@ -1,7 +1,8 @@
 /**
- * This folder finds the primary that sentinels name, which may be another server for each connection, and leaves it when
- * the sentinels name another. The search is ours because clients resend commands and hide what became of them. The
- * adapters of ioredis and node-redis import it: each tells how its client connects (`Sentinels`).
+ * In this folder: finding the primary that sentinels name, which may be another server for each connection, and
+ * leaving it when the sentinels name another. The search is ours because clients resend commands and hide what became
+ * of them. Only the adapters `clients/ioredis/` and `clients/node-redis/` import from here: each tells how its client
+ * connects (`Sentinels`).
  */
 
 import { LockConfigError } from '../../errors.ts';

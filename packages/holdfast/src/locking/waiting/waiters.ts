@@ -2,6 +2,10 @@
  * The callers of this process that wait for one name, first come, first served; the loop that seeks the lock for them;
  * and the errors for those who do not get it. A caller of `tryAcquire` (a *try*) is in this queue only while an attempt
  * is under way that can answer it.
+ *
+ * In this folder: the way to a grant: attempts, tickets in the line, the mailboxes that hear of grants, the wait
+ * loop, and these callers. Only `locking/`, `leader/campaign.ts` and `schedule/job-asker.ts` import
+ * from here.
  */
 import type { CallFailure } from '../../clients/client.ts';
 import { LockConfigError, type LockError } from '../../errors.ts';

@@ -1,4 +1,9 @@
-/** Leader election. */
+/**
+ * Leader election.
+ *
+ * In this folder: a leader, its campaign for the lock, a term, and its protocol. Only `locks.ts`, `index.ts` and
+ * `admin/leader.ts` import from here, and only this file.
+ */
 import type { Session } from '../../locking/session.ts';
 import { type LeaderOptions, resolveLeaderOptions } from '../../options/leader-options.ts';
 import { Leader, type LeaderInfo } from './leader.ts';

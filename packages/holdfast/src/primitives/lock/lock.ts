@@ -1,3 +1,7 @@
+/**
+ * In this folder: the lock and its protocol. Leaders, jobs and once keys are locks of this format under other keys.
+ * Only `locks.ts`, `index.ts` and the other kinds in `primitives/` import from here.
+ */
 import type { FencedLease } from '../../locking/lease.ts';
 import type { Session } from '../../locking/session.ts';
 import { Acquirable } from '../acquirable.ts';

@@ -1,3 +1,6 @@
+/**
+ * In this folder: the mutex and its protocol. Only `locks.ts` and `index.ts` import from here.
+ */
 import type { Lease } from '../../locking/lease.ts';
 import type { Session } from '../../locking/session.ts';
 import { Acquirable } from '../acquirable.ts';

@@ -1,6 +1,9 @@
 /**
  * `once`: one stored result for all callers of a key, in all processes. A lock lets one caller at a time run the body; a
  * record beside it has the attempts and the result, and decides who may store. See docs/guide/once.md.
+ *
+ * In this folder: the calls of a once key, its protocol, one caller's run, and how a result is written and stored.
+ * Only `locks.ts` and `index.ts` import from here.
  */
 import { AdminServers } from '../../admin/index.ts';
 import {

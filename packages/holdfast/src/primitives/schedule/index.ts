@@ -1,4 +1,9 @@
-/** Jobs: what runs once for each slot on one of all replicas. */
+/**
+ * Jobs: what runs once for each slot on one of all replicas.
+ *
+ * In this folder: slots, asking the server for a start, a run, its protocol, and the two that run jobs: a schedule
+ * and a single run. Only `locks.ts`, `index.ts` and `admin/jobs.ts` import from here, and only this file.
+ */
 
 import { LockConfigError } from '../../errors.ts';
 import type { Session } from '../../locking/session.ts';

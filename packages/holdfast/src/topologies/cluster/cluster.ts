@@ -2,7 +2,7 @@
  * A Redis Cluster: the node that has the slot of a name decides about that name, and is asked as one server is.
  *
  * In this folder: the router, which follows redirections; the nodes and which of them has which slot; channels that move
- * with their slot; which kind of channel is in use. Only `choose.ts` imports from here.
+ * with their slot; which kind of channel is in use. Only `topologies/choose.ts` imports from here.
  */
 import type { CallFailure, StopListening, Wake } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';

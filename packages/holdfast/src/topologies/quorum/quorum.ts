@@ -3,7 +3,7 @@
  * kept from voting. `docs/concepts/quorum.md` tells the algorithm and what it assumes.
  *
  * In this folder: the election of one attempt, the majority that judges answers, and for each server its health, its time
- * limit and what it may still hold for us. Only `choose.ts` imports from here.
+ * limit and what it may still hold for us. Only `topologies/choose.ts` imports from here.
  */
 import type { CallFailure, Client, StopListening, Wake } from '../../clients/client.ts';
 import { LockConfigError, type ServerFailure } from '../../errors.ts';

@@ -1,9 +1,9 @@
 /**
  * One Redis or Valkey server, asked over one client. Not a topology: a topology has one of these or several.
  *
- * In this folder: the server, the same with replicas that must confirm (`confirmed.ts`), what it may have done without
- * our knowing (`holders.ts`), its clock, and the reading of its answers. Only topologies import from here; `admin` and
- * `once` read answers with it too.
+ * In this folder: the server, the same with replicas that must confirm (`confirmed.ts`), what it may have done
+ * without our knowing (`holders.ts`), its clock, and the reading of its answers. Only `topologies/` and those who read
+ * answers themselves (`admin/`, `primitives/once/`, `primitives/schedule/`) import from here.
  */
 import { CallFailure, type Client, type Reply, type ScriptCall } from '../../clients/client.ts';
 import type { ServerFailure } from '../../errors.ts';

@@ -1,4 +1,9 @@
-/** Reads a whole configuration: settings, or every mistake in it. */
+/**
+ * Reads a whole configuration: settings, or every mistake in it.
+ *
+ * In this folder: the configuration of the alerts: reading it, its schema, its defaults, and the settings that come
+ * of it. Only `alerts/` imports from here.
+ */
 import { GROUPS_MAX } from '../../sampling/locks/groups.ts';
 import {
   defaultSettings,

@@ -1,6 +1,9 @@
 /**
  * Brings messages to one receiver, one at a time and in order. The courier works for the leader: each step in Redis
  * carries its fence, so a courier of a leader that was replaced stops at its next step.
+ *
+ * In this folder: couriers, how one try ended, rate limits, and the waiting of both. Only `alerts/` imports from
+ * here.
  */
 import type { Clock } from 'holdfast';
 import type { Receiver } from '../config/settings.ts';

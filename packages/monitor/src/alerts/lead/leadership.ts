@@ -1,6 +1,9 @@
 /**
  * One of several monitors leads: the one that holds the lock of the fleet. The fence of its lock goes with all it writes.
  * A leader that dies is replaced when its lease ends; one that closes is replaced at once.
+ *
+ * In this folder: what only the leader does: a term, its decisions, its heartbeat; and what every monitor does while
+ * the state is away (`outage.ts`). Only `alerts/` imports from here.
  */
 import type { Clock, FencedLease, Lock } from 'holdfast';
 import type { FiguresSource } from '../../figures.ts';

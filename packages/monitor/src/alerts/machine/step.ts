@@ -1,6 +1,9 @@
 /**
  * The state machine of all alerts, one step a look: pure, so that a test can run hours in a moment. It decides what fires
  * and what ends. What receivers are told of it is decided in `announce.ts`.
+ *
+ * In this folder: the state machine and what it works on: alerts, levels, silences, announcements. No file here reads
+ * a clock or asks Redis. Only `alerts/` imports from here.
  */
 import type { AlertSettings, RuleSettings, Thresholds } from '../config/settings.ts';
 import { type Judgement, LEVELS, type Level, type Observation, type Rule } from '../rules/rule.ts';

@@ -1,4 +1,8 @@
-/** The alert rules for Prometheus, made from the table of rules and the settings. YAML by hand: JSON strings are YAML. */
+/**
+ * The alert rules for Prometheus, made from the table of rules and the settings. YAML by hand: JSON strings are YAML.
+ *
+ * In this folder: the alerts as Prometheus and Alertmanager name them. Only `alerts/` imports from here.
+ */
 import { defaultSettings } from '../config/defaults.ts';
 import type { AlertSettings, RuleSettings } from '../config/settings.ts';
 import { formatDuration } from '../config/units.ts';

@@ -1,4 +1,9 @@
-/** Sends a notice to a receiver of any type. */
+/**
+ * Sends a notice to a receiver of any type.
+ *
+ * In this folder: a file for each format in which a notice is sent, and the text of a notice. Only `alerts/` imports
+ * from here.
+ */
 import type { Clock } from 'holdfast';
 import { printableJson } from 'holdfast';
 import type { Secret } from '../config/secret.ts';

@@ -1,6 +1,9 @@
 /**
  * The table of rules. The monitor judges by it, the configuration and its schema are checked against it, and the rule
  * file for Prometheus and the list in docs/operate/alerts.md are made from it.
+ *
+ * In this folder: the rules, what each sees in the figures, and the judge that asks them all. Only `alerts/` imports
+ * from here.
  */
 import { LOCK_RULES } from './lock-table.ts';
 import type { Rule } from './rule.ts';

@@ -1,6 +1,8 @@
 /**
  * The state of the alerts in Redis. What the leader writes carries its fence, and a fence below the stored one is
  * refused: a leader that was paused and does not know that another has taken over changes nothing.
+ *
+ * In this folder: the keys of the state, and how it is spelled in them. Only `alerts/` imports from here.
  */
 import type { Clock } from 'holdfast';
 import type { StateRedis } from '../../alert-source.ts';

@@ -1,6 +1,10 @@
 /**
  * The picture of all locks, kept up to date by the lanes: rows, how holds ended, the history. It says which names have changed
  * since it was last asked, for the stream.
+ *
+ * In this folder: a lane for each primary, the scripts that it runs, what it knows of each name, and how holds ended.
+ * Only `sampling/`, `options.ts`, `http/metrics.ts` and `alerts/config/` import from here: the last two need the
+ * groups of names.
  */
 import type { HoldView, Row, Totals } from '../../api/types.ts';
 import { Ends, QuorumEnds } from './ends.ts';

@@ -1,6 +1,9 @@
 /**
  * Which servers there are: a lane for each primary, a watch for each replica and sentinel. What replicas and cluster nodes there
  * are is asked anew every ten seconds.
+ *
+ * In this folder: connections to the servers, what INFO and TIME say, and which servers there are. Only `sampling/`,
+ * `monitor.ts`, `options.ts` and `index.ts` import from here.
  */
 import type { RedisOptions } from 'ioredis';
 import type { ServerCard, TopologyView } from '../../api/types.ts';

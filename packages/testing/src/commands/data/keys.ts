@@ -1,4 +1,9 @@
-/** Commands on keys of any type, and on whole databases. */
+/**
+ * Commands on keys of any type, and on whole databases.
+ *
+ * In this folder: the commands on keys and values, a file for each type. Only `commands/data-commands.ts` imports
+ * from here.
+ */
 
 import { CommandError, syntaxError } from '../../protocol/command-error.ts';
 import { integerOf } from '../../protocol/number-text.ts';

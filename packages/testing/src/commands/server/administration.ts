@@ -1,4 +1,9 @@
-/** TIME, ROLE, WAIT, MONITOR and CONFIG. */
+/**
+ * TIME, ROLE, WAIT, MONITOR and CONFIG.
+ *
+ * In this folder: the commands that are not on keys. Only `commands/server-commands.ts` and `commands/dispatch.ts`
+ * import from here.
+ */
 
 import { CommandError } from '../../protocol/command-error.ts';
 import { integerOf } from '../../protocol/number-text.ts';

@@ -1,4 +1,8 @@
-/** One script of the state: sent by its digest, and whole when the server does not know it yet. */
+/**
+ * One script of the state: sent by its digest, and whole when the server does not know it yet.
+ *
+ * In this folder: one file for each transition of the state, with its Lua. Only `state/store.ts` imports from here.
+ */
 import { createHash } from 'node:crypto';
 import type { StateRedis } from '../../../alert-source.ts';
 
