@@ -2,21 +2,31 @@
 import type { Locks } from 'holdfast';
 import type { AlertSource } from '../alert-source.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import type { CheckedOptions } from '../options.ts';
 import { ownPage } from '../own-page.ts';
 import type { JobBook } from '../sampling/jobs.ts';
 import type { Sampler } from '../sampling/sampler.ts';
 import { VERSION } from '../version.ts';
 import { Actions } from './actions.ts';
-import { Auth } from './auth.ts';
+import { Auth, type Login } from './auth.ts';
 import { LockDetails } from './lock-detail.ts';
 import { PageFiles } from './page-files.ts';
 import { makeState, type RouteParts } from './routes.ts';
 import { StateBody } from './state-body.ts';
 import { StreamHub } from './stream-hub.ts';
 
+/** Those of the checked options that answers depend on. */
+interface RouteOptions {
+  readonly fleet: string;
+  readonly basePath: string;
+  readonly actions: boolean;
+  readonly audit: boolean;
+  readonly how: Login;
+  /** @default the page of this package */
+  readonly pageFolder?: string | null;
+}
+
 interface RouteSources {
-  readonly options: CheckedOptions;
+  readonly options: RouteOptions;
   readonly sampler: Sampler;
   /** By the user that may only read. */
   readonly reading: Locks;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Monitor } from '../monitor.ts';
+import type { Monitor } from './monitor.ts';
 
 export interface ListenerOptions {
   /** Believes `X-Forwarded-For` and `X-Forwarded-Proto`: only behind a proxy that sets them. @default false */
