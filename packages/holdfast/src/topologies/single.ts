@@ -3,39 +3,28 @@ import type { CallFailure, Client, ReplicaTerms, StopListening, Wake } from '../
 import type { ServerFailure } from '../errors.ts';
 import { sessionChannel } from '../keys/name.ts';
 import type { TimerQueue } from '../runtime/timer-queue.ts';
-import type { HoldTerms, Protocol, Statement } from './protocol.ts';
+import { OneDecider } from './one-decider.ts';
+import type { Protocol } from './protocol.ts';
 import { serverFor } from './server/confirmed.ts';
-import { Holders, type HoldersOptions } from './server/holders.ts';
+import type { HoldersOptions } from './server/holders.ts';
 import type { Server } from './server/server.ts';
-import type {
-  AcquireResult,
-  Mailbox,
-  QueryAnswer,
-  QueryCall,
-  ReleaseResult,
-  ReleaseTerms,
-  StateResult,
-  Topology,
-} from './topology.ts';
+import type { Mailbox } from './topology.ts';
 
 export interface SingleOptions extends HoldersOptions {
   /** How many replicas of the server must have a lock before it counts; null: none. */
   readonly replicas: ReplicaTerms | null;
 }
 
-export class SingleTopology implements Topology {
-  readonly size = 1;
-  readonly majority = 1;
-  readonly hasLine = true;
-  readonly holders: Holders;
+export class SingleTopology extends OneDecider {
   readonly #client: Client;
   readonly #server: Server;
   #mailbox: Mailbox | null = null;
 
   constructor(client: Client, timers: TimerQueue, options: SingleOptions) {
+    const server = serverFor(client, timers.clock, options.replicas);
+    super(timers, server, options);
     this.#client = client;
-    this.#server = serverFor(client, timers.clock, options.replicas);
-    this.holders = new Holders(timers, this.#server, options);
+    this.#server = server;
   }
 
   get description(): string {
@@ -60,36 +49,8 @@ export class SingleTopology implements Topology {
     return this.#mailbox;
   }
 
-  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    return this.holders.acquire(protocol, terms, timeoutMs);
-  }
-
-  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    return this.holders.release(protocol, terms, timeoutMs);
-  }
-
-  abandon(protocol: Protocol, terms: ReleaseTerms, isGone?: boolean): void {
-    this.holders.abandon(protocol, terms, isGone);
-  }
-
-  state(statements: readonly Statement[], timeoutMs: number): Promise<readonly StateResult[]> {
-    return this.#server.state(statements, timeoutMs);
-  }
-
   listen(channel: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
     return this.#client.listen(channel, wake, timeoutMs);
-  }
-
-  query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    return this.#server.query(callFor, timeoutMs);
-  }
-
-  flush(): Promise<void> {
-    return this.holders.flush();
-  }
-
-  stop(): void {
-    this.holders.stop();
   }
 
   close(): Promise<void> {

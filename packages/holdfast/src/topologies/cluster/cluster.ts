@@ -9,40 +9,24 @@ import type { ServerFailure } from '../../errors.ts';
 import { lineChannel } from '../../keys/name.ts';
 import { slotOf } from '../../keys/slot.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
-import { Holders, type HoldersOptions } from '../server/holders.ts';
-import type {
-  AcquireResult,
-  Mailbox,
-  QueriedServers,
-  QueryAnswer,
-  QueryCall,
-  ReleaseResult,
-  ReleaseTerms,
-  Shards,
-  StateResult,
-  Topology,
-} from '../topology.ts';
+import { OneDecider } from '../one-decider.ts';
+import type { Protocol } from '../protocol.ts';
+import type { HoldersOptions } from '../server/holders.ts';
+import type { Mailbox, QueriedServers, QueryAnswer, QueryCall, Shards } from '../topology.ts';
 import { type ChannelLocator, ClusterChannel } from './channel.ts';
 import type { ClusterNodes } from './nodes.ts';
 import { ClusterRouter } from './router.ts';
 
-export class ClusterTopology implements Topology, Shards {
-  readonly size = 1;
-  readonly majority = 1;
-  readonly hasLine = true;
-  readonly holders: Holders;
+export class ClusterTopology extends OneDecider implements Shards {
   readonly #nodes: ClusterNodes;
-  readonly #router: ClusterRouter;
   readonly #timers: TimerQueue;
   readonly #locator: ChannelLocator;
   readonly #channels = new Set<ClusterChannel>();
 
   constructor(nodes: ClusterNodes, timers: TimerQueue, options: HoldersOptions) {
+    super(timers, new ClusterRouter(nodes, timers), options);
     this.#nodes = nodes;
     this.#timers = timers;
-    this.#router = new ClusterRouter(nodes, timers);
-    this.holders = new Holders(timers, this.#router, options);
     this.#locator = {
       pubSubMode: () => nodes.pubSubMode,
       ownerOf: (channel) => nodes.ownerOf(slotOf(channel)),
@@ -83,22 +67,6 @@ export class ClusterTopology implements Topology, Shards {
     return { channel: lineChannel(key, session), mode };
   }
 
-  acquire(protocol: Protocol, terms: HoldTerms, timeoutMs: number): Promise<AcquireResult> {
-    return this.holders.acquire(protocol, terms, timeoutMs);
-  }
-
-  release(protocol: Protocol, terms: ReleaseTerms, timeoutMs: number): Promise<ReleaseResult> {
-    return this.holders.release(protocol, terms, timeoutMs);
-  }
-
-  abandon(protocol: Protocol, terms: ReleaseTerms, isGone?: boolean): void {
-    this.holders.abandon(protocol, terms, isGone);
-  }
-
-  state(statements: readonly Statement[], timeoutMs: number): Promise<readonly StateResult[]> {
-    return this.#router.state(statements, timeoutMs);
-  }
-
   async listen(name: string, wake: Wake, timeoutMs: number): Promise<StopListening | CallFailure> {
     const unknown = await this.#nodes.ready(timeoutMs);
     if (unknown !== null) return unknown;
@@ -113,10 +81,6 @@ export class ClusterTopology implements Topology, Shards {
     stop();
     if (failure.kind !== 'reply') this.#nodes.refresh();
     return failure;
-  }
-
-  query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]> {
-    return this.#router.query(callFor, timeoutMs);
   }
 
   async allServers(timeoutMs: number): Promise<QueriedServers> {
@@ -134,14 +98,6 @@ export class ClusterTopology implements Topology, Shards {
     };
     const size = Math.max(1, nodes.length);
     return { size, needed: size, query };
-  }
-
-  flush(): Promise<void> {
-    return this.holders.flush();
-  }
-
-  stop(): void {
-    this.holders.stop();
   }
 
   close(): Promise<void> {
