@@ -12,7 +12,6 @@ import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
 import { quote } from '../../runtime/printable.ts';
 import { within } from '../../runtime/timers.ts';
-import type { JobStartOutcome } from '../../scripts/generated.ts';
 import { KeepAlive } from '../keep-alive.ts';
 import { Listeners } from '../listeners.ts';
 import { JobAsker } from './job-asker.ts';
@@ -20,6 +19,7 @@ import type { JobRun } from './job-record.ts';
 import { type JobBody, RunningJob } from './job-run.ts';
 import type { Schedule, ScheduleEvents, SkipReason } from './schedule-events.ts';
 import { lateMsOf, type Slots } from './slots.ts';
+import { afterAnswer, type StartAnswer } from './start.ts';
 
 /** The last step of a wait: clocks that agree to 1 % are 10 ms apart after it. */
 const LAST_STEP_MS = 1_000;
@@ -197,23 +197,14 @@ export class ScheduleHandle implements Schedule, SessionService {
   }
 
   /** How long until the slot is asked for again; null: look at the time anew, or the slot is settled. */
-  #delayAfter(answer: JobStartOutcome, slotMs: number, lateMs: number, backoff: Backoff): number | null {
-    switch (answer.is) {
-      case 'DONE':
-        return this.#skip(slotMs, answer.state as SkipReason, answer.host);
-      case 'PASSED':
-        return this.#skip(slotMs, 'passed', '');
-      case 'RUNNING':
-        if (this.#options.attempts === 1) return this.#skip(slotMs, 'running', answer.host);
-        return Math.min(answer.ttlMs + 2, LOOK_MS_MAX);
-      case 'RESTING':
-        return answer.restMs + 1;
-      case 'HELD':
-        if (lateMs >= 0 && answer.nowMs > slotMs + lateMs) return this.#skip(slotMs, 'busy', '');
-        return backoff.nextMs();
-      default:
-        return null;
+  #delayAfter(answer: StartAnswer, slotMs: number, lateMs: number, backoff: Backoff): number | null {
+    if (answer.is === 'HELD') {
+      if (lateMs >= 0 && answer.nowMs > slotMs + lateMs) return this.#skip(slotMs, 'busy', '');
+      return backoff.nextMs();
     }
+    const next = afterAnswer(answer, slotMs, this.#options.attempts, LOOK_MS_MAX);
+    // A slot that was passed over is the one that was asked for, whichever newer one the server names.
+    return next === null || typeof next === 'number' ? next : this.#skip(slotMs, next.reason, next.host);
   }
 
   #skip(slotMs: number, reason: SkipReason, host: string): null {

@@ -8,12 +8,12 @@ import type { ResolvedSingleRun } from '../../options/single-run-options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
 import { inMs, quote } from '../../runtime/printable.ts';
-import type { JobStartOutcome } from '../../scripts/generated.ts';
 import { KeepAlive } from '../keep-alive.ts';
 import { JobAsker } from './job-asker.ts';
 import { type JobBody, type JobResult, RunningJob } from './job-run.ts';
 import type { SkipReason } from './schedule-events.ts';
 import { type Slots, slotsOf } from './slots.ts';
+import { afterAnswer, type StartAnswer } from './start.ts';
 
 /** What `runJob` did. */
 export type SingleRun =
@@ -149,30 +149,14 @@ export class SingleJob {
   }
 
   /** How the slot ended, how long until it is asked for again, or null to look at the time anew. */
-  #after(answer: JobStartOutcome, slotMs: number): SingleRun | number | null {
-    switch (answer.is) {
-      case 'DONE':
-        return this.#skip(slotMs, answer.state as SkipReason, answer.host);
-      case 'PASSED':
-        return this.#skip(answer.slotMs, 'passed', '');
-      case 'RUNNING':
-        // With more attempts than one, whoever waits takes over from a run that dies.
-        if (this.#options.attempts === 1) return this.#skip(slotMs, 'running', answer.host);
-        return Math.min(answer.ttlMs + 2, LOOK_MS_MAX);
-      case 'RESTING':
-        return answer.restMs + 1;
-      case 'HELD':
-        return this.#busy(slotMs, answer);
-      default:
-        return null;
-    }
+  #after(answer: StartAnswer, slotMs: number): SingleRun | number | null {
+    if (answer.is === 'HELD') return this.#busy(slotMs, answer);
+    const next = afterAnswer(answer, slotMs, this.#options.attempts, LOOK_MS_MAX);
+    return next === null || typeof next === 'number' ? next : this.#skip(next.slotMs, next.reason, next.host);
   }
 
   /** An earlier run is at work. */
-  #busy(
-    slotMs: number,
-    { nowMs, ttlMs, owner }: Extract<JobStartOutcome, { is: 'HELD' }>,
-  ): SingleRun | number {
+  #busy(slotMs: number, { nowMs, ttlMs, owner }: Extract<StartAnswer, { is: 'HELD' }>): SingleRun | number {
     const { waitMs, lateMs } = this.#options;
     const waitedMs = this.#nowMs() - this.#startedMs;
     const isOver = waitedMs >= waitMs || (slotMs > 0 && lateMs !== null && nowMs > slotMs + lateMs);

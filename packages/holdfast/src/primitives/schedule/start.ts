@@ -7,6 +7,7 @@ import type { JobStartOutcome } from '../../scripts/generated.ts';
 import type { HoldTerms } from '../../topologies/protocol.ts';
 import type { Granted } from '../../topologies/topology.ts';
 import { JobProtocol, type StartTerms } from './protocol.ts';
+import type { SkipReason } from './schedule-events.ts';
 
 /** Which job, and where its keys are. */
 export interface JobSubject {
@@ -25,9 +26,12 @@ export interface Started {
   readonly answer: Extract<JobStartOutcome, { is: 'STARTED' }>;
 }
 
+/** What the server answers to a request for a start. */
+export type StartAnswer = JobStartOutcome;
+
 export type StartResult =
   | Started
-  | { readonly is: 'answered'; readonly answer: JobStartOutcome }
+  | { readonly is: 'answered'; readonly answer: StartAnswer }
   | { readonly is: 'failed'; readonly error: LockError };
 
 /** How the one who asks waits and gives up. */
@@ -85,5 +89,38 @@ export async function askStart(
     // Nothing of this holder is left, or it is being given back: the next start needs another.
     if (!hasUnanswered) asked = fresh();
     await sleep(backoff.nextMs());
+  }
+}
+
+/** The slot is settled without a run of ours. */
+export interface SettledSlot {
+  readonly slotMs: number;
+  readonly reason: SkipReason;
+  readonly host: string;
+}
+
+/**
+ * What follows for a slot from an answer that started nothing: it is settled, or asked for again after that many milliseconds, or (null)
+ * the time is looked at anew. With more `attempts` than one, whoever waits takes over from a run that dies: it looks every
+ * `lookMs`.
+ */
+export function afterAnswer(
+  answer: Exclude<StartAnswer, { is: 'HELD' }>,
+  slotMs: number,
+  attempts: number,
+  lookMs: number,
+): SettledSlot | number | null {
+  switch (answer.is) {
+    case 'DONE':
+      return { slotMs, reason: answer.state as SkipReason, host: answer.host };
+    case 'PASSED':
+      return { slotMs: answer.slotMs, reason: 'passed', host: '' };
+    case 'RUNNING':
+      if (attempts === 1) return { slotMs, reason: 'running', host: answer.host };
+      return Math.min(answer.ttlMs + 2, lookMs);
+    case 'RESTING':
+      return answer.restMs + 1;
+    default:
+      return null;
   }
 }
