@@ -45,5 +45,15 @@ if tonumber(fence) < tonumber(redis.call('HGET', meta, 'fence') or '0') then
 end
 `;
 
+/** The end of a script that answers with the whole state: behind `meta` the other hashes, then the outboxes. */
+export const WHOLE_STATE = `for index = 2, 7 do
+  reply[#reply + 1] = redis.call('HGETALL', KEYS[index])
+end
+for index = 8, #KEYS do
+  reply[#reply + 1] = redis.call('LRANGE', KEYS[index], 0, -1)
+end
+return reply
+`;
+
 /** The stream of what has been keeps about this many entries. */
 export const HISTORY_MAX = 5_000;
