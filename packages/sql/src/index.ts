@@ -1,5 +1,6 @@
 /**
- * The public face of holdfast-sql. Every export is listed by name; surface.txt pins the list.
+ * The public face of holdfast-sql. Every export is listed by name, also where `sync.ts` lists the same: `export *` would make
+ * public whatever a shared file exports. surface.txt pins the list.
  *
  * In this folder: the two entries, this one and `sync.ts`, each with its verbs, and what they share: plans, checks,
  * codecs, errors. The folders below import all of these but the entries from here.

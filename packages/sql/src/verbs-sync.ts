@@ -1,4 +1,7 @@
-/** The same verbs for SQLite's synchronous drivers. */
+/**
+ * The verbs of `verbs.ts` for SQLite's synchronous drivers. What a verb does is its plan, in `verbs/`; each entry runs the plans
+ * under signatures of its own, one with promises and one without, so the two files import the same plans.
+ */
 import { checkFunction } from './checks.ts';
 import { adaptSync, type SyncTransaction } from './connections/adapt-sync.ts';
 import type { TableNames } from './dialects/names.ts';

@@ -1,4 +1,7 @@
-/** The machine's own clock. Everything else in this folder is given a `Clock`, so that tests can stop time. */
+/**
+ * The machine's own clock. Everything else in this folder is given a `Clock`, so that tests can stop time. holdfast-testing
+ * has the same lines: holdfast exports the interface `Clock` and no clock.
+ */
 import type { Clock } from 'holdfast';
 
 export const systemClock: Clock = {

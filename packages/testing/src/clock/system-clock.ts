@@ -1,4 +1,7 @@
-/** The machine's own clock, for a node that is given none. The only file of this package that reads the time. */
+/**
+ * The machine's own clock, for a node that is given none. The only file of this package that reads the time. holdfast-monitor
+ * has the same lines: holdfast exports the interface `Clock` and no clock.
+ */
 import type { Clock } from 'holdfast';
 
 /** The longest delay that Node's timers can hold; a longer one would fire at once. */

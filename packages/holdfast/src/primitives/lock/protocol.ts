@@ -121,7 +121,8 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
     this.fenceTtlMs = fenceTtlMs;
   }
 
-  // Getters: there is a protocol for each lease, and what these say is the same for all, or made from the key.
+  // Getters: there is a protocol for each lease, and what these say is the same for all, or made from the key. The mutex and
+  // `once` have the same ones: a base class would need each constant by another abstract name, and save nothing.
   get kind(): string {
     return 'lock';
   }

@@ -44,7 +44,7 @@ export class MutexProtocol implements Protocol {
     this.key = key;
   }
 
-  // Getters: there is a protocol for each lease, and what these say is the same for all, or made from the key.
+  // Getters, for the reason that stands in `../lock/protocol.ts`.
   get kind(): 'mutex' {
     return 'mutex';
   }

@@ -71,6 +71,7 @@ export class OnceProtocol implements Protocol {
     this.#terms = terms;
   }
 
+  // Getters, for the reason that stands in `../lock/protocol.ts`.
   get kind(): 'once' {
     return 'once';
   }

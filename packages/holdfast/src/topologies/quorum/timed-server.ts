@@ -33,6 +33,7 @@ export class TimedServer implements Decider {
     this.#timeout = timeout;
   }
 
+  /** The parameters are those of `Decider`, as in `server.ts`: TypeScript does not infer them in a class. */
   async acquire(
     protocol: Protocol,
     terms: HoldTerms,
