@@ -11,9 +11,9 @@ local function lock_of(lock)
   return ttl_ms, field[1]
 end
 
--- A start that is asked for again: the lock as the first call left it, and never for less time. Nobody else has had it
--- since, or the record would have another owner.
-local function restate(lock, holder, lease_ms, ttl_ms)
+-- A start that is asked for again by its own holder: the lock is left as the first call left it, and never for less time. Nobody
+-- else has had the lock since, or the record would have another owner.
+local function extend(lock, holder, lease_ms, ttl_ms)
   require_expiry(lock, lease_ms)
   if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end
   if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end

@@ -46,7 +46,7 @@ local ttl_ms, owner, obstacle = lock_of(lock)
 if obstacle then return { CONFLICT, now_ms, obstacle } end
 if owner and owner ~= holder then return { HELD, now_ms, ttl_ms, owner } end
 if kept.state == 'running' and kept.owner == holder then
-  restate(lock, holder, lease_ms, ttl_ms)
+  extend(lock, holder, lease_ms, ttl_ms)
   return { STARTED, now_ms, kept.fence, kept.attempt }
 end
 if kept.attempt >= attempts then

@@ -8,7 +8,7 @@
  * A hold has room when fewer than `ownersMax` own it (`hasRoom`). The next owner gets the hold by hand-over. Other
  * processes wait meanwhile, so a hold is handed over at most `handovers` times, and not once it is `handoverMs` old. Then
  * the line of waiters decides who is next. Without a line (a quorum), this process pauses if others were listening.
- * While `#turning` is above zero no waiter moves: a step under way decides what comes next (a restated lease, a release).
+ * While `#stepsUnderWay` is above zero no waiter moves: the step (an extension, a release) decides what comes next.
  */
 import type { LossReason } from '../errors.ts';
 import type { ResolvedAcquireOptions } from '../options/acquire-options.ts';
@@ -36,7 +36,7 @@ export class Entrance implements HoldKeeper {
   #attempts: Attempts | null = null;
   /** Made when the first caller has to wait. */
   #waiters: Waiters | null = null;
-  #turning = 0;
+  #stepsUnderWay = 0;
   /** Releases under way that nobody waits behind. */
   #releasing = 0;
   /** Made at the first release that others heard where there is no line. */
@@ -53,7 +53,7 @@ export class Entrance implements HoldKeeper {
     const { signal, isTry } = options;
     const isFirst = this.#head === null;
     const shared = isFirst ? this.#roomFor(options) : null;
-    if (shared?.owners.length === 0 && options.renew && signal === undefined && this.#turning === 0) {
+    if (shared?.owners.length === 0 && options.renew && signal === undefined && this.#stepsUnderWay === 0) {
       return Promise.resolve(this.#serveNext(shared, options));
     }
     const canAsk = isFirst && shared === null && this.#canSeek;
@@ -106,10 +106,10 @@ export class Entrance implements HoldKeeper {
 
   /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
   lost(hold: Hold, reason: LossReason): void {
-    this.#turning += 1;
+    this.#stepsUnderWay += 1;
     this.holds.drop(hold);
     loseHold(this.session, hold, reason);
-    this.#turning -= 1;
+    this.#stepsUnderWay -= 1;
     this.#pump();
     this.session.finish();
   }
@@ -128,16 +128,16 @@ export class Entrance implements HoldKeeper {
 
   /** The one place where those who wait move on: into a hold with room, or behind a loop that seeks another. */
   #pump(last: Refusal | Broken | null = null): void {
-    for (let next = this.#head; next !== null && this.#turning === 0; next = this.#head) {
+    for (let next = this.#head; next !== null && this.#stepsUnderWay === 0; next = this.#head) {
       const hold = this.#roomFor(next.options);
       if (hold === null) break;
       if (next.options.renew) next.resolve(this.#serveNext(hold, next.options));
       else {
         hold.handoversLeft -= 1;
-        void this.#restate(hold, next, hold.handoverVia);
+        void this.#extendFor(hold, next, hold.handoverVia);
       }
     }
-    if (this.#turning > 0) return;
+    if (this.#stepsUnderWay > 0) return;
     const unowned = this.holds.unowned(this.#head !== null);
     if (unowned !== undefined) void this.#release(unowned);
     else if (this.#head === null) this.#forgetIfIdle();
@@ -155,7 +155,7 @@ export class Entrance implements HoldKeeper {
   /** Whether one more hold may be sought now. */
   get #canSeek(): boolean {
     const { holdsMax } = this.protocol.policy;
-    return this.#seeker === 'nobody' && this.#turning === 0 && this.holds.size < holdsMax;
+    return this.#seeker === 'nobody' && this.#stepsUnderWay === 0 && this.holds.size < holdsMax;
   }
 
   /** How long this process still lets others ask first. */
@@ -189,12 +189,12 @@ export class Entrance implements HoldKeeper {
     return this.#serve(hold, hold.handoverVia);
   }
 
-  /** A caller with a fixed lease gets its full length: one script call states the lease anew. */
-  async #restate(hold: Hold, waiter: LeaseWaiter, via: Owner['via']): Promise<void> {
-    this.#turning += 1;
+  /** A caller with a fixed lease gets its full length: one script call extends the lease. */
+  async #extendFor(hold: Hold, waiter: LeaseWaiter, via: Owner['via']): Promise<void> {
+    this.#stepsUnderWay += 1;
     hold.renews = false;
     const result = await this.session.renewal.extend(hold, waiter.options.leaseMs);
-    this.#turning -= 1;
+    this.#stepsUnderWay -= 1;
     if (hold.isLive && result?.is === 'kept' && waiter.isWaiting) waiter.resolve(this.#serve(hold, via));
     // No answer, or the caller left meanwhile: let the hold go and start over.
     else if (hold.isLive) await this.#release(hold);
@@ -246,8 +246,8 @@ export class Entrance implements HoldKeeper {
     const via = this.#queue().viaOf(grant);
     const hold = this.#hold(grant, renew);
     if (!renew && (leaseMs !== grant.terms.leaseMs || grant.claimMs !== undefined)) {
-      // The lease was asked for by whoever was first then, or is a claim that nobody would restate.
-      void this.#restate(hold, next, via);
+      // The lease was asked for by whoever was first then, or is a claim that nobody would extend.
+      void this.#extendFor(hold, next, via);
     } else {
       this.session.renewal.adopt(hold, leaseMs, renew);
       next.resolve(this.#serve(hold, via));
@@ -283,10 +283,10 @@ export class Entrance implements HoldKeeper {
     const ownListeners = this.#waiters?.isListening === true ? 1 : 0;
     // If nobody waits, the next caller may ask at once: its acquire is written after this release.
     const isAwaited = this.#head !== null;
-    if (isAwaited) this.#turning += 1;
+    if (isAwaited) this.#stepsUnderWay += 1;
     else this.#releasing += 1;
     const result = await releasing;
-    if (isAwaited) this.#turning -= 1;
+    if (isAwaited) this.#stepsUnderWay -= 1;
     else this.#releasing -= 1;
     const isHeard = result.is === 'released' && result.receivers > ownListeners;
     if (isHeard && this.session.mailboxes.of(this.protocol) === null) {

@@ -10,7 +10,7 @@ import type { Grant } from './waiting/attempt.ts';
 import type { WaitLoopServices } from './waiting/wait-loop.ts';
 
 /** A hold that was claimed gets its full lease this soon. Most sections are over by then, and cost no renewal. */
-const RESTATE_MS = 20;
+const FULL_LEASE_AFTER_MS = 20;
 
 /** A hold is handed over only with at least this share of its lease left. */
 const HANDOVER_LEASE_SHARE = 1 / 3;
@@ -46,8 +46,8 @@ export function beginHold(
     keeper,
   });
   // Others of this process would need a hand-over, which a claim alone may be too short for.
-  const restateMs = isCrowded ? 0 : RESTATE_MS;
-  renewal.watch(hold, answer.heardAt, claimMs === undefined ? undefined : restateMs);
+  const extendInMs = isCrowded ? 0 : FULL_LEASE_AFTER_MS;
+  renewal.watch(hold, answer.heardAt, claimMs === undefined ? undefined : extendInMs);
   record?.begin();
   return hold;
 }
@@ -60,7 +60,7 @@ export function hasRoom(
 ): boolean {
   const { owners, handoversLeft } = hold;
   if (owners.length >= hold.protocol.policy.ownersMax || handoversLeft === 0) return false;
-  // A fixed lease is restated for its caller, which is possible only where nobody else owns the hold.
+  // A fixed lease is extended for its caller, which is possible only where nobody else owns the hold.
   if (owners.length > 0 && !(renew && hold.renews)) return false;
   const nowMs = timers.clock.monotonicMs();
   const isInTime = nowMs < hold.lingerUntilMs || nowMs - hold.grantedMs < options.handoverMs;

@@ -4110,7 +4110,7 @@ const onceBeginSource =
   "if #field ~= 2 or not is_lock(field, ttl_ms) then return ttl_ms, nil, 'a hash that is not a lock' end\n" +
   'return ttl_ms, field[1]\n' +
   'end\n' +
-  'local function restate(lock, holder, lease_ms, ttl_ms)\n' +
+  'local function extend(lock, holder, lease_ms, ttl_ms)\n' +
   'require_expiry(lock, lease_ms)\n' +
   "if ttl_ms == -2 then redis.call('HSET', lock, holder, '1') end\n" +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
@@ -4131,7 +4131,7 @@ const onceBeginSource =
   'if obstacle then return { CONFLICT, now_ms, obstacle } end\n' +
   'if owner and owner ~= holder then return { HELD, now_ms, ttl_ms, owner } end\n' +
   "if kept.state == 'running' and kept.owner == holder then\n" +
-  'restate(lock, holder, lease_ms, ttl_ms)\n' +
+  'extend(lock, holder, lease_ms, ttl_ms)\n' +
   'return { STARTED, now_ms, kept.fence, kept.attempt }\n' +
   'end\n' +
   'if kept.attempt >= attempts then\n' +
@@ -4145,7 +4145,7 @@ const onceBeginSource =
 
 const onceBeginText: ScriptText = {
   name: 'once.begin',
-  sha: '84119b551a9eab78c2119a44dccbbd1305023ac8',
+  sha: '700211a52868d3c7f72db1dca64023bc0a621dd1',
   source: onceBeginSource,
 };
 
