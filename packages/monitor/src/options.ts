@@ -73,7 +73,7 @@ const KNOWN = new Set<string>([
 /** Short ones are guessed. */
 const SECRET_LENGTH_MIN = 12;
 
-export interface CheckedOptions extends Omit<MonitorOptions, 'mutexes' | 'groups' | 'memoryLimit'> {
+export interface CheckedOptions extends Omit<MonitorOptions, 'mutexes' | 'groups' | 'memoryLimit' | 'login'> {
   /** As the options say, or else the settings in force now. */
   readonly reloadable: () => Reloadable;
   readonly fleet: string;
@@ -82,7 +82,7 @@ export interface CheckedOptions extends Omit<MonitorOptions, 'mutexes' | 'groups
   readonly basePath: string;
   readonly actions: boolean;
   readonly audit: boolean;
-  readonly how: Login;
+  readonly login: Login;
 }
 
 export function checkOptions(options: MonitorOptions): CheckedOptions {
@@ -116,15 +116,15 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
       `expected basePath with a slash at both ends, such as /locks/, got ${JSON.stringify(basePath)}`,
     );
   }
-  const how = loginOf(options);
-  if (actions && how.kind === 'none') {
+  const login = loginOf(options);
+  if (actions && login.kind === 'none') {
     throw new TypeError(
       'expected a token, a login or authorize with actions, got none: nobody could be told apart',
     );
   }
   checkGroups(options.groups ?? []);
   const reloadable = (): Reloadable => reloadableOf(options);
-  return { ...options, reloadable, fleet, prefix, budget, basePath, actions, audit, how };
+  return { ...options, reloadable, fleet, prefix, budget, basePath, actions, audit, login };
 }
 
 function reloadableOf({ mutexes, groups, memoryLimit, settings }: MonitorOptions): Reloadable {

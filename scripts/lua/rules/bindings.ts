@@ -33,7 +33,7 @@ export const checkBindings: Rule = (program) => {
     return [{ file: script.file, line, expected: `\`${describe(binding, header, loop)}\``, found }];
   });
   // One wrong line shifts all others: more complaints would repeat the first.
-  return complaints.length > 0 ? complaints.slice(0, 1) : strays(program, statements, loop);
+  return complaints.length > 0 ? complaints.slice(0, 1) : otherUses(program, statements, loop);
 };
 
 function bindingsOf(header: Header): Binding[] {
@@ -116,7 +116,7 @@ function describe(binding: Binding, header: Header, loop: For | undefined): stri
 }
 
 /** Uses of KEYS and ARGV besides the lines that the header calls for. */
-function strays(program: Program, bound: readonly Statement[], loop: For | undefined): Complaint[] {
+function otherUses(program: Program, bound: readonly Statement[], loop: For | undefined): Complaint[] {
   const allowed = new Set<Expression>([...allExpressions(bound), ...(loop ? allParts(loop.values) : [])]);
   return unitsOf(program).flatMap((unit) =>
     [...allExpressions(unit.block)].flatMap((expression): Complaint[] => {
@@ -125,7 +125,7 @@ function strays(program: Program, bound: readonly Statement[], loop: For | undef
       const list = expression.name === 'KEYS' ? program.header.keys : program.header.args;
       const declared = `${list.length} in the header`;
       const expected = `${expression.name} read once for each of the ${declared}, at the start`;
-      return [{ file: unit.file, line: expression.line, expected, found: strayText(unit, expression) }];
+      return [{ file: unit.file, line: expression.line, expected, found: useText(unit, expression) }];
     }),
   );
 }
@@ -137,7 +137,7 @@ function* allParts(expressions: readonly Expression[]): Generator<Expression> {
   }
 }
 
-function strayText(unit: Unit, name: Name): string {
+function useText(unit: Unit, name: Name): string {
   const index = [...allExpressions(unit.block)].find(
     (expression): expression is Index => expression.kind === 'index' && expression.object === name,
   );

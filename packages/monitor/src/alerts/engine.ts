@@ -84,7 +84,7 @@ export class Alerts implements AlertEngine {
     const { signal } = this.#closing;
     const forget = this.#around.figures.onTick(() => this.#speakUp());
     signal.addEventListener('abort', forget, { once: true });
-    const standing = this.#standby.run(
+    const standingBy = this.#standby.run(
       signal,
       () => this.#leadership.term === null,
       (memory) => {
@@ -92,7 +92,7 @@ export class Alerts implements AlertEngine {
         this.#changed();
       },
     );
-    this.#running = Promise.all([this.#leadership.run(signal), standing]);
+    this.#running = Promise.all([this.#leadership.run(signal), standingBy]);
   }
 
   /** Gives up the lead, so that another monitor takes over at once. */

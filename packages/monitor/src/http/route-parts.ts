@@ -20,7 +20,7 @@ interface RouteOptions {
   readonly basePath: string;
   readonly actions: boolean;
   readonly audit: boolean;
-  readonly how: Login;
+  readonly login: Login;
   /** @default the page of this package */
   readonly pageFolder?: string | null;
 }
@@ -76,7 +76,7 @@ export function buildRoutes({ options, sampler, reading, writing, jobs, audit, a
   const parts: RouteParts = {
     ...base,
     state: new StateBody(() => makeState(base, options.fleet), now),
-    auth: new Auth({ login: options.how, actions: options.actions, cookiePath: options.basePath, now }),
+    auth: new Auth({ login: options.login, actions: options.actions, cookiePath: options.basePath, now }),
     actions: new Actions({
       locks: writing,
       audit,

@@ -51,7 +51,7 @@ const HEAD_START_MS = 500;
 const templates = new WeakMap<object, NodeRedis>();
 
 /** Resolves when the next search may begin, for each copy of the package. */
-const searchTurns = new WeakMap<object, Promise<void>>();
+const nextSearches = new WeakMap<object, Promise<void>>();
 
 /** A client to make others from, once it has been found. */
 export function templateOf(sentinel: Sentinel): NodeRedis | undefined {
@@ -108,11 +108,11 @@ export class TemplateSearch {
   /** Searches wait for each other, up to `HEAD_START_MS`. */
   async #search(roots: readonly Address[]): Promise<void> {
     const { duplicate } = this.#sentinel;
-    const mine = searchTurns.get(duplicate);
+    const mine = nextSearches.get(duplicate);
     const next = new Promise<void>((resolve) => {
       this.#letNext = resolve;
     });
-    searchTurns.set(
+    nextSearches.set(
       duplicate,
       Promise.resolve(mine).then(() => next),
     );

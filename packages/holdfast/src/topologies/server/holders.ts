@@ -65,8 +65,8 @@ export class Holders {
   readonly #decider: Decider;
   readonly #options: HoldersOptions;
   /**
-   * Whether a grant is one vote of a quorum. A vote by itself keeps nobody out, so the release of a stray vote wakes
-   * nobody. A node may be down for long, so every holder that it was asked for is recorded: only those get a release.
+   * Whether a grant is one vote of a quorum. A vote by itself keeps nobody out, so the release of a vote that
+   * no majority has joined wakes nobody. A node may be down for long, so every holder that it was asked for is recorded: only those get a release.
    */
   readonly #isVote: boolean;
   /** Holders that are still wanted: those with unanswered acquires, and of votes every one that was asked for. */
@@ -131,7 +131,7 @@ export class Holders {
         const wasAsked = trace !== undefined || !this.#isVote;
         if (wasAsked) this.#releaseLater(protocol, terms, trace, leftOf(trace ?? NO_TRACE));
       } else if (isOpen) {
-        // The hold is over. A stray vote that comes behind it keeps nobody out, so nobody is woken at its end.
+        // The hold is over. A vote that is granted behind this release keeps nobody out, so nobody is woken at its end.
         this.#releaseLater(protocol, quietIf(this.#isVote, terms), trace, trace.unanswered);
       }
       return result;

@@ -69,7 +69,7 @@ export class HoldRing {
   readonly #names: Uint32Array;
   readonly #owners: Uint32Array;
   /** NaN: none. */
-  readonly #turns: Float64Array;
+  readonly #holdNumbers: Float64Array;
   readonly #from: Float64Array;
   readonly #to: Float64Array;
   readonly #within: Uint32Array;
@@ -86,7 +86,7 @@ export class HoldRing {
     this.#max = max;
     this.#names = new Uint32Array(max);
     this.#owners = new Uint32Array(max);
-    this.#turns = new Float64Array(max);
+    this.#holdNumbers = new Float64Array(max);
     this.#from = new Float64Array(max);
     this.#to = new Float64Array(max);
     this.#within = new Uint32Array(max);
@@ -107,9 +107,9 @@ export class HoldRing {
     const place = number % this.#max;
     const name = this.#texts.use(hold.name);
     this.#names[place] = name;
-    const { session, turn } = partsOf(hold.holder);
+    const { session, holdNumber } = partsOf(hold.holder);
     this.#owners[place] = this.#texts.use(`${session}\n${hold.who}`);
-    this.#turns[place] = turn ?? Number.NaN;
+    this.#holdNumbers[place] = holdNumber ?? Number.NaN;
     this.#from[place] = hold.from;
     this.#to[place] = hold.to;
     this.#within[place] = Math.max(0, Math.min(NONE, hold.withinMs));
@@ -141,11 +141,11 @@ export class HoldRing {
       const place = number % this.#max;
       if ((this.#to[place] ?? 0) < since) break;
       const owner = this.#texts.text(this.#owners[place] ?? 0);
-      const turn = this.#turns[place] ?? Number.NaN;
+      const holdNumber = this.#holdNumbers[place] ?? Number.NaN;
       const session = owner.slice(0, owner.lastIndexOf('\n'));
       found.push({
         name,
-        holder: Number.isNaN(turn) ? session : `${session}:${turn}`,
+        holder: Number.isNaN(holdNumber) ? session : `${session}:${holdNumber}`,
         who: owner.slice(session.length + 1),
         from: this.#from[place] ?? 0,
         to: this.#to[place] ?? 0,
@@ -161,12 +161,12 @@ export class HoldRing {
 }
 
 /** A number as it is written in a holder: nothing that would be written differently when it is put together again. */
-const TURN = /^(0|[1-9]\d{0,14})$/;
+const HOLD_NUMBER = /^(0|[1-9]\d{0,14})$/;
 
 /** A holder of a lock is `<session>:<number>`: a session has many holds, and its text is kept once. */
-function partsOf(holder: string): { readonly session: string; readonly turn: number | null } {
+function partsOf(holder: string): { readonly session: string; readonly holdNumber: number | null } {
   const colon = holder.lastIndexOf(':');
   const tail = holder.slice(colon + 1);
-  if (colon < 0 || !TURN.test(tail)) return { session: holder, turn: null };
-  return { session: holder.slice(0, colon), turn: Number(tail) };
+  if (colon < 0 || !HOLD_NUMBER.test(tail)) return { session: holder, holdNumber: null };
+  return { session: holder.slice(0, colon), holdNumber: Number(tail) };
 }
