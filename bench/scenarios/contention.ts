@@ -15,7 +15,7 @@ import type { WorkerPool } from '../workers/worker-pool.ts';
 
 /** Time beyond the windows themselves; a process that needs more is stuck. */
 const SLACK_MS = 5_000;
-/** A few contenders are enough to detect a violation. */
+/** A few callers are enough to detect a violation. */
 const GUARD_WAITERS_MAX = 100;
 
 export interface ContentionPlan {

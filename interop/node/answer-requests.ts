@@ -91,10 +91,10 @@ class RequestHandler {
     const endMs = performance.now() + request.durationMs;
     const isOver = (): boolean => performance.now() >= endMs || this.#stops > stops;
     const waitsMs: number[] = [];
-    const contender = async (): Promise<void> => {
+    const caller = async (): Promise<void> => {
       while (!isOver()) waitsMs.push(await this.#turn(request, journal));
     };
-    await Promise.all(Array.from({ length: request.threads }, contender));
+    await Promise.all(Array.from({ length: request.threads }, caller));
     journal.close();
     return { turns: waitsMs.length, waitsMs };
   }

@@ -6,7 +6,7 @@ import type { Participant } from './participant.ts';
 /** For the last owners to come to their end, and for a machine that is busy. */
 const END_LIMIT_MS = 120_000;
 
-export interface Contender {
+export interface Caller {
   readonly participant: Participant;
   readonly kind: GuardKind;
   /** @default 1 */
@@ -30,12 +30,12 @@ export interface Contest {
 }
 
 export async function contest(
-  contenders: readonly Contender[],
+  callers: readonly Caller[],
   terms: Pick<ContendRequest, 'name' | 'durationMs' | 'sectionMs' | 'journal'>,
 ): Promise<Contest> {
   const endMs = Date.now() + terms.durationMs;
   const answers = await Promise.all(
-    contenders.map(async ({ participant, kind, threads = 1, pauseMs = 0 }) => {
+    callers.map(async ({ participant, kind, threads = 1, pauseMs = 0 }) => {
       const { who } = participant;
       const request = { ...terms, kind, threads, pauseMs, who };
       return { who, ...(await participant.request('contend', request, terms.durationMs + END_LIMIT_MS)) };

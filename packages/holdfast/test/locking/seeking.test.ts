@@ -1,5 +1,5 @@
 /**
- * How the one remote contender of a process tries, listens, sleeps and gives up behind a guest, who knows no line. The
+ * How the wait loop of a process tries, listens, sleeps and gives up behind a guest, who knows no line. The
  * line among processes of ours is in `line/waiting.test.ts`.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';

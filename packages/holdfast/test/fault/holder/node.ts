@@ -163,7 +163,7 @@ export class ScriptedNode implements Client {
     return this.#acquire(key, holder, Number(args[1]), Number(args[2]), script.startsWith('lock'));
   }
 
-  #acquire(key: string, holder: string, leaseMs: number, fences: number, isFenced: boolean): Reply {
+  #acquire(key: string, holder: string, leaseMs: number, fences: number, hasFences: boolean): Reply {
     const nowMs = Math.floor(this.#clock.wallMs());
     const owner = this.holder(key);
     if (owner !== null && owner !== holder) {
@@ -171,7 +171,7 @@ export class ScriptedNode implements Client {
     }
     this.#keys.set(key, { holder, untilMs: this.#clock.wallMs() + leaseMs });
     this.#fence += 1_000;
-    return isFenced ? [OUTCOMES.GRANTED, nowMs, this.#fence, fences, 0] : [OUTCOMES.GRANTED, nowMs, 0];
+    return hasFences ? [OUTCOMES.GRANTED, nowMs, this.#fence, fences, 0] : [OUTCOMES.GRANTED, nowMs, 0];
   }
 
   #renew(key: string, holder: string, leaseMs: number): number {

@@ -51,7 +51,7 @@ let pauseMs = 0;
 let lastMs = performance.now();
 
 async function section(lease: Proof): Promise<void> {
-  if (task.isFenced === true) return fencedSection(lease);
+  if (task.checksFence === true) return fencedSection(lease);
   const seen = await store.read(COUNTER);
   // Whoever has lost the lock does not write: that is the caller's part of the bargain.
   if (!lease.isHeld) return;

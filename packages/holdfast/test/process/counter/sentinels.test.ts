@@ -115,9 +115,9 @@ describe('while one primary after the other goes', { timeout: LIMIT_MS + START_L
     expect(outcome.pauseMs).toBeLessThan(outcome.failoverMs + LEASE_MS + STALL_MS);
   });
 
-  const FENCED = rowsOf([{ isFenced: true, isMatrix: true }]);
-  test.each(FENCED)('a fenced counter is exact without it, and nobody hangs', async ({ isFenced }) => {
-    const outcome = await run({ isFenced });
+  const FENCED = rowsOf([{ checksFence: true, isMatrix: true }]);
+  test.each(FENCED)('a fenced counter is exact without it, and nobody hangs', async ({ checksFence }) => {
+    const outcome = await run({ checksFence });
     const { counter, log } = await readTally(store.port);
     tell('fenced, without replicas', outcome);
     expect(outcome.trouble).toEqual([]);

@@ -20,7 +20,7 @@ export interface CounterTask {
   /** How many replicas of it must have the lock. */
   readonly replicas?: number;
   /** Whether the counter refuses an owner once it has met a later one. */
-  readonly isFenced?: boolean;
+  readonly checksFence?: boolean;
 }
 
 export interface CounterLine {

@@ -27,9 +27,9 @@ final class Contention {
     List<Double> waitsMs = new ArrayList<>();
     try (Journal journal = new Journal(Path.of(request.text("journal")), request.text("who"))) {
       long endNs = System.nanoTime() + request.number("durationMs") * 1_000_000;
-      Callable<List<Double>> contender = () -> contend(journal, endNs);
+      Callable<List<Double>> caller = () -> contend(journal, endNs);
       List<Future<List<Double>>> all = new ArrayList<>();
-      for (int thread = 0; thread < count; thread += 1) all.add(threads.submit(contender));
+      for (int thread = 0; thread < count; thread += 1) all.add(threads.submit(caller));
       for (Future<List<Double>> one : all) waitsMs.addAll(one.get());
     } finally {
       threads.shutdown();
