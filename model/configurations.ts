@@ -18,8 +18,8 @@ export interface PlantedBug extends Configuration {
   readonly breaks: string;
 }
 
-/** The smallest scope of the line: no strays, no renewals, no fences. Two processes that want the lock once. */
-const SMALL = { STRAYS: 0, RENEWS: 0, BLOCKS: 0 };
+/** The smallest scope of the line: no unanswered calls, no renewals, no fences. Two processes that want the lock once. */
+const SMALL = { UNANSWERED: 0, RENEWS: 0, BLOCKS: 0 };
 const SAFETY = { LIVENESS: 0 };
 
 export const CONFIGURATIONS: readonly Configuration[] = [
@@ -70,24 +70,24 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     isLong: true,
   },
   {
-    name: 'strays',
+    name: 'unanswered',
     model: 'line',
     scope: 'the same as line; asks without an answer arrive at any time',
-    settings: { ...SMALL, STRAYS: 1 },
+    settings: { ...SMALL, UNANSWERED: 1 },
     isLong: true,
   },
   {
     name: 'clean-up',
     model: 'line',
-    scope: 'the same as strays without clock jumps: late asks are refused, and nothing stays behind',
-    settings: { ...SMALL, STRAYS: 1, STEPS: 0 },
+    scope: 'the same as unanswered without clock jumps: late asks are refused, and nothing stays behind',
+    settings: { ...SMALL, UNANSWERED: 1, STEPS: 0 },
     isLong: true,
   },
   {
-    name: 'deaf strays',
+    name: 'deaf unanswered',
     model: 'line',
     scope: 'nobody is subscribed at first, and late asks say so; the order of the line; safety only',
-    settings: { ...SMALL, ...SAFETY, STRAYS: 1, HEARS: 0 },
+    settings: { ...SMALL, ...SAFETY, UNANSWERED: 1, HEARS: 0 },
     isLong: true,
   },
   {
@@ -208,7 +208,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('newcomer', 'line', 'order', 'NEWCOMER', 'an ask takes a free key past the line', UNSAFE),
   bug('late mode', 'line', 'order', 'LATE_MODE', 'a late ask makes a ticket deaf', {
     ...UNSAFE,
-    STRAYS: 1,
+    UNANSWERED: 1,
     HEARS: 0,
     PROMPT: 1,
   }),
@@ -217,7 +217,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('dead ticket', 'line', 'served', 'DEAD_TICKET', 'tickets have no deadline', CRASH),
   bug('no clean-up', 'line', 'cleaned', 'NO_CLEANUP', 'a late ask joins again after the release', {
     ...SMALL,
-    STRAYS: 1,
+    UNANSWERED: 1,
     STEPS: 0,
   }),
   bug('window ignored', 'line', 'windows', 'WINDOW', 'asks take the key that is left to guests', {

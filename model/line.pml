@@ -15,7 +15,7 @@ init {
     byte n = 0;
     run World();    /* first: SPIN tries the others before it, so that traces have few ticks */
     do
-    :: n < PROCESSES -> ear[n] = (HEARS -> HEARING : DEAF); run Process(n); run Calls(n); n++
+    :: n < PROCESSES -> subscription[n] = (HEARS -> HEARING : DEAF); run Process(n); run Calls(n); n++
     :: else -> break
     od;
     n = 0;

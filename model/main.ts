@@ -1,6 +1,6 @@
 /**
  * The model: `npm run model` searches every reachable state of each configuration and looks for each planted bug.
- * `--quick` leaves out the long ones. `-- strays` runs what has that word in its name. `--trace newcomer` prints a short way to the
+ * `--quick` leaves out the long ones. `-- unanswered` runs what has that word in its name. `--trace newcomer` prints a short way to the
  * broken rule, step by step. docs/concepts/model.md explains it.
  */
 import { availableParallelism } from 'node:os';

@@ -19,10 +19,10 @@ inline less(ticks) { ticks = (ticks > 0 -> ticks - 1 : 0) }
 inline findQuiet() {
   found = 1;
   for (p : 0 .. PROCESSES - 1) {
-    found = found && call[p].is == NONE && state[p] != OWNER && !(state[p] == WAITING && (pause[p] == 0 || ear[p] != HEARING))
+    found = found && call[p].is == NONE && state[p] != OWNER && !(state[p] == WAITING && (pause[p] == 0 || subscription[p] != HEARING))
   }
   for (h : 0 .. HOLDERS - 1) {
-    found = found && sent[h].age == 0 && sent2[h].age == 0 && stray[h].is == NONE &&
+    found = found && sent[h].age == 0 && sent2[h].age == 0 && unanswered[h].is == NONE &&
       (ending[h] == NOTHING || (ending[h] == PATIENT && late[h] > 0))
   }
 }
@@ -78,7 +78,7 @@ inline passTick() {
   for (h : 0 .. HOLDERS - 1) {
     less(late[h]); olderGrant(sent[h]); olderGrant(sent2[h]);
     if
-    :: stray[h].is != NONE -> older(stray[h].age, OLD)
+    :: unanswered[h].is != NONE -> older(unanswered[h].age, OLD)
     :: else
     fi
   }
@@ -145,7 +145,7 @@ end:
   :: atomic { LIVENESS && !healed -> d_step { heal() };
       who = 0;
       do
-      :: who < PROCESSES && state[who] == WAITING && call[who].is == NONE && pause[who] == 0 && ear[who] == HEARING -> pause[who] = PAUSE
+      :: who < PROCESSES && state[who] == WAITING && call[who].is == NONE && pause[who] == 0 && subscription[who] == HEARING -> pause[who] = PAUSE
       :: who < PROCESSES -> who++
       :: who == PROCESSES -> break
       od;
@@ -174,7 +174,7 @@ end:
       :: state[who] != DEAD ->
         d_step { crash(who) };
         if
-        :: ear[who] = CUT
+        :: subscription[who] = CUT
         :: skip
         fi
       :: else
@@ -186,7 +186,7 @@ end:
       :: break
       od;
       if
-      :: ear[who] == HEARING -> printf("the subscription of process %d breaks\n", who); ear[who] = CUT; cuts--
+      :: subscription[who] == HEARING -> printf("the subscription of process %d breaks\n", who); subscription[who] = CUT; cuts--
       :: else
       fi;
       who = 0 }

@@ -31,17 +31,17 @@ end:
   od
 }
 
-/* What is on its way for one holder: strays, grants, and the release that ends it. */
+/* What is on its way for one holder: unanswered calls, grants, and the release that ends it. */
 proctype Holder(byte me) provided (!PROMPT || !isCalling) {
 end:
   do
-  :: atomic { stray[me].is == ASK -> chooseBlock();
+  :: atomic { unanswered[me].is == ASK -> chooseBlock();
       d_step {
-        serveAsk(me, stray[me].age, stray[me].hears, !(TRIES && processOf(me) == PROCESSES - 1));
-        clearStray(me)
+        serveAsk(me, unanswered[me].age, unanswered[me].hears, !(TRIES && processOf(me) == PROCESSES - 1));
+        clearUnanswered(me)
       } }
-  :: d_step { stray[me].is == RENEW -> serveRenewal(me); clearStray(me) }
-  :: d_step { stray[me].is != NONE && !healed -> clearStray(me) }
+  :: d_step { unanswered[me].is == RENEW -> serveRenewal(me); clearUnanswered(me) }
+  :: d_step { unanswered[me].is != NONE && !healed -> clearUnanswered(me) }
 
   :: d_step { sent[me].age > 0 -> hear(processOf(me), sent[me]); clearGrant(sent[me]) }
   :: d_step { sent[me].age > 0 && !healed -> hear(processOf(me), sent[me]) }     /* and once more later */

@@ -2,11 +2,11 @@
 
 inline clearCall(who) { call[who].is = NONE; call[who].age = 0; call[who].hears = 0; call[who].first = 0; call[who].last = 0 }
 inline clearGrant(grant) { grant.age = 0; grant.first = 0; grant.last = 0 }
-inline clearStray(holder) { stray[holder].is = NONE; stray[holder].age = 0; stray[holder].hears = 0 }
+inline clearUnanswered(holder) { unanswered[holder].is = NONE; unanswered[holder].age = 0; unanswered[holder].hears = 0 }
 
 inline sendAsk(who) {
   printf("process %d asks\n", who);
-  call[who].is = ASK; call[who].age = 0; call[who].hears = (ear[who] != DEAF)
+  call[who].is = ASK; call[who].age = 0; call[who].hears = (subscription[who] != DEAF)
 }
 
 /* A call had no answer: it may be lost, or arrive at any time. */
@@ -15,16 +15,16 @@ inline giveUpCall(who) {
   if
   :: call[who].is == ASK || call[who].is == RENEW ->
     if
-    :: STRAYS && stray[current(who)].is == NONE ->
-      stray[current(who)].is = call[who].is; stray[current(who)].age = call[who].age;
-      stray[current(who)].hears = call[who].hears
+    :: UNANSWERED && unanswered[current(who)].is == NONE ->
+      unanswered[current(who)].is = call[who].is; unanswered[current(who)].age = call[who].age;
+      unanswered[current(who)].hears = call[who].hears
     :: else
     fi
   :: else
   fi;
   if
   :: state[who] == WAITING ->
-    late[current(who)] = (STRAYS -> LIMIT + 1 : 0); pause[who] = (RESYNCS -> 0 : NEVER)
+    late[current(who)] = (UNANSWERED -> LIMIT + 1 : 0); pause[who] = (RESYNCS -> 0 : NEVER)
   :: else
   fi;
   clearCall(who)
@@ -97,7 +97,7 @@ inline takeAnswer(who) {
 #ifdef BUG_LAST_ANSWERED
     answered[who] = call[who].age;
 #endif
-    pause[who] = (!healed || (call[who].hears == 0 && ear[who] == HEARING) || call[who].is == LATE -> 0 : PAUSE);
+    pause[who] = (!healed || (call[who].hears == 0 && subscription[who] == HEARING) || call[who].is == LATE -> 0 : PAUSE);
     clearCall(who);
     if
     :: heard[who].age > 0 -> takeGrant(who, heard[who].age - 1, heard[who].first, heard[who].last)
@@ -146,6 +146,6 @@ end:
   :: d_step { (state[me] == OWNER || (state[me] == WAITING && !healed)) -> leave(me) }
 
   /* The first subscription, or one that is back: what was missed meanwhile is asked for. */
-  :: d_step { state[me] != DEAD && ear[me] != HEARING -> ear[me] = HEARING; pause[me] = 0 }
+  :: d_step { state[me] != DEAD && subscription[me] != HEARING -> subscription[me] = HEARING; pause[me] = 0 }
   od
 }

@@ -21,8 +21,8 @@
 #ifndef TRIES
 #define TRIES 0         /* 1: the last process calls tryAcquire, which never joins the line */
 #endif
-#ifndef STRAYS
-#define STRAYS 1        /* 1: an ask or a renewal without an answer may still arrive, at any time */
+#ifndef UNANSWERED
+#define UNANSWERED 1        /* 1: an ask or a renewal without an answer may still arrive, at any time */
 #endif
 #ifndef STEPS
 #define STEPS 1         /* 1: the server's clock may jump: any ticket may be dropped, no ask is too late */
@@ -43,7 +43,7 @@
 #define MESSAGES 1      /* how many grants of one holder may be on their way: 2 lets an old one meet a new one */
 #endif
 #ifndef RENEWS
-#define RENEWS 1        /* 1: an owner renews its lease, which restates a claim as a full lease */
+#define RENEWS 1        /* 1: an owner renews its lease, which extends a claim to a full lease */
 #endif
 #ifndef LIVENESS
 #define LIVENESS 1      /* 1: the faults may end at any moment, and everybody must then be served in time */

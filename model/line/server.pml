@@ -66,7 +66,7 @@ inline makeOwner(who, ticks) {
 inline checkOrder(place) {
   for (i : 0 .. (place) - 1) {
     h = line[i].holder;
-    require(order, !(line[i].told && isWaiting(h) && ear[processOf(h)] == HEARING))
+    require(order, !(line[i].told && isWaiting(h) && subscription[processOf(h)] == HEARING))
   }
 }
 
@@ -82,7 +82,7 @@ inline publish(id, old) {
 }
 
 #define isDead(place) (healed && line[place].left == 0 && DROPS_DEAD)
-#define isHearing(place) (line[place].hears && ear[processOf(line[place].holder)] == HEARING)
+#define isHearing(place) (line[place].hears && subscription[processOf(line[place].holder)] == HEARING)
 
 /* Gives a free key to the first in line who hears. `found`: the asker comes first, and needs no message. */
 inline settle(asker) {

@@ -24,7 +24,7 @@ byte turn[PROCESSES];
 byte valid[PROCESSES];          /* ticks for which the process believes that it owns the lock */
 byte pause[PROCESSES];          /* ticks until it asks again; counted once the faults are over */
 mtype = { DEAF, HEARING, CUT };
-mtype ear[PROCESSES] = DEAF;    /* its subscription; CUT: the server knows that it is gone, the process does not */
+mtype subscription[PROCESSES] = DEAF;    /* its subscription; CUT: the server knows that it is gone, the process does not */
 #ifdef BUG_LAST_ANSWERED
 byte answered[PROCESSES];       /* the age of the last ask that had an answer */
 #endif
@@ -41,16 +41,16 @@ Grant sent[HOLDERS];            /* on its way */
 Grant sent2[HOLDERS];           /* a second one on its way */
 
 /* A call that its process has given up, and that may still arrive. */
-typedef Stray { mtype is; byte age; byte hears }
-Stray stray[HOLDERS];
+typedef Unanswered { mtype is; byte age; byte hears }
+Unanswered unanswered[HOLDERS];
 
 /*
- * What is left to do for a holder id that is not used any more. FIRST: a release is under way, but a stray ask may arrive behind
+ * What is left to do for a holder id that is not used any more. FIRST: a release is under way, but an unanswered ask may arrive behind
  * it. PATIENT: wait until none can. LAST: a release is under way that nothing can follow.
  */
 mtype = { NOTHING, FIRST, PATIENT, LAST };
 mtype ending[HOLDERS] = NOTHING;
-byte late[HOLDERS];             /* ticks for which a stray of this holder may still be granted */
+byte late[HOLDERS];             /* ticks for which an unanswered call of this holder may still be granted */
 
 /* Faults that are left, and the time since they ended. */
 byte crashes = CRASHES;
@@ -65,7 +65,7 @@ byte since;
 /* What only the properties look at. */
 byte used = FAR;                /* the largest fence that an owner was given */
 byte mine[PROCESSES] = FAR;     /* the last fence of each owner; only where two may believe to be the owner */
-bit byLine;                     /* the key was granted by the line, and nobody has restated it */
+bit byLine;                     /* the key was granted by the line, and nobody has extended it */
 byte orphan;                    /* ticks for which the key has belonged to a holder that had left when the line granted it */
 
 /* Scratch: not part of the state. */
