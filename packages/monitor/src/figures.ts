@@ -20,7 +20,7 @@ export interface EndedHold {
 /** What counts up as long as this process lives. */
 export interface Counters {
   readonly ends: Readonly<Record<End, number>>;
-  /** The same for each group of names; `null` without groups. */
+  /** `ends` for each group of names; `null` without groups. */
   readonly byGroup: ReadonlyMap<string, Readonly<Record<End, number>>> | null;
 }
 

@@ -1,7 +1,7 @@
 /** What callers hand in, checked before any statement is sent: expected what, got what. */
 import { shown } from './errors.ts';
 
-/** The columns for resources and keys have room for so many bytes on every database. */
+/** How many bytes the columns for resources and keys have room for, on every database. */
 const TEXT_BYTES_MAX = 1024;
 const PRINT_BYTES_MAX = 128;
 

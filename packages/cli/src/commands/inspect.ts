@@ -33,7 +33,7 @@ export async function inspect(name: string, flags: ReaderFlags): Promise<number>
   }
 }
 
-/** Nobody holds it; somebody may wait for it all the same. */
+/** Shows a lock that nobody holds. Somebody may wait for it all the same. */
 function tellFree(name: string, found: FreeInspection | null, { json }: ReaderFlags): number {
   if (json) {
     const free = found === null ? null : { openMs: found.openMs, ...viewLine(found) };

@@ -20,7 +20,7 @@ export async function ls(prefix: string, flags: ListFlags): Promise<number> {
       printJson(list);
     } else {
       if (list.locks.length > 0) printLines(renderTable(list.locks, LOCK_COLUMNS, process.stdout.columns));
-      // Not on standard output: in a pipe nothing is nothing.
+      // On standard error, so that an empty list is empty output in a pipe.
       else process.stderr.write(process.stderr.isTTY ? 'nobody holds a lock\n' : '');
       if (!list.isComplete) printNotice(`there are more than ${flags.limit}; see --limit`);
     }

@@ -176,7 +176,7 @@ function urlOf(server: Server, host: string): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-/** Until then SIGHUP reads the configuration again, one signal after the other. */
+/** Resolves at a signal that ends the monitor. Until then SIGHUP reads the configuration again, one signal after the other. */
 function untilSignal(terms: ReloadTerms | null): Promise<number> {
   return new Promise((resolve) => {
     let last = Promise.resolve();

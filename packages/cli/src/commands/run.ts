@@ -64,7 +64,7 @@ function refuseWindows(): void {
   }
 }
 
-/** They say something of slots, which a plain run does not have. */
+/** Refuses the flags that are about the slots of a job: a plain run has none. */
 function refuseJobFlags({ timeZone, attempts, early, late }: RunFlags): void {
   const given = Object.entries({
     '--time-zone': timeZone,

@@ -13,7 +13,7 @@ import { ok, problem, type Verdict, warning } from './finding.ts';
 const LEASE_MS = 10_000;
 /** The counter of the trial's fences need not outlive it. It expires this long after the lease: within a minute. */
 const FENCE_TTL_MS = 50_000;
-/** Nobody else wants the name. Within this a slow server is slow, which is told as latency, and not unable to lock. */
+/** How long the trial waits for a lock that nobody else wants: a server that takes as long is slow, but can lock. */
 const WAIT_MS = 5_000;
 /** A waiter subscribes and joins the line within a few round trips. */
 const LOOKS_MAX = 40;
@@ -49,7 +49,7 @@ function saidBy(error: unknown): string {
 async function tryScripts(redis: Redis | Cluster, prefix: string, name: string): Promise<Verdict> {
   const options = { prefix, fenceTtlMs: FENCE_TTL_MS, application: false } as const;
   const [locks, next] = [new Locks(redis, options), new Locks(redis, options)];
-  // They need different rights: only a mutex is deleted as a key.
+  // A lock and a mutex need different rights: only a mutex is deleted as a key.
   let kind: 'lock' | 'mutex' = 'lock';
   try {
     for (kind of ['lock', 'mutex'] as const) {

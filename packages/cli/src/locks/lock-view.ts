@@ -39,7 +39,7 @@ export interface LockView extends SessionView, LineView {
 
 export type HeldInspection = Exclude<Inspection, { kind: 'free' } | { kind: 'other' }>;
 
-/** Nobody holds it, and somebody waits. */
+/** A lock that nobody holds and somebody waits for. */
 export type FreeInspection = Extract<Inspection, { kind: 'free' }>;
 
 export function isHeld(inspection: Inspection): inspection is HeldInspection {

@@ -36,7 +36,7 @@ function isLivingMember(pid: string, group: number): boolean {
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    // It has ended since /proc was listed.
+    // The process has ended since /proc was listed.
     return false;
   }
   // After the name of the program, which may contain anything: state, parent, group.

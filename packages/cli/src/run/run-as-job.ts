@@ -100,7 +100,7 @@ function lostBecause(name: string, { signal }: JobRunContext, terms: Terms, exit
   return new Failure('lost', `${why}; the command has ended with ${exitCode}`);
 }
 
-/** One line, and no error: on all machines but one this is how it should be. */
+/** Says in one line why the slot was skipped. That is no error: all machines but one skip it. */
 function skipped(name: string, { slot, reason, host }: Extract<SingleRun, { ran: false }>): number {
   const at = `the slot of ${slot.toISOString()}`;
   const who = host ?? 'another machine';

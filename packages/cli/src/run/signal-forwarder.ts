@@ -35,7 +35,7 @@ export class SignalForwarder implements Disposable {
     this.#forward = forward;
   }
 
-  /** There is no command to forward to any more: a signal ends the wait for the next. */
+  /** The command has ended: from now on a signal ends the wait for the next command. */
   stopForwarding(): void {
     this.#forward = null;
   }

@@ -5,7 +5,7 @@ import { Cluster, Redis } from 'ioredis';
 import { isCluster, type ServerFlags } from './address.ts';
 import type { Servers } from './connection.ts';
 
-/** For the last releases: many round trips to a server that answers. */
+/** How long `close` may take for the last releases: many round trips to a server that answers. */
 export const CLOSE_MS_MAX = 1_000;
 
 export function openLocks({ clients, cluster }: Servers, options: LocksOptions): Locks {

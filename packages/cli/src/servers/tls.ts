@@ -67,7 +67,7 @@ function read(flag: string, file: string, isRight: (text: string) => void, expec
     isRight(text);
     return text;
   } catch {
-    // Not what was said: a key has no place in a message.
+    // The message leaves out what the file contains: it may be a private key.
     throw new Failure('usage', `${flag}: ${quote(file)}: expected ${expected}, got something else`);
   }
 }

@@ -5,7 +5,7 @@
 -- restart below the fences already given out. For that no block may run ahead: it ends at most 1 ms (1000 fences)
 -- after the time that it begins from, and has at least one.
 -- One of several servers is told `common_us`, the time that all of them begin from, so that all give the same block.
--- It stands in for our own time when it is near: 100 ms ahead, 20 ms behind, and not at all behind where the counter
+-- That time stands in for the server's own when it is near: 100 ms ahead, 20 ms behind, and not at all behind where the counter
 -- may have been lost.
 local function next_fences(fence, count, now_us, common_us)
   local text = redis.pcall('GET', fence)

@@ -40,7 +40,7 @@ local function open_window(line, length_ms, now_ms)
   redis.call('HSET', line, 'open', now_ms + length_ms, 'window', length_ms, 'run', 0, 'since', now_ms)
 end
 
--- The same where there is no line: guests have heard of the release of a process that nobody of ours waits behind.
+-- Leaves a free key without a line to guests: they have heard of a release, and no process of ours waits.
 local function leave_to_guests(key, line)
   if redis.call('PTTL', key) ~= -2 then return end
   local now_ms = server_now()

@@ -23,7 +23,8 @@ for i = 1, #KEYS / 2 do
   if mine == 1 then
     -- Never shorter: a request without an answer may arrive late, behind one that stated more.
     mine = redis.pcall('PEXPIRE', lock, lease_ms, 'GT')
-    -- It has more, or has lost its expiry. Written all the same: a count of replicas is of those that have this write.
+    -- The lock has more time left, or has lost its expiry. An expiry is written all the same, because a count of replicas counts
+    -- those that have this write.
     if mine == 0 then
       mine = redis.pcall('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease_ms)))
     end

@@ -14,7 +14,8 @@ for i = 1, #KEYS do
   if owner == token then
     -- Never shorter: a request without an answer may arrive late, behind one that stated more.
     owner = redis.pcall('PEXPIRE', mutex, lease_ms, 'GT')
-    -- It has more, or has lost its expiry. Written all the same: a count of replicas is of those that have this write.
+    -- The mutex has more time left, or has lost its expiry. An expiry is written all the same, because a count of replicas counts
+    -- those that have this write.
     if owner == 0 then
       owner = redis.pcall('PEXPIRE', mutex, math.max(redis.call('PTTL', mutex), tonumber(lease_ms)))
     end

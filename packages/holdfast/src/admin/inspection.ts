@@ -62,7 +62,7 @@ export type Inspection =
       /** As for a lock. */
       readonly mayLinger: boolean;
     })
-  /** Nobody holds it, and somebody waits in the line. */
+  /** Nobody holds the lock, and somebody waits in the line. */
   | (InspectedLine & {
       readonly name: string;
       readonly kind: 'free';

@@ -72,7 +72,7 @@ async function* namesIn(
 ): AsyncGenerator<readonly string[], void, undefined> {
   const { keyPrefix, hasShards } = servers;
   const terms = {
-    // Also within a key: those of once keys, leaders and jobs have the name behind a word of ours.
+    // The name may stand inside a key: keys of once keys, leaders and jobs have the name behind a prefix of holdfast.
     pattern: `*${escapeGlob(keyPrefix + prefix)}*`.replace(/^\*\*$/, '*'),
     count: SCAN_COUNT,
     keyBytesMax: Buffer.byteLength(keyPrefix) + NAME_BYTES_MAX + DERIVED_BYTES_MAX,

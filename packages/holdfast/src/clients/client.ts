@@ -37,7 +37,7 @@ export class CallFailure {
     this.text = text;
     this.word = word;
     this.cause = cause;
-    // Not enumerable: the mark is for us, not for logs.
+    // The mark is not enumerable, so that logs do not show it.
     Object.defineProperty(this, FAILURE, { value: true });
   }
 

@@ -100,7 +100,7 @@ class GuardedClient implements Client {
   }
 }
 
-/** The same client, whose verbs never throw and never reject. */
+/** Wraps a client so that its verbs never throw and never reject. */
 export function guardClient(client: Client): Client {
   return new GuardedClient(client);
 }

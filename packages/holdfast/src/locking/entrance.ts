@@ -37,7 +37,7 @@ export class Entrance implements HoldKeeper {
   /** Made when the first caller has to wait. */
   #waiters: Waiters | null = null;
   #stepsUnderWay = 0;
-  /** Releases under way that nobody waits behind. */
+  /** Releases under way with no caller waiting behind them. */
   #releasing = 0;
   /** Made at the first release that others heard where there is no line. */
   #pause: Pause | null = null;
@@ -70,7 +70,7 @@ export class Entrance implements HoldKeeper {
     const waiter = waiters.newWaiter(options, startedMs);
     waiters.push(waiter);
     if (isFirst) this.#pump();
-    // Whoever the loop asks for first has its wait begin with the answer. A loop that was out before may be subscribing.
+    // The first waiter's clock starts with the answer to the attempt. A loop that ran before may be subscribing instead.
     const isAsking = this.#seeker === 'the loop' && (!wasSeeking || waiters.isAttempting);
     if (waiter.isWaiting && !isTry && !(isAsking && waiter === waiters.head)) waiters.armTimeout(waiter);
     return waiter.promise;
@@ -104,7 +104,7 @@ export class Entrance implements HoldKeeper {
     void this.#release(owner.hold, endHold(this.session, owner.hold));
   }
 
-  /** A hold that was live until now has ended by itself or was taken away. Its owners are told, those who wait go on. */
+  /** A hold that was live until now has run out or was taken away. Its owners are notified, and the waiters move on. */
   lost(hold: Hold, reason: LossReason): void {
     this.#stepsUnderWay += 1;
     this.holds.drop(hold);
@@ -246,7 +246,7 @@ export class Entrance implements HoldKeeper {
     const via = this.#queue().viaOf(grant);
     const hold = this.#hold(grant, renew);
     if (!renew && (leaseMs !== grant.terms.leaseMs || grant.claimMs !== undefined)) {
-      // The lease was asked for by whoever was first then, or is a claim that nobody would extend.
+      // The grant is a claim, or has another caller's lease. A fixed lease is never renewed, so it is extended now.
       void this.#extendFor(hold, next, via);
     } else {
       this.session.renewal.adopt(hold, leaseMs, renew);

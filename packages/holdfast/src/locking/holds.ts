@@ -29,7 +29,7 @@ export class Holds {
     return this.#first === null ? 0 : 1 + this.#others.length;
   }
 
-  /** `look` is called when a hold that is kept unowned has to go: its time is over, or somebody wants it. */
+  /** `look` is called when a hold that is kept unowned has to be released: its time is over, or somebody wants the lock. */
   add(hold: Hold, look: () => void): void {
     if (this.#first === null) this.#first = hold;
     else this.#others = this.#others.concat(hold);
@@ -37,14 +37,14 @@ export class Holds {
     const { linger, protocol } = hold;
     const mailbox = linger === undefined ? null : mailboxes.of(protocol);
     if (linger === undefined || mailbox === null) return;
-    // Once for each hold: the moment does not move.
+    // One deadline for each hold is enough, because `linger.untilMs` does not move.
     timers.setAt(new Deadline(look, false), linger.untilMs);
     let isServed = false;
     const give = (): void => {
       hold.endLinger();
       if (isServed) look();
     };
-    // What came before the answer is told at once, and the first owner is served after that.
+    // `register` calls `give` at once for a message that came before the grant's reply. The first owner is not served yet then: no look.
     mailboxes.register(linger.wait, mailbox, give, linger.resyncs);
     isServed = true;
   }

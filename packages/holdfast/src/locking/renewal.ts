@@ -136,7 +136,7 @@ export class Renewal {
     });
   }
 
-  /** One statement for one hold, when no other is under way. Made only then: the hold may have changed meanwhile. */
+  /** Sends one statement about one hold, once no other is under way. `make` is called then, because the hold may have changed. */
   async #state(hold: Hold, make: () => SingleStatement): Promise<StateResult | null> {
     while (hold.isStating) await hold.statementEnd();
     if (!hold.isLive) return null;

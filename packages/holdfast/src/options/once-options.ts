@@ -44,7 +44,7 @@ export interface OnceOptions<T> {
   readonly onError?: 'retry' | 'rethrow';
   /** How many runs may start. Runs that threw and runs whose process died both count. @default 3 */
   readonly attempts?: number;
-  /** Of the request, such as a digest: the same key with another one is an error. At most 128 bytes. */
+  /** A fingerprint of the request, such as a digest: the same key with another fingerprint is an error. At most 128 bytes. */
   readonly fingerprint?: string;
   /** The largest result that is stored, in bytes. @default 65_536 */
   readonly maxBytes?: number;

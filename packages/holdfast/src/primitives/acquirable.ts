@@ -108,7 +108,7 @@ export abstract class Acquirable<Proof extends Lease | FencedLease> {
     return new LockLostError(`${why}; ${did}`, details);
   }
 
-  /** Not async: each caller that waits would have another promise, and there may be thousands of them. */
+  /** This method is not async: that would make one more promise for each waiting caller, and there may be thousands. */
   #acquire(options: AcquireOptions | undefined, isTry: boolean): Promise<Proof | null> {
     try {
       const resolved =

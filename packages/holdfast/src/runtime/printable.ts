@@ -43,7 +43,7 @@ export function printable(text: string, maxLength: number = LENGTH_MAX): string 
   return bounded(text, maxLength, escapeOf);
 }
 
-/** The same in quotes, which the text cannot close. For names in messages. */
+/** `printable` in quotes, which the text cannot close. For names in messages. */
 export function quote(text: string, maxLength: number = LENGTH_MAX): string {
   const show = (character: string): string =>
     /["\\]/.test(character) ? `\\${character}` : escapeOf(character);

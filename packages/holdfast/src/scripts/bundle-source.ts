@@ -1,15 +1,15 @@
-/** The text of a script that runs another one many times, made from the text of that one. */
+/** Makes a bundle: the text of a script that runs another script many times, made from the text of that script. */
 import { BUNDLE_FAILED } from './outcome.ts';
 
 export interface BundleShape {
   /** How long the head of the script is: shebang, outcomes and includes, which are there once. */
   readonly headLength: number;
-  /** How many keys and arguments each has. */
+  /** How many keys and arguments each call of the bundle has. */
   readonly keys: number;
   readonly args: number;
-  /** Whether it asks for the server's time: that is the same for all, and asking once saves a call for each. */
+  /** Whether the script asks for the server's time. The time is the same for all calls, so the bundle asks once. */
   readonly isTimed: boolean;
-  /** Which of its keys is the line of waiters, from 1; 0 for none. Whether there are lines is asked once for all. */
+  /** Which key of the script is the line of waiters, from 1; 0 for none. The bundle asks once which lines there are. */
   readonly line: number;
 }
 
@@ -18,8 +18,8 @@ local function server_now() return bundle_ms, bundle_us end
 `;
 
 /**
- * One command says that none of the names has a line, as a rule. What a call of the bundle does to a line changes nothing
- * for the calls behind it: they are of other names.
+ * One EXISTS over all line keys, which usually finds that no name of the bundle has a line. The answer stays true while the
+ * bundle runs: what one call does to its line does not touch the names of the other calls.
  */
 const oneLook = (line: number, keys: number): string => `local lines = {}
 for i = ${line}, #KEYS, ${keys} do lines[#lines + 1] = KEYS[i] end
@@ -29,11 +29,11 @@ local function has_line(line) return lines_found ~= 0 and has_this_line(line) en
 `;
 
 /**
- * One reply each, in their order. What fails for one is its own reply, `BUNDLE_FAILED` and the words, and does not
- * touch the others.
+ * The bundle answers with one reply for each call, in the order of the calls. A call that fails has `BUNDLE_FAILED` and the
+ * error text as its reply, and does not touch the other calls.
  *
- * Keys are laid end to end. Arguments come by position, all of the first ones before the second ones, and one that is
- * the same for all comes once: the first argument has a 1 for each of those.
+ * The keys of the calls follow each other. Arguments come by position: the first argument of every call, then the second of
+ * every call. An argument that is the same in all calls comes once; the first argument of the bundle has a 1 at its position.
  */
 export function bundleSource(source: string, { headLength, keys, args, isTimed, line }: BundleShape): string {
   return `${source.slice(0, headLength)}${isTimed ? ONE_TIME : ''}${line > 0 ? oneLook(line, keys) : ''}local function run(KEYS, ARGV)

@@ -199,7 +199,7 @@ export const telemetry = {
     return results[0] as Result;
   },
 
-  /** One batch; all holds are of one kind. */
+  /** Encloses the renewal of one batch. All holds of a batch are of one kind. */
   renew<Result>(holds: readonly RenewedHold[], clock: Clock, work: () => Promise<Result>): Promise<Result> {
     const [first] = holds;
     if (first === undefined || !renewals.hasSubscribers) return work();

@@ -43,7 +43,7 @@ export interface Conflict {
   readonly is: 'conflict';
   /** What the key holds, in words. */
   readonly found: string;
-  /** Not the lock's own key is in the way, but the counter of its fences. */
+  /** Whether the counter of the fences is in the way, and not the key of the lock. */
   readonly isCounter?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface Settled {
   readonly answer: unknown;
 }
 
-/** Not granted, as far as we know. */
+/** The lock was not granted, or was granted without our knowing (`mayBeGranted`). */
 export interface AcquireFailed {
   readonly is: 'failed';
   readonly servers: readonly ServerFailure[];

@@ -23,7 +23,7 @@ export function readStream(reply: unknown): StreamEntry[] {
 
 const ACTIONS: readonly AuditEntry['action'][] = ['release', 'silence', 'ack', 'reload'];
 
-/** One for each action, the newest first. */
+/** Joins the entries `asked` and `done` of each action, and returns the actions, the newest first. */
 export function joinEntries(entries: readonly StreamEntry[]): AuditEntry[] {
   const asked = new Map<string, StreamEntry>();
   const done = new Map<string, StreamEntry>();

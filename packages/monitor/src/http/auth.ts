@@ -197,7 +197,7 @@ function loginNeeded(login: Login): HttpError {
   return new HttpError('login-needed', 'log in first', { headers: challenge(login) });
 }
 
-/** Not `Basic`: the browser would ask by itself, and send the password with every request from then on. */
+/** Never asks for `Basic`: with it the browser asks by itself, and sends the password with every request from then on. */
 function challenge({ kind }: Login): Record<string, string> {
   return { 'www-authenticate': kind === 'token' ? 'Bearer' : 'Bearer realm="holdfast"' };
 }

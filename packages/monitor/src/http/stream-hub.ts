@@ -203,7 +203,7 @@ export class StreamHub {
   #write(client: Client, text: string): void {
     const { controller } = client;
     controller.enqueue(this.#encoder.encode(text));
-    // It does not read: it is cut, and catches up when it comes back.
+    // A browser that does not read what was sent is cut off, and catches up when it comes back.
     if ((controller.desiredSize ?? 0) < 0) this.#end(client);
   }
 

@@ -19,7 +19,7 @@ export interface SqlSeam {
   inTransaction?(): boolean;
 }
 
-/** The same for a synchronous library. */
+/** `SqlSeam` for a synchronous library. */
 export interface SyncSqlSeam {
   readonly dialect: 'sqlite';
   query(sql: string, params: readonly unknown[]): SqlResult;

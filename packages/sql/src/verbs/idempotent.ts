@@ -30,7 +30,7 @@ interface Claim {
   readonly print: unknown;
 }
 
-/** One statement claims the key or waits for its owner, and reads: no clean-up can come between. */
+/** Claims the key or waits for its owner, and reads the result: one statement, so that no clean-up can come between. */
 const CLAIM = {
   postgresql: (table: string) => `INSERT INTO ${table} AS k (key, print) VALUES ($1, $2)
 ON CONFLICT (key) DO UPDATE SET hits = k.hits + 1 RETURNING hits, result, print`,
@@ -151,7 +151,7 @@ export function* idempotentPlan<T>(
       (value: T) => encoded(codec, value, bytesMax),
       savepoint,
     );
-    // Not the value itself: the first caller and all others get the same, what the codec makes of it.
+    // The first caller gets what the codec makes of the value, and not the value itself: all callers get the same.
     return codec.decode(bytes);
   }
   checkReplay(key, claimed, print);

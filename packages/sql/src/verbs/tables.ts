@@ -26,7 +26,7 @@ export function* migratePlan({ dialect, tables }: Context): Plan<void> {
     for (const sql of statements) yield* ask(sql);
     return;
   }
-  // One statement, so that it is one transaction, inside the caller's own or not, and ends the lock.
+  // All in one statement: it is one transaction, inside the caller's own or not, so the advisory lock ends with it.
   const body = [`PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK})`, ...statements].map((sql) => `${sql};`);
   yield* ask(`DO $holdfast$ BEGIN\n${body.join('\n')}\nEND $holdfast$`);
 }

@@ -97,6 +97,6 @@ export function* abortTransaction({ dialect }: Context, why: string): Plan<void>
   try {
     yield* ask(`SELECT CAST('holdfast: ${why}' AS integer)`);
   } catch {
-    // It has failed, as it should. Where the connection is gone, nothing can commit either.
+    // The cast failed, which makes the transaction impossible to commit. If the connection is gone, nothing can commit either.
   }
 }

@@ -39,7 +39,7 @@ function isSharedAt(requests: readonly ScriptCall[], position: number): boolean 
   return true;
 }
 
-/** One answer a call, in their order. */
+/** Reads the reply of a bundle: one answer for each call, in the order of the calls. */
 export function answersOf(calls: readonly Call[], reply: unknown): readonly CallResult[] {
   // The scripts are ours, and answer in these shapes only. Whoever sends another command reads its reply.
   if (calls.length === 1) return [reply as Reply];

@@ -112,7 +112,7 @@ export class InFlight {
     );
   }
 
-  /** One key has refused the bundle for all calls, before any of them was run: each is sent by itself. */
+  /** The server refused a bundle because of one key, before it ran any call: each call is sent by itself. */
   #sendSingly(calls: readonly Call[], open: readonly Call[]): void {
     for (const call of calls) this.#remove(call);
     for (const call of open) this.write([call], call.startedMs);

@@ -57,7 +57,7 @@ export class ReplicaCount {
     this.#timers = timers;
     this.#connection = new Connection(dialler, timers, {
       up: () => this.#next(),
-      // Not kept for the next connection: it may lead to another server.
+      // Waiting writes are not kept for the next connection, which may lead to another server.
       down: (failure) => this.#endWaiting(failure),
     });
   }
@@ -73,7 +73,7 @@ export class ReplicaCount {
     write.call.arm();
     this.#waiting.push(write);
     if (!this.#connection.isConnected) this.#connection.open();
-    // Not at once: whatever else comes in this turn shares the round.
+    // The round begins in a microtask, so that other writes of this turn of the event loop share it.
     else if (this.#waiting.length === 1) queueMicrotask(() => this.#next());
     const reply = await write.call.result;
     if (reply instanceof CallFailure) return reply;
@@ -129,9 +129,9 @@ export class ReplicaCount {
     const isOnDisk = writes.some(({ terms }) => terms.aof);
     const command = isOnDisk ? ['WAITAOF', '1', `${min}`, `${waitMs}`] : ['WAIT', `${min}`, `${waitMs}`];
     const reply = await this.#connection.command(command, {
-      // Longer than any of its writes has, so that each write ends at its own deadline.
+      // The count outlasts the longest deadline of the writes that it is for, so that each write ends at its own deadline.
       timeoutMs: longestMs + WAIT_MARGIN_MS,
-      // While it counts the server rightly says nothing on this connection.
+      // A server that waits for replicas says nothing on this connection: that silence is no stall.
       patienceMs: patienceMs(waitMs) + waitMs + WAIT_MARGIN_MS,
       on: writes[0]?.call.writtenTo ?? null,
     });

@@ -24,7 +24,7 @@ import { failureOf } from './reply-errors.ts';
 /** A server that restarts is back in less than a second; twenty attempts a second cost it nothing. */
 export const RECONNECT_MS_MIN = 50;
 
-/** One attempt a second and process is harmless to a server in trouble; waiters poll every few seconds anyway. */
+/** The longest pause between attempts: one a second and process is harmless to a server in trouble. */
 export const RECONNECT_MS_MAX = 1_000;
 
 /** A refusal may pass or may not. Asking again as often as waiters poll costs no more than they do. */
@@ -186,10 +186,10 @@ export class Subscriptions {
       this.#reconcile(channel);
       return;
     }
-    // Not asked for again at once: the refusal would repeat. Confirmed listeners have their timers.
+    // The channel is asked for again after a pause: at once the refusal would repeat. Confirmed listeners have their timers.
     if (!this.#refusedDeadline.isSet) this.#timers.setIn(this.#refusedDeadline, REFUSED_MS);
     this.#events.refused?.(channel.name, failure);
-    // Whoever follows a channel that has moved tells its listeners once it is subscribed at the other node.
+    // After MOVED the cluster topology subscribes at the other node, and tells the listeners of the gap then.
     if (failure.word !== 'MOVED') channel.tellLoss();
   }
 

@@ -58,7 +58,7 @@ export function templateOf(sentinel: Sentinel): NodeRedis | undefined {
   return templates.get(sentinel.duplicate);
 }
 
-/** Each sentinel address is tried by a short-lived sentinel of its own, and the first that answers will do. */
+/** Tries each sentinel address by a short-lived sentinel of its own, and takes the client class of the first that answers. */
 export class TemplateSearch {
   readonly result: Promise<void>;
   readonly #sentinel: Sentinel;
@@ -80,7 +80,7 @@ export class TemplateSearch {
       this.#reject = reject;
     });
     this.result = Promise.race([this.#search(roots), given]).finally(() => this.cancel('it is over'));
-    // Whoever waited for the result may have gone.
+    // All who joined may have left: a rejection that nobody handles would end the process.
     this.result.catch(() => {});
   }
 
@@ -95,7 +95,7 @@ export class TemplateSearch {
     return this.result;
   }
 
-  /** Ends what is under way. A sentinel that is destroyed waits for its answer, so its sockets are aborted. */
+  /** Ends the search. `destroy` of a sentinel would wait for an answer that is under way, so its sockets are aborted. */
   cancel(reason: string): void {
     this.#isOver = true;
     this.#timers.cancel(this.#deadline);

@@ -64,7 +64,7 @@ export class PrimarySearch {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Nobody may be waiting for the result when it fails.
+    // A search that fails when all callers have left: a rejection that nobody handles would end the process.
     this.result.catch(() => {});
     timers.setIn(this.#deadline, limitMs);
     sentinels.ready(this.#abort.signal).then(
@@ -94,20 +94,20 @@ export class PrimarySearch {
   }
 
   /**
-   * SENTINEL MASTER tells the epoch, but not where the primary is: the sentinel that leads a failover has the new epoch
-   * there at once, beside the old address, until every replica follows the new primary. Only the other question is
-   * answered with the new address. It comes second, so that what changes between the two is never an old address with a
-   * new epoch.
+   * Two questions: SENTINEL MASTER for the epoch, then GET-MASTER-ADDR-BY-NAME for the address. The address in the reply
+   * of SENTINEL MASTER cannot be used: the sentinel that leads a failover shows the new epoch beside the old address until
+   * every replica follows the new primary. The address is asked for second, so that a change between the two questions
+   * never gives an old address with a new epoch.
    */
   async #ask(sentinel: Address): Promise<Answer> {
     const { name } = this.#sentinels;
     const dial = (events: RawConnectionEvents, signal: AbortSignal): Promise<RawConnection> =>
       this.#sentinels.dialSentinel(sentinel, events, signal);
-    // Whoever waits for the primary keeps the process alive.
+    // The call that waits for the primary keeps the process alive, so this connection need not.
     const connection = new Connection({ dial }, this.#timers, { keepsAlive: false });
     this.#connections.push(connection);
     const answer = async (...command: string[]): Promise<unknown> => {
-      // Longer than any search: the search decides.
+      // This limit is longer than any search may take: the search has the deadline that counts.
       const reply = await connection.command(command, { timeoutMs: CONNECT_MS_MAX });
       if (reply instanceof CallFailure) throw new Error(reply.text);
       return reply;

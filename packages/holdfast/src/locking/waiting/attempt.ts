@@ -26,7 +26,7 @@ const ATTEMPT_MS_MIN = 250;
  */
 export const SPARE_FENCES = 64;
 
-/** How long a ticket stands in the line after its last ask: a server that cannot be reached lets go of it by then. */
+/** How long a ticket stands in the line after its last ask. By then a server that we cannot reach has dropped the ticket. */
 const TICKET_MS = 15_000;
 
 /** A claim that was lost is doubled for the next ask, up to this: the process is far away, or slow. */
@@ -35,7 +35,7 @@ const CLAIM_MS_LOST_MAX = 5_000;
 /** In a ticket that hears nothing, in place of the mode of its mailbox. */
 const DEAF = 'n';
 
-/** Behind the mode: if the lock is free and nobody waits, the holder may keep it unowned, and wants to be told when to go. */
+/** Added to the mode in a ticket: the holder may keep an idle lock unowned, and asks for a message when somebody wants it. */
 const LINGERS = 'l';
 
 /** How a hold may be kept unowned. */
@@ -46,7 +46,7 @@ export interface Linger {
   wasKept: boolean;
   /** The wait that messages name when somebody wants the lock. */
   readonly wait: number;
-  /** How often messages may have been missed before the lock was asked for. */
+  /** `Mailboxes.resyncs` when the lock was asked for: if it has grown since, a 'wanted' message may be lost. */
   readonly resyncs: number;
 }
 
@@ -57,9 +57,9 @@ export interface Grant {
   readonly answer: Extract<AcquireResult, { is: 'granted' }>;
   /** Whether a message from the line has told of the grant. */
   readonly isFromLine?: boolean;
-  /** Granted by a message: the server has the hold for this long, until its lease is stated. */
+  /** For a grant by message: how long the server keeps the hold until the full lease is stated. */
   readonly claimMs?: number;
-  /** Absent: the hold must not be kept unowned, because somebody is in line, or it would not be heard that it is wanted. */
+  /** Absent: the hold must not be kept unowned, because somebody is in line, or because this process would not hear a 'wanted'. */
   readonly linger?: Linger;
 }
 
@@ -103,9 +103,9 @@ export class Attempts {
   #isInLine = false;
   /** Whether the last attempt stated a ticket. It got no place if the line was full. */
   #hasStated = false;
-  /** The block of fences that the last message of a grant told. */
+  /** The last grant message. The reply to a repeated ask says only the last fence of the block that the message told. */
   #told: GrantMessage | null = null;
-  /** Whether it was heard since the last ask was sent that somebody else wants the lock. */
+  /** Whether a 'wanted' message has come since the last ask was sent: somebody else wants the lock. */
   #isWanted = false;
   /** How often this wait was granted the lock by a message, and had lost it when it asked. */
   #lostClaims = 0;
@@ -143,7 +143,7 @@ export class Attempts {
     const mailbox = this.#mailbox;
     if (mailbox === null || this.#ticket === null) return;
     const receive: Receiver = (message) => {
-      // It is for the owner that this wait becomes by its ask, and has overtaken the answer to that.
+      // A 'wanted' message can overtake the reply that makes this wait the owner: remembered for that owner.
       if (message?.is === 'wanted') this.#isWanted = true;
       receiver(message);
     };
@@ -170,7 +170,7 @@ export class Attempts {
             `${hears ? mailbox.mode : DEAF}${lingerMs > 0 ? LINGERS : ''}`,
           )
         : stated;
-    // To keep a hold one must hear that it is wanted. The next hold can be kept.
+    // A hold is kept unowned only by a process that hears 'wanted' messages. It subscribes now, so the next hold can be kept.
     if (lingerMs > 0 && !hears) void this.listen();
     const lingerUntilMs = lingerMs > 0 ? this.#services.timers.clock.monotonicMs() + lingerMs : 0;
     const wasOpen = this.#isOpen;

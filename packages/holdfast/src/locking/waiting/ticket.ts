@@ -7,10 +7,10 @@
  */
 import { type Instant, leaseDeadline, remainingAt } from '../../runtime/instant.ts';
 
-/** Grants name the last ask as a rule, or one that was overtaken. Of older ones the claim is over. */
+/** How many asks are remembered. A grant usually echoes the last ask, or one that the last overtook; the claim of an older ask is over. */
 const ASKS_MAX = 8;
 
-/** With less of the claim left, the server is asked again before anybody is served. */
+/** With a smaller share of the claim left, the server is asked again before a caller is served. */
 const EVIDENCE_SHARE = 0.5;
 
 interface Ask {

@@ -43,7 +43,7 @@ const EXPIRY_SLACK_MS = 2;
 const ASK_MS_EACH = 250;
 const ASK_MS_MIN = 1_000;
 
-/** Those at the front see to it that a lock is not left lying: a message was lost, its owner is a guest, the first died. */
+/** Waiters at these places ask often: a message may be lost, the owner may be a guest, the first waiter may have died. */
 const FRONT_PLACES = 2;
 
 /** Those for whom a loop waits. */
@@ -128,7 +128,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#splitVotes = 0;
     this.#backoff = null;
     const grant = await this.#firstRound(last, pauseMs);
-    // Who waits behind our own hold needs no public message where there is a line, and would count as a guest there.
+    // Callers behind our own hold need no public message where there is a line, and a subscription would count as a guest's.
     if (grant !== null && this.#awaited.line.hears) this.#stopPublic();
     return grant;
   }
@@ -141,7 +141,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   }
 
   async #rounds(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
-    // Slept through: the message of our own release must not cut short the time that is left to other processes.
+    // No message ends this sleep: that of our own release would cut short the pause that is meant for other processes.
     if (pauseMs > 0) await sleep(this.#services.timers, pauseMs);
     for (let refusal = last; ; ) {
       if (refusal !== null) await this.#waitAfter(refusal);

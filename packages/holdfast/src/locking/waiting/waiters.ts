@@ -205,7 +205,7 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
   }
 
   #reject(waiter: LeaseWaiter, refusal: Refusal | Broken): void {
-    // Not an error: what the kind makes of it is for the kind.
+    // `settled` is no error: each waiter gets it as it is, and the kind of lock turns it into a result.
     if (refusal.is === 'settled') waiter.fail(refusal);
     else if (refusal.is !== 'broken') waiter.reject(acquireError(this.#protocol, refusal, waiter.elapsedMs));
     else if (!(refusal.error instanceof LockConfigError)) waiter.fail(refusal.error);

@@ -19,7 +19,7 @@ export type Stored =
   | { readonly is: 'STORED' }
   | { readonly is: 'GONE' }
   | { readonly is: 'CONFLICT'; readonly found: string }
-  /** Nobody said so: it may or may not be stored. */
+  /** No server answered: the end of the run may or may not be stored. */
   | { readonly is: 'unanswered'; readonly servers: readonly ServerFailure[] };
 
 /** Stores how the run of that owner ended, and ends its hold. */

@@ -47,7 +47,7 @@ export class JobAsker {
     if (!this.#isStopped) await this.#sleep.sleep(delayMs);
   }
 
-  /** One read. */
+  /** Reads the marker of the job and the server's time, once. */
   async sample(): Promise<Sample> {
     const { name, key } = this.subject;
     const { topology, options } = this.session;

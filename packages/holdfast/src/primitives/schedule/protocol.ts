@@ -45,7 +45,7 @@ const POLICY: Policy = {
   expected: 'the lock of a job, and beside it the marker of a job',
 };
 
-/** Of one start and the run that follows it. */
+/** The protocol of one start and of the run that follows it. */
 export class JobProtocol extends LockProtocol {
   readonly #jobKey: string;
   readonly #terms: StartTerms;
@@ -103,7 +103,7 @@ export class JobProtocol extends LockProtocol {
     if (answer.is === 'LATE' || answer.is === 'CONFLICT') return answer;
     const { nowMs } = answer;
     if (answer.is === 'STARTED') return { is: 'GRANTED', nowMs, firstFence: answer.fence, fences: 1 };
-    // Not ours, for whatever reason: whoever asked looks at `answer`.
+    // Every other answer means that no run of ours starts. `askStart` reads the reason from `answer`.
     return { is: 'HELD', nowMs, ttlMs: 'ttlMs' in answer ? answer.ttlMs : 0 };
   }
 

@@ -111,7 +111,7 @@ class CronSlots implements Slots {
     return this.#pattern.nextRun(new Date(ms))?.getTime() ?? null;
   }
 
-  /** Of the first gaps after 1970: patterns repeat. */
+  /** Found from the first gaps after 1970, because patterns repeat. */
   shortestGapMs(): number {
     let shortestMs = Number.POSITIVE_INFINITY;
     let slotMs = this.after(0);

@@ -11,10 +11,10 @@ import type { Clock } from '../../runtime/clock.ts';
 import { detached } from '../../runtime/detached.ts';
 import type { PubSubMode } from '../protocol.ts';
 
-/** What is too much for a server now may be over in a second. */
+/** How soon the question is asked again at first: a server that is overloaded now may answer in a second. */
 export const AGAIN_MS_MIN = 1_000;
 
-/** A server that never gives an answer that we understand is bothered once a minute. */
+/** How soon the question is asked again at last: a server that never gives an answer that we understand is asked once a minute. */
 export const AGAIN_MS_MAX = 60_000;
 
 const QUESTION = ['PUBSUB', 'SHARDNUMSUB', '0'];

@@ -20,7 +20,7 @@ export function withOwnKeyOnly(statement: Statement): Statement {
   return { ...statement, isOwnKeyOnly: true };
 }
 
-/** What a whole batch was refused with, if it was: a call is served or not as a whole. */
+/** The error that a server refused a whole batch with, if it did: a server serves all of a call or nothing. */
 export function refusalOfAll(results: readonly StateResult[]): ServerFailure | undefined {
   const [first] = results;
   if (first?.is !== 'failed' || !results.every(({ is }) => is === 'failed')) return undefined;

@@ -115,7 +115,7 @@ export class Election {
     if (granted >= this.#majority) return { votes, hasWon: true };
     const pending = countPending(votes);
     if (granted + pending >= this.#majority) return undefined;
-    // Lost. Whether by contention or by an outage is told by the servers that answer, so a majority of them is heard.
+    // The election is lost. Whether by contention or by an outage is known once a majority has answered.
     const answered = granted + count(votes, 'held') + count(votes, 'conflict');
     return answered >= this.#majority || pending === 0 ? { votes, hasWon: false } : undefined;
   }
@@ -127,7 +127,7 @@ export class Election {
     }
     const held = votes.filter((vote) => vote?.is === 'held');
     const granted = count(votes, 'granted');
-    // Without a rival it is the servers that are missing, however many have answered.
+    // Nobody else holds a vote, or too few servers answered to say so: an outage, and not contention.
     if (held.length === 0 || held.length + granted + count(votes, 'conflict') < this.#majority) {
       const canRetry = votes.some((vote) => vote?.is === 'failed' && vote.canRetry);
       return outage(this.#failures(votes), canRetry);
@@ -135,11 +135,11 @@ export class Election {
     const byOwner = new Map<string | undefined, number>();
     for (const { owner } of held) byOwner.set(owner, (byOwner.get(owner) ?? 0) + 1);
     const [owner, most] = [...byOwner].sort(([, a], [, b]) => b - a)[0] ?? [undefined, 0];
-    // The lock may be ours when so many servers have let go that a majority is free.
+    // The earliest moment at which a majority of servers may be free: found from the leases of the votes that others hold.
     const livesMs = held
       .map(({ ttlMs }) => (ttlMs < 0 ? Number.POSITIVE_INFINITY : ttlMs))
       .sort((a, b) => a - b);
-    // Servers that did not answer may be free by then.
+    // Servers that did not answer count as free by then.
     const mayGrant = this.#nodes.length - held.length - count(votes, 'conflict');
     const ttlMs = livesMs[Math.max(0, this.#majority - mayGrant - 1)] ?? 0;
     const isSplit = most < this.#majority;

@@ -91,7 +91,7 @@ class ConfirmedServer extends Server {
     return { ...granted, heardAt };
   }
 
-  /** One by one, so that each has an answer of its own. Their replicas are counted together all the same. */
+  /** States each hold by a call of its own, so that each has its own answer. The replicas are counted for all calls together. */
   override async state(statements: readonly Statement[], timeoutMs: number): Promise<readonly StateResult[]> {
     const giveUpMs = this.#clock.monotonicMs() + timeoutMs;
     const confirmations = statements.map((statement) => this.#confirm(statement, giveUpMs));

@@ -15,7 +15,7 @@ export const REPEAT_MS_DEFAULT: Readonly<Record<Level, number>> = {
   warning: 12 * 3_600_000,
 };
 
-/** One cause fires for many locks within moments. Longer would delay the first message. */
+/** How long alerts of one rule are gathered into one message. One cause fires for many locks within moments. */
 export const GROUP_MS_DEFAULT = 5_000;
 
 /** What dead man's switches commonly expect. */

@@ -5,7 +5,7 @@ export type Attempt =
   | { readonly is: 'sent' }
   /** The receiver said that this message is wrong: another try is unlikely to help. */
   | { readonly is: 'refused'; readonly error: string }
-  /** It may work later. */
+  /** The message was not delivered; a later try may succeed. */
   | { readonly is: 'failed'; readonly error: string; readonly retryAfterMs: number | null };
 
 const BACKOFF_MS_MIN = 1_000;
@@ -14,7 +14,7 @@ const BACKOFF_MS_MAX = 300_000;
 /** A receiver that asks for more is asked again after an hour all the same: alerts do not wait for a day. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
-/** What is older is no news, and nobody has read it for a day. */
+/** A message that is older than this is given up: nobody has read it for a day, and it is no news. */
 export const AGE_MS_MAX: number = 24 * 3_600_000;
 
 /** A receiver that refuses a message three times will not take it. */
@@ -40,7 +40,7 @@ export function judgeAttempt(attempt: Attempt, tries: number, ageMs: number, cha
   return { is: 'retry', afterMs: Math.max(backoffMs, Math.min(asked, RETRY_AFTER_MS_MAX)), error };
 }
 
-/** One line, short, and without secrets. */
+/** An error as one short line without secrets. */
 export function describeError(error: unknown, secrets: readonly Secret[]): string {
   const message = error instanceof Error ? messageOf(error) : String(error);
   const line = withoutSecrets(message, secrets)

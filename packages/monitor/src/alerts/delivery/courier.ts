@@ -55,7 +55,7 @@ export class Courier {
     return this.#sending;
   }
 
-  /** There is something new in the outbox. */
+  /** To be called when the outbox has a new message. */
   wake(): void {
     this.#nap.wake();
   }

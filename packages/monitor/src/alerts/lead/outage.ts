@@ -96,7 +96,7 @@ export class OutageVoice {
     }));
   }
 
-  /** It could not be written: it is taken the next time. */
+  /** What was said could not be written into the state: `takeSpoken` returns it again. */
   giveBack(spoken: Spoken): void {
     const alert = this.#machine.alerts.get(spoken.fingerprint);
     if (alert !== undefined)

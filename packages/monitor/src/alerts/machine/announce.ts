@@ -11,7 +11,7 @@ import { type Mute, muteOf } from './mute.ts';
 export interface Announcement {
   readonly kind: 'firing' | 'repeat' | 'resolved';
   readonly rule: string;
-  /** One at least, the worst first. */
+  /** At least one alert, the worst first. */
   readonly alerts: readonly Alert[];
 }
 

@@ -42,7 +42,7 @@ export async function send(
   }
 }
 
-/** The same for the receivers of any settings. */
+/** `send`, with the secrets of the settings that come with each notice. */
 export function senderWith(
   clock: Clock,
   print: (line: string) => void,

@@ -45,19 +45,19 @@ export class Ends {
   since(time: number, now: number): readonly EndedHold[] {
     const from = Math.max(time, now - ENDS_KEPT_MS);
     const kept = this.#kept.slice(-ENDS_KEPT_MAX);
-    // They are in order but for the second that a judgement takes.
+    // Ends are in the order of their time, except for the second that a judgement takes: 5 s are slack enough.
     let first = kept.length;
     while (first > 0 && (kept[first - 1]?.at ?? 0) >= from - 5_000) first -= 1;
     return kept.slice(first).filter(({ at }) => at >= from);
   }
 
-  /** Those that were lost: nobody released them. */
+  /** How many holds were lost since then: nobody released them. */
   lostSince(time: number, now: number): number {
     return this.since(time, now).filter(({ end }) => end === 'expired' || end === 'vanished').length;
   }
 }
 
-/** Longer than the servers of a quorum are apart in noticing one end. */
+/** Ends of one hold that servers of a quorum report within this time are one end. */
 const OPEN_MS_MAX = 120_000;
 
 interface OpenEnd {
@@ -89,7 +89,7 @@ export class QuorumEnds {
     const had = still + entry.verdicts.length;
     const isEnd = !entry.isTold && still < needed && had >= needed;
     entry.isTold ||= isEnd;
-    // Those that have not said so yet are too few to make an end of their own. The same holder may come again.
+    // Servers that still have the hold are too few for another end. Once none has it, the entry goes: the holder may come again.
     if (entry.isTold && still === 0) this.#open.delete(id);
     return isEnd ? (mostCommon(entry.verdicts) ?? verdict) : null;
   }

@@ -11,16 +11,16 @@ export interface Ending {
   /** The look that last saw it, by the server's clock, and the time that was left. -1: no expiry. */
   readonly seenMs: number;
   readonly ttlMs: number;
-  /** The look that saw it gone. */
+  /** When the first look saw that the hold was gone. */
   readonly goneMs: number;
-  /** Whether its time was seen to rise: the holder renews. */
+  /** Whether the time left was seen to rise: the holder renews. */
   readonly renewing: boolean;
   /** The longest time left that was seen. */
   readonly leaseMs: number;
-  /** It was given from the line, and never seen with more than the time of a claim. */
+  /** The hold was granted from the line, and never seen with more time left than a claim has. */
   readonly claimOnly: boolean;
   readonly disturbance: Disturbance | null;
-  /** The audit trail has it. */
+  /** Whether the audit trail has a release by force of this hold. */
   readonly forced: boolean;
 }
 

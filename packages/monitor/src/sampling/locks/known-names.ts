@@ -4,10 +4,10 @@ import { TrackedHold } from './tracked-hold.ts';
 
 /** A name that nobody holds or waits for is still looked at for this long: locks come back. */
 const KEPT_FREE_MS = 60_000;
-/** At most so many of them. */
+/** How many names that nobody holds or waits for are kept at most. */
 const KEPT_FREE_MAX = 2_000;
 
-/** Names in all. Beyond it new ones are not taken up, and the page says so. */
+/** How many names are known at most. Further names are not taken up, and the page says so. */
 const NAMES_MAX = 100_000;
 
 /** A renewing lease as short as this is over before the next look in turn. */
@@ -117,7 +117,7 @@ export class KnownNames {
     else if (state.freeSince === Number.POSITIVE_INFINITY) state.freeSince = sentAt;
   }
 
-  /** Those whose end could be missed by looks in turn. */
+  /** Names of holds whose end could be missed between two rounds. */
   *urgent(most: number): Generator<string> {
     let count = 0;
     for (const [name, { hold }] of this.#states) {

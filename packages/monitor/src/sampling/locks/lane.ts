@@ -83,7 +83,7 @@ export class Lane {
     return this.stretch.factor / this.#terms.budget;
   }
 
-  /** One round over all names after the other. */
+  /** Looks at all known names, round after round. */
   async #lookAround(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const names = this.known.names();

@@ -15,11 +15,11 @@ export interface Owner {
   readonly app: string | null;
   readonly host: string | null;
   readonly pid: number | null;
-  /** It had a record, and has none any more. */
+  /** Whether the session had a record and has none any more. */
   readonly isGone: boolean;
 }
 
-/** PTTL and our clock are known to this: a moment that moves by less has not moved. */
+/** How exact PTTL and our clock are together: an expiry that moves by less has not moved. */
 const SAME_MS = 100;
 
 /** How long the time left must not have risen before the owner without a record counts as gone. */

@@ -75,7 +75,7 @@ export class SessionRecords {
       if (now - askedAt > FORGET_MS) this.#entries.delete(session);
       else if (now - readAt >= everyMs) due.push(session);
     }
-    // Those that were never read come first: the page shows a UUID for them.
+    // Sessions whose record was never read come first: the page shows a UUID for them.
     due.sort((a, b) => (this.#entries.get(a)?.readAt ?? 0) - (this.#entries.get(b)?.readAt ?? 0));
     const some = due.slice(0, READS_MAX);
     if (some.length === 0) return;

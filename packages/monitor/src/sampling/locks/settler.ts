@@ -9,9 +9,9 @@ import { judge, type Verdict } from './inference.ts';
 import type { Gone } from './known-names.ts';
 
 const SETTLE_EVERY_MS = 1_000;
-/** Beyond it the oldest are told as unknown: their server has not answered for long. */
+/** How many ends wait for a judgement at most. Beyond it the oldest count as unknown: their server has not answered for long. */
 const PENDING_MAX = 10_000;
-/** After this long without an answer nothing can be said any more. */
+/** How long an end waits for a judgement at most: after that nothing can be said of it. */
 const PENDING_MS_MAX = 60_000;
 
 export interface SettlerTerms {

@@ -1,6 +1,6 @@
 /** Round trips of the last minute, and the difference of a server's clock to ours, both from TIME. */
 
-/** One a second. */
+/** How many round trips are kept: one a second, for a minute. */
 const KEPT = 60;
 
 /** A measured difference is replaced by one that is surer, or when it is this old: clocks drift. */

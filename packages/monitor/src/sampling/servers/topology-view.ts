@@ -36,7 +36,7 @@ function describeSentinels(
   const needed = Math.max(...quorum);
   const up = sentinels.filter(({ isUp }) => isUp).length;
   const known = Math.max(sentinels.length, ...sentinels.flatMap((one) => one.known ?? []));
-  // Those that the client was not told of are not asked: with them it may be enough, and nobody knows.
+  // Sentinels that the client has no address of are not asked. If they could make up the quorum, the answer is not known.
   const unasked = known - sentinels.length;
   if (up < needed && up + unasked >= needed) return null;
   return { up, quorum: needed, known };
