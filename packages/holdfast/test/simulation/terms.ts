@@ -74,7 +74,7 @@ export function drawTerms(prng: Prng, nodesWanted: number | undefined): Terms {
       [0, 5, 20],
       [5, 100, 400],
       [50, 700],
-      // Longer than it takes until a claim is restated, and longer than a claim.
+      // Longer than it takes until a claim is extended, and longer than a claim.
       [0, 30, 1_500],
     ]),
     pausesMs: prng.pick([

@@ -155,7 +155,7 @@ export const LINE_BUGS: readonly PlantedBug[] = [
       }),
   },
   {
-    name: 'lease of a claim never restated',
+    name: 'claim never extended to the lease',
     breaks: ['kept'],
     faults: [],
     terms: { leasesMs: [10_000], worksMs: [0, 30, 1_500] },

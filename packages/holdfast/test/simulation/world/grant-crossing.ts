@@ -4,7 +4,7 @@ import type { Prng } from './prng.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Timeline } from './timeline.ts';
 
-/** Before the message arrives, when it does, and until the lease is restated. */
+/** Before the message arrives, when it does, and until the lease is extended. */
 const CROSSING_MS_MAX = 30;
 const FROZEN_MS: readonly number[] = [400, 1_000, 1_500, 3_000];
 const CLOSES_MAX = 1;
