@@ -49,6 +49,15 @@ export class Holds {
     isServed = true;
   }
 
+  /** A message says that the hold of `holder` was taken away by force: the server is asked now, and not at the next renewal. */
+  suspect(holder: string, words: string): void {
+    for (const hold of this.all) {
+      if (hold.holder !== holder) continue;
+      hold.takenFor = words;
+      this.#services.renewal.suspect(hold);
+    }
+  }
+
   drop(hold: Hold): void {
     if (this.#others.length === 0) {
       if (this.#first === hold) this.#first = null;

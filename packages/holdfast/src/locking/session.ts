@@ -84,9 +84,9 @@ export class Session implements EntranceSession {
     this.topology = topology;
     this.record = record;
     this.renewal = new Renewal(timers, topology, options);
-    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder, words) =>
-      this.#suspect(holder, words),
-    );
+    this.mailboxes = new Mailboxes(topology, id, options.callTimeoutMs, (holder, words) => {
+      for (const { holds } of this.#all()) holds.suspect(holder, words);
+    });
     this.reentry = new Reentry(timers, this.renewal, options);
     let holdNumber = 0;
     const nextNumber = (): number => {
@@ -137,15 +137,6 @@ export class Session implements EntranceSession {
       kind === undefined || kind === itsKind ? [ofKind.get(key)] : [],
     );
     return entrances.flatMap((entrance) => entrance?.holds.all ?? []);
-  }
-
-  /** A hold is said to have been taken away by force: the server is asked now, and not at the next renewal. */
-  #suspect(holder: string, words: string): void {
-    for (const hold of this.#all().flatMap(({ holds }) => holds.all)) {
-      if (hold.holder !== holder) continue;
-      hold.takenFor = words;
-      this.renewal.suspect(hold);
-    }
   }
 
   /** Nobody uses the entrance any more: the next caller for that name gets a new one. */

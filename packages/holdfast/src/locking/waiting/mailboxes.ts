@@ -6,8 +6,7 @@
  * A message names the wait that it is for. It may overtake the answer to the request that joined the line, so messages for
  * waits that nobody has registered yet are kept for a while.
  */
-import type { CallFailure } from '../../clients/client.ts';
-import { CallFailure as Failure, type StopListening } from '../../clients/client.ts';
+import { CallFailure, type StopListening } from '../../clients/client.ts';
 import { detached } from '../../runtime/detached.ts';
 import type { Protocol } from '../../topologies/protocol.ts';
 import type { Mailbox, Topology } from '../../topologies/topology.ts';
@@ -74,7 +73,7 @@ export class Mailboxes {
   async #subscribe(channel: string): Promise<CallFailure | null> {
     const hear = (message: string | null): void => this.#hear(channel, message);
     const stop = await this.#topology.listen(channel, hear, this.#timeoutMs);
-    if (stop instanceof Failure) return stop;
+    if (stop instanceof CallFailure) return stop;
     this.#open.set(channel, stop);
     if (this.#open.size > MAILBOXES_MAX) this.#shutUnused(channel);
     return null;
