@@ -3,12 +3,12 @@ import { run } from '../run.mjs';
 
 const FOLDERS = [
   'keys',
-  'leader',
   'locking',
   'lua-toolchain',
   'options',
+  'primitives/leader',
+  'primitives/schedule',
   'runtime',
-  'schedule',
   'telemetry',
   'topologies',
   'types',

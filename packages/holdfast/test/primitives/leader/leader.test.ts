@@ -2,9 +2,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { CHANNELS } from '../../src/telemetry/channels.ts';
+import { CHANNELS } from '../../../src/telemetry/channels.ts';
+import { gate as makeGate } from '../../support/gate.ts';
 import { World } from '../schedule/world.ts';
-import { gate as makeGate } from '../support/gate.ts';
 import { Terms } from './terms.ts';
 import { untilAborted } from './until-aborted.ts';
 

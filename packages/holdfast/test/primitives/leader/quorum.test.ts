@@ -1,7 +1,7 @@
 /** A leader whose lock is held by a majority of three servers, on a clock that the test moves. */
 import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Locks } from '../../src/locks.ts';
+import { Locks } from '../../../src/locks.ts';
 import { START_MS } from '../schedule/world.ts';
 import { Terms } from './terms.ts';
 import { untilAborted } from './until-aborted.ts';

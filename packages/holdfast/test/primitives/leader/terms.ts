@@ -1,6 +1,6 @@
 /** The terms of leaders that campaign side by side. */
 import { expect } from 'vitest';
-import type { LeaderBody } from '../../src/index.ts';
+import type { LeaderBody } from '../../../src/index.ts';
 import { untilAborted } from './until-aborted.ts';
 
 export class Terms {

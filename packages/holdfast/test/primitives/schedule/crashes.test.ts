@@ -1,7 +1,7 @@
 /** What each crash of a replica or of its data does to a schedule, on clocks that the test moves. */
 import { describe, expect, test, vi } from 'vitest';
-import type { ScheduleOptions } from '../../src/options/schedule-options.ts';
-import { gate } from '../support/gate.ts';
+import type { ScheduleOptions } from '../../../src/options/schedule-options.ts';
+import { gate } from '../../support/gate.ts';
 import { jobsOf, LOCK, MARKER, marker, never, type Ran, recorder } from './recorder.ts';
 import { World } from './world.ts';
 

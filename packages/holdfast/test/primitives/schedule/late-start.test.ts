@@ -1,8 +1,8 @@
 /** A start that arrives after its process has been told something else: nobody would run it, so it is taken back. */
 import { expect, test } from 'vitest';
-import { useScene } from '../primitives/once/scene.ts';
-import { gate } from '../support/gate.ts';
-import { handled, rejection } from '../support/rejection.ts';
+import { gate } from '../../support/gate.ts';
+import { handled, rejection } from '../../support/rejection.ts';
+import { useScene } from '../once/scene.ts';
 
 const scene = useScene();
 

@@ -1,6 +1,6 @@
 /** What tests of schedules look at: the runs of a body, the marker of the job `tick`, and the list of jobs. */
-import type { Locks } from '../../src/locks.ts';
-import type { JobBody, JobRunContext } from '../../src/primitives/schedule/index.ts';
+import type { Locks } from '../../../src/locks.ts';
+import type { JobBody, JobRunContext } from '../../../src/primitives/schedule/index.ts';
 import { START_MS, type World } from './world.ts';
 
 export const LOCK = 'holdfast_job_lock:{tick}';

@@ -1,9 +1,9 @@
 /** The promises of a schedule and its pitfalls, on clocks that the test moves. */
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ScheduleOptions } from '../../src/options/schedule-options.ts';
-import { CHANNELS } from '../../src/telemetry/channels.ts';
-import { gate } from '../support/gate.ts';
+import type { ScheduleOptions } from '../../../src/options/schedule-options.ts';
+import { CHANNELS } from '../../../src/telemetry/channels.ts';
+import { gate } from '../../support/gate.ts';
 import { jobsOf, LOCK, MARKER, marker, never, type Ran, recorder } from './recorder.ts';
 import { START_MS, World } from './world.ts';
 

@@ -1,6 +1,6 @@
 /** `runJob`: one run for the present slot, or now. */
 import { describe, expect, test } from 'vitest';
-import { gate } from '../support/gate.ts';
+import { gate } from '../../support/gate.ts';
 import { START_MS, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -177,7 +177,7 @@ describe('now, outside of the schedule', () => {
 
 test('a quorum is refused, with the reason', async () => {
   const world = await World.open();
-  const { Locks } = await import('../../src/locks.ts');
+  const { Locks } = await import('../../../src/locks.ts');
   const locks = new Locks([world.node.client(), world.node.client(), world.node.client()]);
   expect(() => locks.schedule('job', { everyMs: 1_000 }, () => {})).toThrow(/got a quorum of 3/);
   await expect(locks.runJob('job', () => {})).rejects.toMatchObject({ code: 'ELOCKCONFIG' });

@@ -1,9 +1,9 @@
 /** Which slots a schedule has: the grid, the patterns, daylight saving, and what is refused. */
 import { describe, expect, test } from 'vitest';
-import { resolveSchedule, type ScheduleOptions } from '../../src/options/schedule-options.ts';
-import { loadCroner } from '../../src/primitives/schedule/croner.ts';
-import { lateMsOf, type Slots, slotsOf } from '../../src/primitives/schedule/slots.ts';
-import { seeded } from '../support/seeded.ts';
+import { resolveSchedule, type ScheduleOptions } from '../../../src/options/schedule-options.ts';
+import { loadCroner } from '../../../src/primitives/schedule/croner.ts';
+import { lateMsOf, type Slots, slotsOf } from '../../../src/primitives/schedule/slots.ts';
+import { seeded } from '../../support/seeded.ts';
 
 const DEFAULTS = { leaseMs: 30_000 };
 const HOUR_MS = 3_600_000;

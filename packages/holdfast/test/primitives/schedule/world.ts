@@ -1,9 +1,9 @@
 /** One embedded node and any number of replicas on a clock that a test moves. */
 import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { onTestFinished } from 'vitest';
-import { Locks } from '../../src/locks.ts';
-import type { LocksOptions } from '../../src/options/options.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { Locks } from '../../../src/locks.ts';
+import type { LocksOptions } from '../../../src/options/options.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
 
 /** A whole hour, so that slots are easy to read. */
 export const START_MS: number = Date.UTC(2030, 0, 1);

@@ -5,7 +5,7 @@
 import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import type { JobRunContext, ScriptText } from '../../../src/index.ts';
 import { Locks } from '../../../src/locks.ts';
-import { SkewedClock } from '../../schedule/world.ts';
+import { SkewedClock } from '../../primitives/schedule/world.ts';
 import { seeded } from '../../support/seeded.ts';
 import { faultyClient } from './faulty-client.ts';
 import { seededRandom } from './seeded-random.ts';
