@@ -14,6 +14,7 @@ import {
   Locks,
   type RedisClient,
 } from '../../../src/index.ts';
+import { reach } from '../../support/locks/reach.ts';
 import { ExitDelay } from '../../support/processes/exit-delay.ts';
 import { FencedResource } from './resource.ts';
 
@@ -227,4 +228,5 @@ const TASKS = {
   },
 } as const;
 
+await reach(locks);
 await TASKS[order.task]();

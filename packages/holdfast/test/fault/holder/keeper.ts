@@ -17,6 +17,7 @@ import {
   type LostMessage,
   type RenewTrace,
 } from '../../../src/index.ts';
+import { reach } from '../../support/locks/reach.ts';
 
 export interface KeeperOrder {
   readonly port: number;
@@ -121,6 +122,7 @@ const looking = setInterval(() => {
   }
 }, 100);
 
+await reach(locks);
 for (const way of order.ways) await take(way);
 say({ is: 'held' });
 process.stdin.setEncoding('utf8');

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { Locks } from '../../../src/index.ts';
+import { reach } from '../../support/locks/reach.ts';
 
 export interface LingeringPlan {
   readonly port: number;
@@ -37,6 +38,7 @@ process.once('SIGTERM', () => {
   void locks.close();
 });
 
+await reach(locks);
 // The first holds are given back, until the process would hear that somebody wants the lock.
 let isKept = false;
 while (!isKept) {
