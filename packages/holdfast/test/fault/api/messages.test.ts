@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type LockError, LockTimeoutError } from '../../../src/index.ts';
 import { CLIENTS, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { answered } from '../../support/locks/answered.ts';
 import { untilWaiting } from '../../support/locks/held.ts';
 import { type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
 import { warmUp } from '../../support/locks/warm-up.ts';
@@ -78,7 +79,8 @@ describe('an error', () => {
       await ask(redis.port, ['PEXPIRE', name, '60000']);
       // A first connection, or a stall, may take longer than a short wait, which would be an outage.
       await warmUp(locks, LOCK);
-      const error = (await rejection(locks.lock(name).acquire({ waitMs: 1_000.5 }))) as LockTimeoutError;
+      const acquire = () => locks.lock(name).acquire({ waitMs: 1_000.5 });
+      const error = (await answered(acquire)) as LockTimeoutError;
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error.holder?.owner).toBe(HOSTILE);
       expect(error.message).not.toMatch(UNPRINTABLE);

@@ -6,10 +6,10 @@ import {
   LockLostError,
   type Locks,
   LockUnavailableError,
-  LockUnknownError,
 } from '../../../src/index.ts';
 import { type ClientKind, type SessionOptions, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
+import { answered } from '../../support/locks/answered.ts';
 import { held, untilFree } from '../../support/locks/held.ts';
 import type { Kind } from '../../support/locks/kind.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -23,7 +23,6 @@ const redis = useRedis({ args: CONDITION_ARGS });
 useLeakCheck(redis);
 const bench = useBench();
 const STEADY = steady();
-const ANSWERED_TRIES_MAX = 5;
 
 interface Cell {
   readonly client: ClientKind;
@@ -57,17 +56,6 @@ async function inEach<T extends { readonly client: ClientKind; readonly kind: Ki
       }
     }),
   );
-}
-
-/**
- * The rejection of a wait whose last attempt was answered. That attempt has 250 ms, in which a busy machine may stand
- * still: the wait then ends as unknown, rightly, and is repeated.
- */
-async function answered(acquire: () => Promise<unknown>): Promise<unknown> {
-  for (let tries = 1; ; tries += 1) {
-    const error = await rejection(acquire());
-    if (!(error instanceof LockUnknownError) || tries === ANSWERED_TRIES_MAX) return error;
-  }
 }
 
 describe.each(CONDITIONS)('a server that answers $word', (condition) => {

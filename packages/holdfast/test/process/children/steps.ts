@@ -1,6 +1,7 @@
 /** Ways to use locks after which nothing is held, nobody waits, and nothing should keep the process. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockError, type LockErrorCode, type Locks } from '../../../src/index.ts';
+import { LockError, type LockErrorCode, type Locks, LockTimeoutError } from '../../../src/index.ts';
+import { answered } from '../../support/locks/answered.ts';
 
 /** `others` contend with `locks` as another process would. */
 type Step = (locks: Locks, others: Locks) => Promise<unknown>;
@@ -8,7 +9,7 @@ type Step = (locks: Locks, others: Locks) => Promise<unknown>;
 const WAITERS = 1_000;
 const LISTEN_LIMIT_MS = 20_000;
 /** Renewed at a third of it. Long enough to survive a stall of a busy machine. */
-const RENEWED_LEASE_MS = 2_400;
+const RENEWED_LEASE_MS = 4_800;
 
 export type StepName = keyof typeof STEPS;
 
@@ -57,7 +58,8 @@ export const STEPS = {
   timeOut: async (locks, others) => {
     await using _held = await others.lock('timed').acquire();
     // Long enough for an answer: without one it would be an outage.
-    await refused(['ELOCKTIMEOUT'], locks.lock('timed').acquire({ waitMs: 1_000 }));
+    const error = await answered(() => locks.lock('timed').acquire({ waitMs: 1_000 }));
+    check(error instanceof LockTimeoutError, `it is a timeout, got ${error}`);
   },
   abortInFlight: async (locks) => {
     const { signal, abort } = aborter();
