@@ -22,14 +22,20 @@ export interface ChildWord {
 
 /** Longer than a busy machine takes to answer. */
 const NODE_TIMEOUT_MS = 1_000;
+/** Longer than one stands still: a release that was given up would end this process. */
+const CALL_TIMEOUT_MS = 20_000;
 
 const plan = JSON.parse(process.argv[2] ?? '') as ChildPlan;
 const clients = plan.ports.map((port) => new Redis({ port, host: '127.0.0.1' }));
 const [only] = clients;
 const locks =
   clients.length === 1 && only !== undefined
-    ? new Locks(only)
-    : new Locks(clients, { restartGuardMs: 0, nodeTimeoutMs: NODE_TIMEOUT_MS });
+    ? new Locks(only, { callTimeoutMs: CALL_TIMEOUT_MS })
+    : new Locks(clients, {
+        restartGuardMs: 0,
+        nodeTimeoutMs: NODE_TIMEOUT_MS,
+        callTimeoutMs: CALL_TIMEOUT_MS,
+      });
 let turns = 0;
 let isStopping = false;
 

@@ -31,11 +31,13 @@ export interface ChildWord {
 }
 
 const GREEDY_CALLERS = 20;
+/** Longer than a busy machine stands still: a release that was given up would end this process. */
+const CALL_TIMEOUT_MS = 20_000;
 
 const plan = JSON.parse(process.argv[2] ?? '') as ChildPlan;
 const client = new Redis({ port: plan.port, host: '127.0.0.1' });
 const { leaseMs, handovers, claimMs } = plan;
-const locks = new Locks(client, { leaseMs, handovers, claimMs });
+const locks = new Locks(client, { leaseMs, handovers, claimMs, callTimeoutMs: CALL_TIMEOUT_MS });
 const lock = plan.kind === 'lock' ? locks.lock(plan.name) : locks.mutex(plan.name);
 let rounds = 0;
 let isStopping = false;
