@@ -26,6 +26,7 @@ import { MATRIX } from '../matrix.ts';
 const redis = useRedis();
 useLeakCheck(redis);
 const bench = useBench();
+const TRIES_MAX = 5;
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -125,15 +126,21 @@ describe.each(MATRIX)('$client, $kind.name: with subscribers', ({ client, kind }
   test('a waiter that is woken says why', async () => {
     const proxy = await bench.proxy(redis.port);
     const locks = await bench.session(proxy.port, { client });
-    const name = bench.name();
-    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
-    await kind.seize(redis.port, name, 60_000);
-    const waiting = kind.of(locks, name).acquire();
     const other = await bench.session(redis.port, { client });
-    await untilAsleep(locks, proxy, kind, name);
-    expect(await other.forceRelease(name)).toBe(kind.shown(kind.foreignOwner));
-    expect(await (await waiting).release()).toBe(true);
-    expect(woken).toEqual([{ lock: name, kind: kind.name, reason: 'message' }]);
+    // So that its release follows at once: who waits for long asks again by itself.
+    await warmUp(other, kind);
+    const woken = bench.diagnostics<WokenMessage>(CHANNELS.woken);
+    let name = '';
+    // On a busy machine it may ask again by itself at that very moment, now and then.
+    for (let tries = 0; tries < TRIES_MAX && woken.at(-1)?.reason !== 'message'; tries += 1) {
+      name = bench.name();
+      await kind.seize(redis.port, name, 60_000);
+      const waiting = kind.of(locks, name).acquire();
+      await untilAsleep(locks, proxy, kind, name);
+      expect(await other.forceRelease(name)).toBe(kind.shown(kind.foreignOwner));
+      expect(await (await waiting).release()).toBe(true);
+    }
+    expect(woken.at(-1)).toEqual({ lock: name, kind: kind.name, reason: 'message' });
     await kind.seize(redis.port, name, 2_000);
     expect(await (await kind.of(locks, name).acquire()).release()).toBe(true);
     expect(woken.at(-1)).toEqual({ lock: name, kind: kind.name, reason: 'time' });
