@@ -85,6 +85,7 @@ describe('a fence', () => {
       fences.push(lease?.fence ?? 0);
       await lease?.release();
     }
+    await quorum.untilFree(LOCK, name);
     expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
     expect(fences).toHaveLength(20);
   });
@@ -103,6 +104,7 @@ describe('a fence', () => {
     expect(askedToRaise(proxies, name)).toEqual([2, 3, 4]);
     await quorum.resume([2, 3]);
     await lease.release();
+    await quorum.untilFree(LOCK, name);
   });
 
   test('is the largest that a majority gives when no two give the same, and all others are raised to it', async () => {
@@ -110,7 +112,7 @@ describe('a fence', () => {
     const name = quorum.name();
     const aheads: number[] = [];
     for (const i of [0, 1, 2, 3, 4]) aheads.push(await hurry([i], name, i * HOUR_US));
-    await using lease = await locks.lock(name).acquire();
+    const lease = await locks.lock(name).acquire();
     // Of any three, one is the third or further.
     expect(lease.fence).toBeGreaterThan(aheads[2] as number);
     expect(aheads).toContain(lease.fence - 1);
@@ -118,6 +120,8 @@ describe('a fence', () => {
     expect(await locks.inspect(name)).toMatchObject({ kind: 'lock', fence: expect.any(Number) });
     const { fence: shown } = (await locks.inspect(name)) as { fence: number };
     expect(shown).toBeGreaterThanOrEqual(lease.fence);
+    expect(await lease.release()).toBe(true);
+    await quorum.untilFree(LOCK, name);
   });
 
   test('grows from majority to majority, whichever server had the largest', async () => {
@@ -135,6 +139,7 @@ describe('a fence', () => {
     }
     expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
     expect(fences).toHaveLength(5);
+    await quorum.untilFree(LOCK, name);
   });
 
   test('is not given to anybody when a majority cannot be raised, and the votes are given back', async () => {
@@ -167,6 +172,7 @@ describe('a fence', () => {
     const next = await locks.lock(name).acquire();
     expect(next.fence).toBeGreaterThan(lease.fence);
     await next.release();
+    await quorum.untilFree(LOCK, name);
   });
 
   test('is larger for the second of two owners when servers forgot the first', async () => {
