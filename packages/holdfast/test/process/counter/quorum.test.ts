@@ -21,6 +21,9 @@ const LEASE_MS = 5_000;
 /** The lease and its drift, and the second that an uptime may be wrong by, and a little for the asking. */
 const GUARD_MS = 6_500;
 const LIMIT_MS = 240_000;
+/** More than these, or it was a run without faults: on a fast machine it is over too soon, and is run again. */
+const FREEZES_MIN = 5;
+const RUNS_MAX = 10;
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? 1);
 
 const store = useRedis();
@@ -50,8 +53,15 @@ const lossesOf = (lines: Lines): number => lines.reduce((sum, line) => sum + (li
 /** Runs them while servers fail, and gives what they said. */
 async function run(all: readonly CounterTask[], seed: number): Promise<Lines> {
   const faults = new NodeFaults(servers, { fraction: seeded(seed), guardMs: GUARD_MS });
-  const lines = await runCounting(all, LIMIT_MS).finally(() => faults.end());
-  expect(faults.freezes).toBeGreaterThan(5);
+  const hasStruck = (): boolean => faults.freezes > FREEZES_MIN && faults.kills > 0;
+  const lines: Lines = [];
+  try {
+    for (let runs = 0; runs === 0 || (runs < RUNS_MAX && !hasStruck()); runs += 1)
+      lines.push(...(await runCounting(all, LIMIT_MS)));
+  } finally {
+    await faults.end();
+  }
+  expect(faults.freezes).toBeGreaterThan(FREEZES_MIN);
   expect(faults.kills).toBeGreaterThan(0);
   // What a process could not release before it ended, time does.
   await waitFor(async () => (await locksLeft()).length === 0, { limitMs: 10 * LEASE_MS });
