@@ -122,6 +122,8 @@ describe('a waiter that is killed', () => {
       const isReleasing = proxies.victim.dropReply(LOCK.releases);
       victim.send('release');
       await isReleasing;
+      // However long it takes to look, it does not give the release up and go on.
+      victim.stop();
       const found = await owner.inspect(name);
       always(() => expect(found).toMatchObject({ owner: expect.stringContaining(locks.session) }));
       expect(await victim.kill()).toMatchObject({ signal: 'SIGKILL' });
