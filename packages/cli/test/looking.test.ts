@@ -232,7 +232,7 @@ describe('release', () => {
 
   test('takes a lock away and says who lost it', async () => {
     const locks = openLocks(redis, 'billing');
-    const lease = await locks.lock('order').acquire({ leaseMs: 3_000 });
+    const lease = await locks.lock('order').acquire({ leaseMs: 9_000 });
     await untilRecorded(redis, locks.session);
     const { code, stdout } = await onServer('release', 'order', ...FORCE, '--yes');
     expect(code).toBe(0);

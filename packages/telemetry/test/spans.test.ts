@@ -130,7 +130,7 @@ test('the term of a leader has an acquire and a hold below its caller, and so is
 test('a loss is an event and an error of the hold, and the body goes on below it', async () => {
   const otel = newOtel();
   otel.start();
-  const locks = await bench.session(redis.port, { leaseMs: 3_000 });
+  const locks = await bench.session(redis.port, { leaseMs: 6_000 });
   const name = bench.name();
   const error = await rejection(
     locks.lock(name).using(async (lease) => {

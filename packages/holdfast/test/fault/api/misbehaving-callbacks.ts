@@ -6,6 +6,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { CHANNELS, Locks } from '../../../src/index.ts';
+import { reach } from '../../support/locks/reach.ts';
 
 export interface CallbackPlan {
   readonly port: number;
@@ -35,9 +36,10 @@ process.on('uncaughtException', (error) => uncaught.push(error.message));
 process.on('unhandledRejection', (error) => unhandled.push(String(error)));
 
 const client = new Redis({ port, host: '127.0.0.1' });
-const locks = new Locks(client, { leaseMs: 4_000 });
+const locks = new Locks(client, { leaseMs: 6_000 });
 const of = (name: string) => (kind === 'lock' ? locks.lock(name) : locks.mutex(name));
 const [lostName, keptName] = names;
+await reach(locks);
 const lost = await of(lostName).acquire();
 const kept = await of(keptName).acquire();
 

@@ -120,7 +120,7 @@ describe('a key that holds something else', () => {
   test.each(MATRIX)(
     'that replaces a held $kind.name is a loss, and is left as it is: $client',
     async ({ client, kind }) => {
-      const locks = await bench.session(redis.port, { client, leaseMs: 3_000 });
+      const locks = await bench.session(redis.port, { client, leaseMs: 6_000 });
       const name = `foreign:${bench.name()}`;
       const lease = await kind.of(locks, name).acquire();
       await askAll(redis.port, [

@@ -148,7 +148,9 @@ describe('a majority that cannot decide', () => {
     await askAll(server.port, [...fillers, ['SAVE']]);
     await server.kill();
     await server.restart();
-    const locks = quorum.session({ outageMs: 0 }, [server]);
+    // A server that says so in time, however slow the machine is.
+    const patient = { nodeTimeoutMs: 20_000, callTimeoutMs: 20_000 };
+    const locks = quorum.session({ outageMs: 0, ...patient }, [server]);
     const error = await rejection(locks.mutex(quorum.name()).tryAcquire());
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(error).toMatchObject({ servers: [{ kind: 'reply', text: expect.stringContaining('LOADING') }] });

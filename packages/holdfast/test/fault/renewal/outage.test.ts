@@ -10,7 +10,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { acquireWatched, driftMs, openRows, type Row, type WatchedLease } from '../holder/support.ts';
 
 /** Long enough for an extension to be given up, after half of it, and for a renewal afterwards. */
-const LEASE_MS = 4_000;
+const LEASE_MS = 8_000;
 
 const server = useRedis();
 useLeakCheck(server);
