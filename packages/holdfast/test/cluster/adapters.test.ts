@@ -70,7 +70,7 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
   test('an owner is inspected, taken away from by force, and told by its next renewal', async () => {
     const [locks, other] = await Promise.all([bench.session({}, flavour), bench.session({}, flavour)]);
     const name = `force:${flavour.name}`;
-    const lease = await locks.lock(name).acquire({ leaseMs: 2_400 });
+    const lease = await locks.lock(name).acquire({ leaseMs: 9_000 });
     const told = aborted(lease.signal);
     expect(await other.inspect(name)).toMatchObject({
       kind: 'lock',

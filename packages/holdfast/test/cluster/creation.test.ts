@@ -26,16 +26,14 @@ test('slots that nobody had when the service started are found once somebody has
   await command(first, 'CLUSTER', 'ADDSLOTSRANGE', '0', `${HALF - 1}`);
   await command(second, 'CLUSTER', 'ADDSLOTSRANGE', `${HALF}`, `${SLOTS - 1}`);
   const cluster = new Cluster([{ host: '127.0.0.1', port: first.port }], { lazyConnect: true });
-  const locks = new Locks(cluster);
+  const locks = new Locks(cluster, { callTimeoutMs: 5_000 });
   try {
     // A node refuses everything for a moment after it got its first slots.
-    await waitFor(async () => String(await command(first, 'CLUSTER', 'INFO')).includes('cluster_state:ok'), {
-      limitMs: 10_000,
-    });
+    await waitFor(async () => String(await command(first, 'CLUSTER', 'INFO')).includes('cluster_state:ok'));
     await locks.lock(nameIn(true)).using(() => {});
     const missing = locks.lock(nameIn(false));
     await expect(missing.tryAcquire()).rejects.toThrow(LockUnavailableError);
-    const waiting = missing.acquire({ waitMs: 20_000 });
+    const waiting = missing.acquire({ waitMs: 60_000 });
     await command(first, 'CLUSTER', 'MEET', '127.0.0.1', `${second.port}`);
     const lease = await waiting;
     expect(await command(second, 'HLEN', missing.name)).toBe(1);

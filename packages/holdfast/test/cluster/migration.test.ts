@@ -129,7 +129,7 @@ test.each(SOME_CLUSTER_FLAVOURS)(
 );
 
 test('a new name in a slot that is half-way waits until the slot has arrived', async () => {
-  const locks = await bench.session({ callTimeoutMs: 5_000 });
+  const locks = await bench.session({ callTimeoutMs: 20_000 });
   const name = 'new in a moving slot';
   await locks.lock('elsewhere').using(() => {});
   await migrationOf(name);

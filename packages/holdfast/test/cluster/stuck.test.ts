@@ -45,7 +45,7 @@ function locksBehindProxies(options: LocksOptions = {}): Locks {
   const [first] = [...proxies.values()] as [FaultProxy];
   const cluster = new Cluster([{ host: '127.0.0.1', port: first.port }], { natMap, lazyConnect: true });
   cluster.on('error', () => {});
-  const locks = new Locks(cluster, options);
+  const locks = new Locks(cluster, { callTimeoutMs: 5_000, ...options });
   open.push({ locks, cluster });
   return locks;
 }

@@ -10,7 +10,8 @@ const cluster = new Cluster(
   ports.map((port) => ({ host: '127.0.0.1', port })),
   { lazyConnect: true },
 );
-const locks = new Locks(cluster);
+// It must not give up by itself before it is destroyed.
+const locks = new Locks(cluster, { callTimeoutMs: 20_000 });
 locks
   .lock('wanted')
   .acquire()
