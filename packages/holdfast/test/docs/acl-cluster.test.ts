@@ -10,6 +10,8 @@ import { SlotMigration } from '../support/servers/slot-migration.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const cluster = useCluster(CALM);
+/** A call that ends without an answer says nothing of rights. */
+const PATIENT = { callTimeoutMs: 20_000 };
 
 const USERS: Readonly<Record<string, readonly string[]>> = {
   least: aclWords(LEAST, CLUSTER),
@@ -29,7 +31,7 @@ beforeAll(async () => {
 function sessionOf(username: string): Locks {
   const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }));
   const redisOptions = { username, password: 'pass' };
-  const locks = new Locks(new Cluster(nodes, { lazyConnect: true, redisOptions }));
+  const locks = new Locks(new Cluster(nodes, { lazyConnect: true, redisOptions }), PATIENT);
   onTestFinished(() => locks.close());
   return locks;
 }

@@ -44,7 +44,7 @@ async function sessionsOf(
   expect(reply).toBe('OK');
   const session = (): Locks => {
     const client = new Redis({ port: redis.port, username: user, password: 'pass', lazyConnect: true });
-    const locks = new Locks(client, { application: 'billing' });
+    const locks = new Locks(client, { application: 'billing', callTimeoutMs: WAIT_MS });
     onEnd(() => locks.close());
     return locks;
   };

@@ -31,6 +31,8 @@ import { blocksOf } from './pages.ts';
 
 /** Long beside the pauses of a busy machine; a third of it passes before the first renewal. */
 const LEASE_MS = 6_000;
+/** A call that ends without an answer says nothing of rights. */
+const PATIENT = { callTimeoutMs: 20_000 };
 const redis = useRedis();
 useLeakCheck(redis);
 
@@ -91,7 +93,10 @@ function watchRenewals(): string[] {
 
 /** Two sessions of one user, closed with the test. */
 function sessionsOf(client: keyof typeof CLIENTS, user: string): [Locks, Locks] {
-  const sessions: [Locks, Locks] = [new Locks(CLIENTS[client](user)), new Locks(CLIENTS[client](user))];
+  const sessions: [Locks, Locks] = [
+    new Locks(CLIENTS[client](user), PATIENT),
+    new Locks(CLIENTS[client](user), PATIENT),
+  ];
   onTestFinished(async () => {
     await Promise.all(sessions.map((locks) => locks.close()));
   });
@@ -142,7 +147,7 @@ test('a user with the second list may look around and release by force', async (
 test('a user that may not set an expiry gets no lock, and leaves no key behind', async () => {
   await addUser('timeless', [...aclWords(LEAST), '-pexpire', '-del', '-hdel']);
   const client = new Redis({ port: redis.port, username: 'timeless', password: 'pass', lazyConnect: true });
-  const locks = new Locks(client, { application: 'billing' });
+  const locks = new Locks(client, { ...PATIENT, application: 'billing' });
   onTestFinished(() => locks.close());
   // A mutex and its expiry are one command; with it the session begins its record.
   await locks.mutex('locks:mutex').acquire({ leaseMs: 60_000, renew: false });
@@ -162,7 +167,7 @@ test('leads and runs jobs with these rights, and no others', async () => {
   const words = aclWords(LEAST, JOBS, CONNECTING);
   await ask(redis.port, ['ACL', 'SETUSER', 'worker', 'reset', 'on', '>pass', ...words]);
   const client = CLIENTS.ioredis('worker');
-  const locks = new Locks(client, { prefix: 'locks:' });
+  const locks = new Locks(client, { ...PATIENT, prefix: 'locks:' });
   await locks.leader('boss', { afterReturn: 'stop' }).run(() => {});
   expect(await locks.runJob('report', () => {}, { everyMs: 60_000 })).toMatchObject({ isRecorded: true });
   const ran = new Promise<void>((resolve, reject) => {
