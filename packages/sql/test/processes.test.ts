@@ -13,13 +13,14 @@ const OWNER = join(import.meta.dirname, 'children/owner.ts');
 const { databases, brands } = useDatabases('postgresql', 'mariadb');
 useChildren();
 
+/** Long enough that an owner which works, on a busy machine, is not ended by it. */
 const ROWS = [
   {
     driver: pgDriver,
     kind: 'postgresql',
-    timeout: 'SET idle_in_transaction_session_timeout = 500',
+    timeout: 'SET idle_in_transaction_session_timeout = 4000',
   },
-  { driver: mysql2Driver, kind: 'mariadb', timeout: 'SET SESSION idle_transaction_timeout = 1' },
+  { driver: mysql2Driver, kind: 'mariadb', timeout: 'SET SESSION idle_transaction_timeout = 4' },
 ] as const;
 
 interface Said {
