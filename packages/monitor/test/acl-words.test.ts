@@ -2,7 +2,7 @@
  * Every word that docs/operate/acl.md has for the users of the monitor is needed: without it the server refuses something.
  * `npm run test:monitor`; acl.test.ts has the lists as a whole.
  */
-import { Locks } from 'holdfast';
+import type { Locks } from 'holdfast';
 import { describe, expect, test } from 'vitest';
 import {
   ALERTS,
@@ -21,7 +21,7 @@ import { settingsWith } from './alerts/support/machine.ts';
 import { webReceiver } from './alerts/support/notices.ts';
 import { addUser, refusedTo } from './support/acl-users.ts';
 import { isLong, LONG_TEST } from './support/long.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, closing, session, TestMonitor } from './support/monitor.ts';
 
 useHttpReceivers();
 
@@ -84,8 +84,7 @@ async function leads(seen: TestMonitor): Promise<boolean> {
 
 /** Everything that operators do with the monitor, and all that it does by itself. */
 async function useAll({ server, seen, second, hook }: World): Promise<void> {
-  const locks = (): Locks =>
-    closing(new Locks(client(server.port), { prefix: 'locks:', application: 'billing' }));
+  const locks = (): Locks => session(client(server.port), { prefix: 'locks:', application: 'billing' });
   const [owner, next] = [locks(), locks()];
   const lease = await owner.lock('order').acquire({ leaseMs: 600_000 });
   await owner.mutex('stock').acquire({ leaseMs: 600_000 });

@@ -1,11 +1,10 @@
 /** The two users that docs/operate/acl.md has for the monitor: the one that looks can only read, and that is enough. */
-import { Locks } from 'holdfast';
 import { expect, test } from 'vitest';
 import { AUDIT, aclWords, LEAST, LOOKING, MONITOR } from '../../holdfast/test/support/servers/acl-rules.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { addUser, refusedTo } from './support/acl-users.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -15,8 +14,8 @@ const BEARER = { authorization: `Bearer ${TOKEN}` };
 test('a user that can only read sees all, and a second one acts and writes it down', async () => {
   const reader = await addUser(server, 'looks', aclWords(MONITOR));
   const writer = await addUser(server, 'acts', aclWords(LEAST, LOOKING, AUDIT));
-  const owner = closing(new Locks(client(server.port), { prefix: 'locks:', application: 'billing' }));
-  const other = closing(new Locks(client(server.port), { prefix: 'locks:' }));
+  const owner = session(client(server.port), { prefix: 'locks:', application: 'billing' });
+  const other = session(client(server.port), { prefix: 'locks:' });
   const first = await owner.lock('order').acquire({ leaseMs: 600_000 });
   const waiting = other
     .lock('order')

@@ -1,5 +1,4 @@
 /** Taking a lock away from the page, and what is written down. */
-import { Locks } from 'holdfast';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { aborted } from '../../holdfast/test/support/aborted.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
@@ -7,7 +6,7 @@ import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { AuditPage } from '../src/api/types.ts';
 import { AuditTrail, type MonitorOptions } from '../src/index.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -26,8 +25,8 @@ async function trail(seen: TestMonitor): Promise<AuditPage> {
 
 describe('a release by force', () => {
   test('takes the lock from the owner that was shown, tells it why, and is written down', async () => {
-    const locks = closing(new Locks(client(server.port)));
-    const other = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
+    const other = session(client(server.port));
     // An owner that has waited before listens to its session's channel.
     const first = await other.lock('order').acquire();
     const waiting = locks.lock('order').acquire({ leaseMs: 60_000, waitMs: 120_000 });
@@ -62,7 +61,7 @@ describe('a release by force', () => {
   });
 
   test('from another owner than was shown is refused with who has it now, and nothing is done', async () => {
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('order').acquire({ leaseMs: 60_000 });
     const seen = acting();
     const row = await seen.untilRow('order');
@@ -79,7 +78,7 @@ describe('a release by force', () => {
   });
 
   test('that cannot be written down is not done, unless that was switched off', async () => {
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('order').acquire({ leaseMs: 60_000 });
     // Something else stands where the trail should be.
     await ask(server.port, ['SET', 'holdfast_audit', 'mine']);

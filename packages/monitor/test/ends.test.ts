@@ -1,12 +1,11 @@
 /** How real owners' holds end, and what the monitor says of it. */
-import { Locks } from 'holdfast';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startChild } from '../../holdfast/test/support/processes/child.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { HoldView } from '../src/api/types.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -30,7 +29,7 @@ describe('the end of a hold', () => {
     const start = (name: string) =>
       startChild(`${import.meta.dirname}/children/holder.ts`, [String(server.port), name, String(LEASE_MS)]);
     const [killed, frozen] = [start('killed'), start('frozen')];
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('fixed').acquire({ leaseMs: 9_000, renew: false });
     await seen.untilRow('fixed');
     await Promise.all([killed.next(), frozen.next()]);
@@ -48,7 +47,7 @@ describe('the end of a hold', () => {
   });
 
   test('is a release where the owner released, also many times in a row', async () => {
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     const lease = await locks.lock('given').acquire({ leaseMs: 60_000 });
     const seen = new TestMonitor({ redis: client(server.port) });
     await seen.untilRow('given');
@@ -75,7 +74,7 @@ describe('the end of a hold', () => {
 
   test('is forced where the trail has it, also where another process wrote that', async () => {
     const redis = client(server.port);
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('taken').acquire({ leaseMs: 60_000 });
     const seen = new TestMonitor({ redis });
     const { holder } = await seen.untilRow('taken');
@@ -99,7 +98,7 @@ describe('the end of a hold', () => {
 
   test('is vanished after a flush', async () => {
     const redis = client(server.port);
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('flushed').acquire({ leaseMs: 60_000 });
     const seen = new TestMonitor({ redis });
     await seen.untilRow('flushed');
@@ -114,7 +113,7 @@ describe('the end of a hold', () => {
   test('is vanished where the server evicted it', async () => {
     const tight = await startRedis({ args: ['--maxmemory-policy', 'volatile-lru'] });
     const redis = client(tight.port);
-    const locks = closing(new Locks(client(tight.port)));
+    const locks = session(client(tight.port));
     await locks.lock('evicted').acquire({ leaseMs: 60_000 });
     const seen = new TestMonitor({ redis });
     await seen.untilRow('evicted');
@@ -130,7 +129,7 @@ describe('the end of a hold', () => {
 
   test('is vanished where the server restarted without its data', async () => {
     const weak = await startRedis();
-    const locks = closing(new Locks(client(weak.port)));
+    const locks = session(client(weak.port));
     await locks.lock('forgotten').acquire({ leaseMs: 120_000, renew: false });
     const seen = new TestMonitor({ redis: client(weak.port) });
     await seen.untilRow('forgotten');

@@ -1,7 +1,6 @@
 /** Groups of names as a label of `/metrics`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Locks } from 'holdfast';
 import { expect, test } from 'vitest';
 import { makeGuardedFolder } from '../../holdfast/test/support/processes/process-guard.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
@@ -10,7 +9,7 @@ import { defaultSettings } from '../src/alerts/config/defaults.ts';
 import { parseConfig } from '../src/alerts/config/parse.ts';
 import { createMonitor, SettingsHolder } from '../src/index.ts';
 import { isLong } from './support/long.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -24,7 +23,7 @@ async function samplesOf(seen: TestMonitor, metric: string): Promise<string[]> {
 test('the figures of locks are told for each group, the first pattern that fits, and for the rest', async () => {
   const parsed = parseConfig('{ "fleet": "shop", "groups": ["order:vip:*", "order:*", "cron:*"] }');
   if (!parsed.isGood) throw new Error('expected a good configuration');
-  const locks = closing(new Locks(client(server.port), { prefix: 'shop:' }));
+  const locks = session(client(server.port), { prefix: 'shop:' });
   const names = ['order:1', 'order:2', 'order:vip:1', 'report'];
   const leases = await Promise.all(
     names.map((name) => locks.lock(name).acquire({ leaseMs: 600_000, renew: false })),

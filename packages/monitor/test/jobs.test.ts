@@ -1,6 +1,6 @@
 /** The jobs on the monitor: what is told of them, and that they cost nothing while nobody looks. */
 import { hostname } from 'node:os';
-import { type JobInfo, Locks } from 'holdfast';
+import type { JobInfo } from 'holdfast';
 import { expect, test } from 'vitest';
 import { aclWords, MONITOR, MONITOR_JOBS } from '../../holdfast/test/support/servers/acl-rules.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
@@ -8,7 +8,7 @@ import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { JobsPage } from '../src/api/types.ts';
 import { JobBook } from '../src/sampling/jobs.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, closing, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 /** No slot begins while a test runs. */
@@ -21,7 +21,7 @@ async function jobsOf(seen: TestMonitor): Promise<JobsPage> {
 }
 
 test('jobs that ran, failed or run now are told: when, where, how long, how they ended, and the next', async () => {
-  const locks = closing(new Locks(client(server.port), { prefix: 'shop:' }));
+  const locks = session(client(server.port), { prefix: 'shop:' });
   const seen = new TestMonitor({ redis: client(server.port), prefix: 'shop:' });
   const begunAt = performance.now();
   await locks.runJob('tidy', async () => {}, SLOTS);
@@ -58,7 +58,7 @@ test('jobs that ran, failed or run now are told: when, where, how long, how they
 
 test('a user who may not read jobs is told which rights it needs, and with them sees the jobs', async () => {
   await ask(server.port, ['ACL', 'SETUSER', 'no-jobs', 'reset', 'on', '>pass', ...aclWords(MONITOR)]);
-  const locks = closing(new Locks(client(server.port), { prefix: 'locks:' }));
+  const locks = session(client(server.port), { prefix: 'locks:' });
   await locks.runJob('tidy', async () => {});
   const login = { username: 'no-jobs', password: 'pass' };
   const seen = new TestMonitor({ redis: client(server.port, login), prefix: 'locks:' });

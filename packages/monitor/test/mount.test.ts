@@ -1,14 +1,13 @@
 /** The monitor inside other servers, as examples/monitor does it. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { Locks } from 'holdfast';
 import { expect, test } from 'vitest';
 import { withExpress, withFastify, withHono } from '../../../examples/monitor/mount.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { State } from '../src/api/types.ts';
 import type { Monitor } from '../src/index.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, closing, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -21,7 +20,7 @@ const MOUNTS: readonly [string, (monitor: Monitor) => Server | Promise<Server>][
 test.each(MOUNTS)(
   'inside %s the page, the state, the stream and actions work below a path',
   async (_name, mount) => {
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     const lease = await locks.lock('order').acquire({ leaseMs: 600_000 });
     const seen = new TestMonitor({
       redis: client(server.port),

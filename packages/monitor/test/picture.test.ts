@@ -1,19 +1,18 @@
 /** What the monitor sees of a real server. */
-import { Locks } from 'holdfast';
 import { beforeEach, expect, test } from 'vitest';
 import { freePort } from '../../holdfast/test/support/servers/free-port.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
 beforeEach(async () => void (await ask(server.port, ['FLUSHALL'])));
 
 test('a lock is seen with its owner, its lease and those who wait for it', async () => {
-  const locks = closing(new Locks(client(server.port), { application: 'billing' }));
-  const other = closing(new Locks(client(server.port), { application: 'mailer' }));
+  const locks = session(client(server.port), { application: 'billing' });
+  const other = session(client(server.port), { application: 'mailer' });
   const before = Date.now();
   const lease = await locks.lock('order:1').acquire({ leaseMs: 30_000 });
   const waiting = other.lock('order:1').acquire({ waitMs: 120_000 });
@@ -49,7 +48,7 @@ test('a lock is seen with its owner, its lease and those who wait for it', async
 
 test('mutexes of ours are seen by a digest, strings of others only under a pattern', async () => {
   const redis = client(server.port);
-  const locks = closing(new Locks(client(server.port)));
+  const locks = session(client(server.port));
   await locks.mutex('mine').acquire();
   await redis.set('cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 60_000);
   await redis.set('token:1', 'f3b0c44298fc1c149afbf4c8996fb925', 'PX', 60_000);
@@ -76,7 +75,7 @@ test('a lock without an expiry is eternal', async () => {
 
 test('a mutex of ours without an expiry is eternal, and no string of others is', async () => {
   const redis = client(server.port);
-  const locks = closing(new Locks(client(server.port)));
+  const locks = session(client(server.port));
   await locks.mutex('stuck').acquire({ leaseMs: 600_000 });
   await redis.set('cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 600_000);
   const seen = new TestMonitor({ redis, mutexes: ['cache:*'] });

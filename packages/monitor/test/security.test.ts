@@ -1,7 +1,6 @@
 /** Who may see and act, and what a hostile request gets. */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { Locks } from 'holdfast';
 import { describe, expect, test } from 'vitest';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
@@ -9,7 +8,7 @@ import { Auth } from '../src/http/auth.ts';
 import { Lockout } from '../src/http/lockout.ts';
 import { HttpError } from '../src/http/responses.ts';
 import { createMonitor, createMonitorServer, type MonitorOptions } from '../src/index.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, closing, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -220,7 +219,7 @@ test('every answer has the headers that keep foreign code out', async () => {
 
 test('hostile names are data, and paths lead nowhere else', async () => {
   const name = `<img src=x onerror=alert(1)>"'\u0000\u202e../../etc`;
-  const locks = closing(new Locks(client(server.port)));
+  const locks = session(client(server.port));
   await locks.lock(name).acquire({ leaseMs: 60_000 });
   const seen = monitor();
   await seen.untilRow(name);

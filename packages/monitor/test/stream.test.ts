@@ -1,12 +1,11 @@
 /** The stream of changes: who comes back is where a fresh fetch would have put them. */
-import { Locks } from 'holdfast';
 import { beforeEach, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { Row, State, StreamEventName, StreamEvents } from '../src/api/types.ts';
 import { StreamHub, type StreamSource } from '../src/http/stream-hub.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, closing, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
 
@@ -79,7 +78,7 @@ function byName(state: State): Map<string, Row> {
 }
 
 test('a page that was cut off and comes back has what a fresh fetch has', async () => {
-  const locks = closing(new Locks(client(server.port)));
+  const locks = session(client(server.port));
   const kept = await locks.lock('kept').acquire({ leaseMs: 600_000 });
   const given = await locks.lock('given').acquire({ leaseMs: 600_000 });
   const seen = new TestMonitor({ redis: client(server.port) });

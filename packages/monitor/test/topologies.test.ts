@@ -1,5 +1,4 @@
 /** The same picture of a cluster, of a quorum, and behind sentinels (`npm run test:monitor`). */
-import { Locks } from 'holdfast';
 import { Cluster, Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
@@ -8,7 +7,7 @@ import { startRedis } from '../../holdfast/test/support/servers/redis-server.ts'
 import { useSentinels } from '../../holdfast/test/support/servers/sentinel-group.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { isLong } from './support/long.ts';
-import { client, closing, TestMonitor } from './support/monitor.ts';
+import { client, closing, session, TestMonitor } from './support/monitor.ts';
 
 describe('a cluster', () => {
   const cluster = useCluster(CALM);
@@ -18,7 +17,7 @@ describe('a cluster', () => {
     const redis = new Cluster(nodes, { lazyConnect: true });
     redis.on('error', () => {});
     closing({ close: () => redis.disconnect() });
-    const locks = closing(new Locks(redis, { application: 'shop' }));
+    const locks = session(redis, { application: 'shop' });
     const names = Array.from({ length: 12 }, (_, i) => `order:${i}`);
     await Promise.all(names.map((name) => locks.lock(name).acquire({ leaseMs: 600_000 })));
     const seen = new TestMonitor({ redis });
@@ -46,7 +45,7 @@ describe('a quorum', () => {
   test('names a holder by a majority, and the votes of a minority are shown as such', async () => {
     const servers = await Promise.all([startRedis(), startRedis(), startRedis()]);
     const clients = servers.map(({ port }) => client(port));
-    const locks = closing(new Locks(clients, { restartGuardMs: 0 }));
+    const locks = session(clients, { restartGuardMs: 0 });
     const lease = await locks.lock('order').acquire({ leaseMs: 600_000 });
     const seen = new TestMonitor({ redis: clients });
     const row = await seen.untilRow('order', ({ votes }) => (votes?.has ?? 0) >= 2);
@@ -85,7 +84,7 @@ describe.runIf(isLong)('behind sentinels', () => {
     const redis = new Redis({ sentinels: sentinels.addresses, name: sentinels.name, lazyConnect: true });
     redis.on('error', () => {});
     closing({ close: () => redis.disconnect() });
-    const locks = closing(new Locks(redis));
+    const locks = session(redis);
     await locks.lock('order').acquire({ leaseMs: 600_000, renew: false });
     const seen = new TestMonitor({ redis });
     const before = await seen.untilRow('order');

@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Locks } from 'holdfast';
 import { expect, test } from 'vitest';
 import { hasTool, needs } from '../../../holdfast/test/support/needs.ts';
 import { guardProcess, makeGuardedFolder } from '../../../holdfast/test/support/processes/process-guard.ts';
@@ -10,7 +9,7 @@ import { freePort } from '../../../holdfast/test/support/servers/free-port.ts';
 import { useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { SettingsHolder } from '../../src/alerts/config/holder.ts';
-import { client, closing, TestMonitor } from '../support/monitor.ts';
+import { client, closing, session, TestMonitor } from '../support/monitor.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
 import { settingsWith } from './support/machine.ts';
 import { webReceiver } from './support/notices.ts';
@@ -86,7 +85,7 @@ test.runIf(isThere)('Alertmanager shows our alert as active, and tells that it i
     receivers: [webReceiver(url, 'alertmanager')],
   });
   new TestMonitor({ redis: client(server.port), settings });
-  const locks = closing(new Locks(client(server.port)));
+  const locks = session(client(server.port));
   const lease = await locks.lock('order:1').acquire({ leaseMs: 600_000 });
   const [alert] = await waitFor(
     async () => {

@@ -7,7 +7,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Locks } from 'holdfast';
 import { expect, test } from 'vitest';
 import { hasTool, needs } from '../../../holdfast/test/support/needs.ts';
 import { guardProcess, makeGuardedFolder } from '../../../holdfast/test/support/processes/process-guard.ts';
@@ -20,7 +19,7 @@ import { prometheusRules } from '../../src/alerts/prometheus/rule-file.ts';
 import { RULES } from '../../src/alerts/rules/table.ts';
 import { createMonitorServer } from '../../src/index.ts';
 import { isLong } from '../support/long.ts';
-import { client, closing, TestMonitor } from '../support/monitor.ts';
+import { client, closing, session, TestMonitor } from '../support/monitor.ts';
 
 const server = useRedis();
 const run = promisify(execFile);
@@ -226,7 +225,7 @@ test.runIf(hasPrometheus && isLong)(
   'a real Prometheus scrapes a real monitor, and its alert fires',
   async () => {
     const monitor = new TestMonitor({ redis: client(server.port), fleet: 'shop' });
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('order:1').acquire();
     await monitor.untilRow('order:1');
     const web = createMonitorServer(monitor.monitor);

@@ -5,7 +5,6 @@
  */
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Locks } from 'holdfast';
 import { Cluster, Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { startChild, useChildren } from '../../../holdfast/test/support/processes/child.ts';
@@ -14,7 +13,7 @@ import { startRedis, useRedis } from '../../../holdfast/test/support/servers/red
 import { useSentinels } from '../../../holdfast/test/support/servers/sentinel-group.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 import { isLong } from '../support/long.ts';
-import { client, closing } from '../support/monitor.ts';
+import { client, closing, session } from '../support/monitor.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
 import { RuleWatch } from './support/rule-watch.ts';
 
@@ -38,8 +37,8 @@ test('locks that are held long, waited for long, by many, or never expire', asyn
     'wait-long': { warning: 500, critical: 1_500 },
     'line-long': { warning: 1 },
   });
-  const owner = closing(new Locks(client(server.port)));
-  const waiters = [closing(new Locks(client(server.port))), closing(new Locks(client(server.port)))];
+  const owner = session(client(server.port));
+  const waiters = [session(client(server.port)), session(client(server.port))];
   const lease = await owner.lock('order:1').acquire();
   const waiting = waiters.map((locks) => locks.lock('order:1').acquire({ waitMs: 300_000 }));
   const eternal = await owner.lock('order:2').acquire({ leaseMs: 600_000, renew: false });
@@ -82,7 +81,7 @@ test('a receiver that takes nothing is an alert for the others', async () => {
   broken.usual = 'fail';
   const rules = { 'delivery-failing': { warning: 1_000 }, 'lock-held-long': { warning: 1 } };
   const watch = await RuleWatch.start(client(server.port), state.url, rules, [broken]);
-  const locks = closing(new Locks(client(server.port)));
+  const locks = session(client(server.port));
   const lease = await locks.lock('order:1').acquire();
   await watch.fires('delivery-failing');
   expect(watch.notices('delivery-failing')[0]?.alerts.map(({ subject }) => subject)).toEqual(['other-1']);
@@ -112,7 +111,7 @@ describe.runIf(isLong)('the long form', () => {
     const server = await startRedis();
     const redis = client(server.port);
     const watch = await RuleWatch.start(client(server.port), state.url);
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('order:1').acquire();
     const frozen = held(server.port, 'order:2', 3_000);
     await frozen.next();
@@ -150,7 +149,7 @@ describe.runIf(isLong)('the long form', () => {
       'monitor-blind': { warning: 3_000 },
     });
     // Where there is no lock there is nothing to look at.
-    const locks = closing(new Locks(client(server.port)));
+    const locks = session(client(server.port));
     await locks.lock('order:1').acquire({ leaseMs: 3_600_000, renew: false });
     await watch.monitor.untilRow('order:1');
     // Connected before: a busy server answers nothing else.

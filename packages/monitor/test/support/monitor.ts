@@ -1,4 +1,5 @@
 /** A monitor over a test server, and its answers as values. */
+import { Locks, type LocksOptions, type RedisClient } from 'holdfast';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
@@ -12,6 +13,14 @@ import { createMonitor, type Monitor, type MonitorOptions } from '../../src/inde
 export function closing<Closable extends { close(): unknown }>(one: Closable): Closable {
   onTestFinished(async () => void (await one.close()));
   return one;
+}
+
+/** Longer than a busy machine stands still: the owners that are looked at must not fail before they are. */
+const CALL_TIMEOUT_MS = 20_000;
+
+/** A session of the library, whose locks the monitor sees. */
+export function session(redis: RedisClient | readonly RedisClient[], options: LocksOptions = {}): Locks {
+  return closing(new Locks(redis as RedisClient, { callTimeoutMs: CALL_TIMEOUT_MS, ...options }));
 }
 
 export function client(port: number, options: object = {}): Redis {
