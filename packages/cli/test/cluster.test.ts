@@ -7,7 +7,7 @@ import { type RedisServer, useRedis } from '../../holdfast/test/support/servers/
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import type { LockList } from '../src/locks/lock-reader.ts';
-import { holdfast, start } from './support/holdfast.ts';
+import { answered, holdfast, start } from './support/holdfast.ts';
 import { useTraces } from './support/job.ts';
 import { readAs } from './support/schema.ts';
 
@@ -56,7 +56,7 @@ test('run, ls, inspect and release work on every shard', async () => {
   for (const lock of found) expect(lock).toMatchObject({ kind: 'lock', application: 'holdfast run sh' });
   const inspected = await holdfast(['inspect', ...servers(), 'a']);
   expect(inspected).toMatchObject({ code: 0, stderr: '' });
-  const busy = await holdfast(['run', ...servers(), '--no-wait', 'a', '--', 'true']);
+  const busy = await answered(['run', ...servers(), '--no-wait', 'a', '--', 'true']);
   expect(busy.code, busy.stderr).toBe(75);
   for (const name of names) {
     expect(await holdfast(['release', name, ...servers(), ...FORCE])).toMatchObject({ code: 0 });

@@ -13,6 +13,7 @@ const first = useRedis({
   args: ['--appendonly', 'yes', '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'],
 });
 const second = useRedis();
+const TRIES_MAX = 5;
 
 interface Report {
   readonly worst: Level;
@@ -24,9 +25,14 @@ async function examine(
   ...args: readonly string[]
 ): Promise<Report & { code: number | null }> {
   const servers = urls.flatMap((url) => ['--redis', url]);
-  const { code, stdout, stderr } = await holdfast(['doctor', ...servers, '--json', ...args]);
-  expect(stderr).toBe('');
-  return { code, ...readAs<Report>('doctor', stdout) };
+  for (let tries = 1; ; tries += 1) {
+    const { code, stdout, stderr } = await holdfast(['doctor', ...servers, '--json', ...args]);
+    expect(stderr).toBe('');
+    const report = { code, ...readAs<Report>('doctor', stdout) };
+    // What a busy machine answers too late is told as it is, and asked again.
+    const isSlow = report.findings.some(({ message }) => message.includes('no answer within'));
+    if (!isSlow || tries === TRIES_MAX) return report;
+  }
 }
 
 const of = ({ findings }: Report, check: Finding['check']): string[] =>

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdAs, recordKey } from './support/holders.ts';
-import { holdfast, start } from './support/holdfast.ts';
+import { answered, holdfast, start } from './support/holdfast.ts';
 import { openTerminal } from './support/terminal.ts';
 
 const redis = useRedis();
@@ -50,7 +50,7 @@ describe.each([
     ['release --json', ['release', 'job', ...FORCE, '--json'], 0],
   ])('is shown as escapes by %s', async (_command, [command = '', ...args], code) => {
     await take('job');
-    const ran = await holdfast([command, '--redis', redis.url, ...args]);
+    const ran = await answered([command, '--redis', redis.url, ...args]);
     expect(ran.code, ran.stderr).toBe(code);
     for (const said of [ran.stdout, ran.stderr]) expect(said).not.toMatch(HARMFUL);
     expect(ran.stdout + ran.stderr).not.toMatch(/^holdfast: all is well/m);

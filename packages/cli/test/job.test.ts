@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
-import { holdfast, start } from './support/holdfast.ts';
+import { answered, holdfast, start } from './support/holdfast.ts';
 import { useTraces } from './support/job.ts';
 import { readAs } from './support/schema.ts';
 
@@ -121,7 +121,7 @@ describe.concurrent('job run', () => {
       'echo on; sleep 60',
     ]);
     await running.says('on');
-    const busy = await holdfast(['job', 'run', '--redis', redis.url, 'report', '--', 'true']);
+    const busy = await answered(['job', 'run', '--redis', redis.url, 'report', '--', 'true']);
     expect(busy).toMatchObject({ code: 75, stderr: expect.stringContaining('an earlier run is at work') });
     const { stdout } = await holdfast(['ls', '--redis', redis.url, '--json', 'report']);
     expect(readAs<{ locks: unknown[] }>('ls', stdout).locks).toMatchObject([{ name: 'report', kind: 'job' }]);
@@ -145,7 +145,7 @@ describe.concurrent('job run', () => {
   });
 
   test('a command that outlives its killed holdfast is ended, and the run is shown as dead', async () => {
-    const line = ['--redis', redis.url, '--lease', '2s', 'killed', '--', 'sh', '-c', 'echo on; sleep 60'];
+    const line = ['--redis', redis.url, '--lease', '6s', 'killed', '--', 'sh', '-c', 'echo on; sleep 60'];
     const running = start(['job', 'run', ...line]);
     await running.says('on');
     running.kill('SIGKILL');

@@ -67,6 +67,7 @@ function openLocks({ port }: RedisServer): Locks {
   const locks = new Locks(new Redis(port, { lazyConnect: true }), {
     prefix: 'locks:',
     application: 'billing',
+    callTimeoutMs: 20_000,
   });
   onTestFinished(() => locks.close());
   return locks;

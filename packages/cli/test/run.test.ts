@@ -5,12 +5,14 @@ import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { inLine, recordKey, sessionOf, untilRecorded } from './support/holders.ts';
-import { holdfast, type Running, type StartOptions, start } from './support/holdfast.ts';
+import { answered, holdfast, type Running, type StartOptions, start } from './support/holdfast.ts';
 
 const redis = useRedis();
 
 const onServer = (args: readonly string[], options: StartOptions = {}) =>
   holdfast(['run', '--redis', redis.url, ...args], options);
+
+const askServer = (args: readonly string[]) => answered(['run', '--redis', redis.url, ...args]);
 
 describe.concurrent('the command', () => {
   test('gives us its exit code, and leaves no key and no record behind', async () => {
@@ -96,9 +98,9 @@ describe.concurrent('the command', () => {
   });
 
   test('is renewed for as long as it runs', async () => {
-    // A short grace leaves nearly two seconds for a renewal that comes late on a busy machine.
-    const terms = ['--lease', '3s', '--grace', '50ms'];
-    const ran = await onServer([...terms, 'long', '--', 'sh', '-c', 'sleep 3.5; echo done']);
+    // A short grace leaves nearly four seconds for a renewal that comes late on a busy machine.
+    const terms = ['--lease', '6s', '--grace', '50ms'];
+    const ran = await onServer([...terms, 'long', '--', 'sh', '-c', 'sleep 7; echo done']);
     expect(ran).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' });
   });
 });
@@ -121,14 +123,13 @@ describe.concurrent('while somebody else holds the lock', () => {
   });
 
   test('--no-wait exits with 75 at once and says who holds it', async () => {
-    const ran = await onServer(['--no-wait', 'held', '--', 'echo', 'never']);
+    const ran = await askServer(['--no-wait', 'held', '--', 'echo', 'never']);
     expect(ran).toMatchObject({ code: 75, stdout: '' });
     expect(ran.stderr).toMatch(new RegExp(`^holdfast: lock "held": ${HOLDER} holds it\\n$`));
   });
 
   test('--wait gives up after its time, with the code that was asked for', async () => {
-    // Long enough for an answer of the server: without one it would be an outage.
-    const ran = await onServer(['--wait', '2s', '--on-busy-exit', '0', 'held', '--', 'echo', 'never']);
+    const ran = await askServer(['--wait', '2s', '--on-busy-exit', '0', 'held', '--', 'echo', 'never']);
     expect(ran).toMatchObject({ code: 0, stdout: '' });
     const waiting = `(holdfast: waiting for lock "held": ${HOLDER} holds it\\n)?`;
     expect(ran.stderr).toMatch(

@@ -7,6 +7,9 @@ import { ask } from '../../../holdfast/test/support/servers/raw-redis.ts';
 import type { RedisServer } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
 
+/** Longer than a busy machine stands still: these sessions are looked at, and not what they bear. */
+const CALL_TIMEOUT_MS = 20_000;
+
 /** A session of the library until the end of the test; with an application it has a record. */
 export function openLocks(
   { port }: RedisServer,
@@ -14,7 +17,7 @@ export function openLocks(
   options: LocksOptions = {},
 ): Locks {
   const client = new Redis(port, { lazyConnect: true });
-  const locks = new Locks(client, { ...options, application });
+  const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS, ...options, application });
   onTestFinished(() => locks.close());
   return locks;
 }

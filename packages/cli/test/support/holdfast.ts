@@ -99,3 +99,16 @@ export function start(args: readonly string[], options: StartOptions = {}): Runn
 export function holdfast(args: readonly string[], options: StartOptions = {}): Promise<Ran> {
   return start(args, options).ended;
 }
+
+const TRIES_MAX = 5;
+
+/**
+ * For a command that ends with what the server says. On a busy machine its answer may come too late, which is told as an
+ * outage, rightly, and the command is run again.
+ */
+export async function answered(args: readonly string[], options: StartOptions = {}): Promise<Ran> {
+  for (let tries = 1; ; tries += 1) {
+    const ran = await holdfast(args, options);
+    if (!/no answer within/.test(ran.stderr) || tries === TRIES_MAX) return ran;
+  }
+}
