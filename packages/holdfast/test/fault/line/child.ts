@@ -9,8 +9,7 @@ import { Redis } from 'ioredis';
 import { Locks } from '../../../src/index.ts';
 
 export interface ChildPlan {
-  /** Of one server, or of the several that decide together. */
-  readonly ports: readonly number[];
+  readonly port: number;
   readonly name: string;
   readonly busyMs: number;
 }
@@ -20,22 +19,12 @@ export interface ChildWord {
   readonly turns: number;
 }
 
-/** Longer than a busy machine takes to answer. */
-const NODE_TIMEOUT_MS = 1_000;
-/** Longer than one stands still: a release that was given up would end this process. */
+/** Longer than a busy machine stands still: a release that was given up would end this process. */
 const CALL_TIMEOUT_MS = 20_000;
 
 const plan = JSON.parse(process.argv[2] ?? '') as ChildPlan;
-const clients = plan.ports.map((port) => new Redis({ port, host: '127.0.0.1' }));
-const [only] = clients;
-const locks =
-  clients.length === 1 && only !== undefined
-    ? new Locks(only, { callTimeoutMs: CALL_TIMEOUT_MS })
-    : new Locks(clients, {
-        restartGuardMs: 0,
-        nodeTimeoutMs: NODE_TIMEOUT_MS,
-        callTimeoutMs: CALL_TIMEOUT_MS,
-      });
+const client = new Redis({ port: plan.port, host: '127.0.0.1' });
+const locks = new Locks(client, { callTimeoutMs: CALL_TIMEOUT_MS });
 let turns = 0;
 let isStopping = false;
 
@@ -68,6 +57,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 say('turns');
 await Promise.all([takeTurns(), ...(plan.busyMs > 0 ? [keepBusy()] : [])]);
 await locks.close();
-for (const client of clients) client.disconnect();
+client.disconnect();
 process.stdin.destroy();
 say('stopped');

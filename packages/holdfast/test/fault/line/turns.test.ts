@@ -73,7 +73,7 @@ describe('beside two near callers', () => {
   test('a process far away from Redis gets its turns', async () => {
     const name = bench.name();
     const proxy = await bench.proxy(redis.port);
-    const far = start({ ports: [proxy.port], name, busyMs: 0 });
+    const far = start({ port: proxy.port, name, busyMs: 0 });
     await waitFor(async () => (await turnsOf(far)) > 0, { limitMs: LIMIT_MS });
     proxy.delay(FAR_MS);
     const others = await near(name);
@@ -83,7 +83,7 @@ describe('beside two near callers', () => {
 
   test('a process whose event loop is busy for 6 ms at a time gets its turns', async () => {
     const name = bench.name();
-    const slow = start({ ports: [redis.port], name, busyMs: BUSY_MS });
+    const slow = start({ port: redis.port, name, busyMs: BUSY_MS });
     await waitFor(async () => (await turnsOf(slow)) > 0, { limitMs: LIMIT_MS });
     const others = await near(name);
     await expectTurns(slow, others, TURNS);
@@ -97,7 +97,7 @@ describe('beside two near callers', () => {
       const name = bench.name();
       const owner = await bench.session(redis.port);
       const lease = await owner.lock(name).acquire();
-      const frozen = start({ ports: [redis.port], name, busyMs: 0 });
+      const frozen = start({ port: redis.port, name, busyMs: 0 });
       await untilWaiting(redis.port, name, 1, LIMIT_MS);
       const others = await near(name);
       await untilWaiting(redis.port, name, 3, LIMIT_MS);
