@@ -205,6 +205,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ...UNSAFE,
     BLOCKS: 2,
   }),
+  bug('grant taken back', 'line', 'exclusion', 'UNCOUNTED', 'sent although nobody at this server listens', {
+    ...UNSAFE,
+    CUTS: 1,
+  }),
   bug('newcomer', 'line', 'order', 'NEWCOMER', 'an ask takes a free key past the line', UNSAFE),
   bug('late mode', 'line', 'order', 'LATE_MODE', 'a late ask makes a ticket deaf', {
     ...UNSAFE,

@@ -74,3 +74,10 @@
 #else
 #define KEEPS_MODE 1
 #endif
+
+/* A grant is sent to a process that does not listen here, and taken back. The process listens at a replica, and receives it. */
+#ifdef BUG_UNCOUNTED
+#define SENDS_UNCOUNTED 1
+#else
+#define SENDS_UNCOUNTED 0
+#endif

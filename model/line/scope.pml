@@ -13,7 +13,7 @@
 #define CRASHES 0       /* how many processes may die */
 #endif
 #ifndef CUTS
-#define CUTS 0          /* how often a subscription may break while its process does not know it yet */
+#define CUTS 0          /* how often a subscription may break, or turn out to be at a replica, while its process does not know it yet */
 #endif
 #ifndef GUESTS
 #define GUESTS 0        /* how often a guest, who knows no line, may take a free key */

@@ -101,6 +101,10 @@ inline settle(asker) {
       makeOwner(line[k].holder + 1, CLAIM);
       byLine = 1;
       removeTicket(k)
+    :: line[k].holder != (asker) && !isDead(k) && line[k].hears && !isHearing(k) && SENDS_UNCOUNTED ->
+      reserve();
+      publish(line[k].holder, ECHO(line[k].echo));
+      k++
     :: else -> k++
     fi
   od
