@@ -98,6 +98,12 @@ export async function endHold({ topology, renewal }: HoldingServices, hold: Hold
   return { is: 'released', receivers: 0 };
 }
 
+/** Whoever works under the hold does not end: only the end of the lease lets others in, not a release and not `close`. */
+export function leaveToLease({ renewal }: HoldingServices, hold: Hold): void {
+  hold.isLeftToLease = true;
+  if (hold.isLive) renewal.adopt(hold, hold.leaseMs, false);
+}
+
 /** The hold has ended by itself or was taken away. */
 export function loseHold(
   { timers, topology, renewal }: HoldingServices,

@@ -8,6 +8,7 @@
  * - `stopped`: before `run` and after it.
  */
 import { LeaderStuckError, LockAbortedError, LockClosedError, LockConfigError } from '../../errors.ts';
+import { leaveToLease } from '../../locking/hold-life.ts';
 import { type FencedLease, LeaseHandle } from '../../locking/lease.ts';
 import type { Session } from '../../locking/session.ts';
 import {
@@ -191,10 +192,7 @@ export class Leader {
     stopHearing();
     try {
       if (outcome.isStuck) {
-        if (owner !== undefined) {
-          owner.hold.isLeftToLease = true;
-          this.#session.renewal.adopt(owner.hold, owner.hold.leaseMs, false);
-        }
+        if (owner !== undefined) leaveToLease(this.#session, owner.hold);
         this.#tell('stuck', { fence });
         throw this.#stuck(fence);
       }

@@ -4,7 +4,7 @@
  */
 import { JobTimeoutError, type LossReason } from '../../errors.ts';
 import type { Hold, HoldKeeper } from '../../locking/hold.ts';
-import { beginHold, loseHold, releaseHold } from '../../locking/hold-life.ts';
+import { beginHold, leaveToLease, loseHold, releaseHold } from '../../locking/hold-life.ts';
 import { Owner } from '../../locking/owner.ts';
 import type { Session } from '../../locking/session.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
@@ -98,8 +98,7 @@ export class RunningJob implements HoldKeeper {
 
   /** The body did not end although it was told to: its lock is left to its lease. */
   leaveToLease(): void {
-    this.#hold.isLeftToLease = true;
-    if (this.#hold.isLive) this.session.renewal.adopt(this.#hold, this.#hold.leaseMs, false);
+    leaveToLease(this.session, this.#hold);
   }
 
   /** Runs the body and records its end. Never rejects. */

@@ -11,9 +11,9 @@ import { checkStopOptions, type ResolvedSchedule, type StopOptions } from '../..
 import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
 import { quote } from '../../runtime/printable.ts';
-import { within } from '../../runtime/timers.ts';
 import { KeepAlive } from '../keep-alive.ts';
 import { Listeners } from '../listeners.ts';
+import { endInOrder } from '../orderly-end.ts';
 import { JobAsker } from './job-asker.ts';
 import type { JobRun } from './job-record.ts';
 import { type JobBody, RunningJob } from './job-run.ts';
@@ -31,8 +31,6 @@ const LOOK_MS_MIN = 10;
 /** How often a replica looks whether another's run has died. */
 const LOOK_MS_MAX = 5_000;
 const BUSY_RANGE = { minMs: 50, maxMs: 1_000 };
-/** How long a run may take to end after its signal has aborted: as for leaders. */
-const STOP_MS = 10_000;
 
 export class ScheduleHandle implements Schedule, SessionService {
   readonly name: string;
@@ -50,7 +48,6 @@ export class ScheduleHandle implements Schedule, SessionService {
   #handledMs = Number.NEGATIVE_INFINITY;
   #last: JobRun | null = null;
   #running: RunningJob | null = null;
-  #run: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | null = null;
 
   constructor(
@@ -99,11 +96,12 @@ export class ScheduleHandle implements Schedule, SessionService {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const { timers } = this.#session;
     this.#asker.stop();
-    if (this.#running !== null && graceMs > 0) await within(timers, this.#run, graceMs, () => null);
-    this.#running?.abort(this.#stopped());
-    await within(timers, this.#ended, STOP_MS, () => this.#running?.leaveToLease());
+    await endInOrder(this.#session.timers, graceMs, {
+      ended: this.#ended,
+      tell: () => this.#running?.abort(this.#stopped()),
+      leaveToLease: () => this.#running?.leaveToLease(),
+    });
     this.#end();
   }
 
@@ -222,9 +220,7 @@ export class ScheduleHandle implements Schedule, SessionService {
   /** True: another attempt follows. */
   async #runStarted(running: RunningJob): Promise<boolean> {
     this.#running = running;
-    const ending = running.run(this.#body);
-    this.#run = ending;
-    const { run, error, isRetried } = await ending;
+    const { run, error, isRetried } = await running.run(this.#body);
     this.#running = null;
     this.#last = run;
     if (error === undefined) this.#listeners.tell('ran', { run });
