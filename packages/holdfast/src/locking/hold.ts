@@ -89,6 +89,8 @@ export class Hold implements HeapItem {
   readonly linger: Linger | undefined;
   /** Its owner cannot be stopped: at its end nothing is released, and the lease on the server runs out. */
   isLeftToLease = false;
+  /** False: whoever it was granted to never began. */
+  wasServed = true;
   /** Why an operator took the hold away, in the operator's words, '' where none were said; null: nobody did, as far as we heard. */
   takenFor: string | null = null;
   /** How long the server had the hold for when it last said so: a claim or a lease. */
@@ -145,7 +147,7 @@ export class Hold implements HeapItem {
 
   /** What a release must know of the hold. */
   get releaseTerms(): ReleaseTerms {
-    return { holder: this.holder, leaseMs: this.#longestMs, wasServed: true };
+    return { holder: this.holder, leaseMs: this.#longestMs, wasServed: this.wasServed };
   }
 
   /** How long until the deadline, by whichever clock says sooner; zero or less when it has passed. */

@@ -25,7 +25,7 @@ import { describe } from '../../runtime/describe.ts';
 import { printable, quote } from '../../runtime/printable.ts';
 import { onceForget, oncePeek } from '../../scripts/generated.ts';
 import type { OnceTrace } from '../../telemetry/channels.ts';
-import { telemetry } from '../../telemetry/publish.ts';
+import { OnceCall } from './call.ts';
 import { decodeFailure, decodeResult } from './payload.ts';
 import { OnceProtocol, type OnceSettled } from './protocol.ts';
 import { enter, type OnceRun, runBody } from './run.ts';
@@ -102,21 +102,23 @@ class OnceCalls {
       const message = `once ${quote(name)}: called inside its own body, where it would wait for itself`;
       throw new LockConfigError(message, { lock: name });
     }
-    return telemetry.once(protocol, this.#session.id, (trace) => this.#run(protocol, body, resolved, trace));
+    const call = new OnceCall(this.#session, protocol);
+    return call.serve((trace) => this.#run(protocol, body, resolved, call, trace));
   }
 
   async #run<T>(
     protocol: OnceProtocol,
     body: (run: OnceRun) => Promise<T> | T,
     options: ResolvedOnceOptions<T>,
+    call: OnceCall,
     trace: OnceTrace | null,
   ): Promise<T> {
-    const entered = await enter(this.#session, protocol, options.acquire);
+    const entered = await enter(this.#session, protocol, options.acquire, call);
     if (trace !== null) trace.ran = entered.is === 'started';
     if (trace !== null) trace.attempt = entered.is === 'started' ? entered.attempt : entered.answer.attempt;
     if (entered.is === 'settled') return settledResult(protocol.name, entered.answer, options);
     if (trace !== null) trace.fence = entered.fence;
-    return runBody(this.#session, protocol, entered, body, options);
+    return runBody(this.#session, protocol, entered, body, options, call);
   }
 
   async peek(name: string): Promise<OnceState | null> {

@@ -1,7 +1,7 @@
 /** One caller of a once key: it comes in and finds the answer there, or runs the body and stores what came of it. */
 import { OnceResultError } from '../../errors/once-errors.ts';
 import { LockConflictError, type LockError, LockLostError, LockUnknownError } from '../../errors.ts';
-import { describeServers, quoted } from '../../locking/failures.ts';
+import { closedError, describeServers, quoted } from '../../locking/failures.ts';
 import { LeaseHandle } from '../../locking/lease.ts';
 import type { Owner } from '../../locking/owner.ts';
 import { runAs } from '../../locking/scope.ts';
@@ -10,6 +10,7 @@ import type { ResolvedAcquireOptions } from '../../options/acquire-options.ts';
 import type { ResolvedOnceOptions } from '../../options/once-options.ts';
 import { assert } from '../../runtime/assert.ts';
 import { printable } from '../../runtime/printable.ts';
+import type { OnceCall } from './call.ts';
 import { decodeResult, encodeFailure, encodeResult } from './payload.ts';
 import type { Ending, OnceProtocol, OnceSettled, StartedRun } from './protocol.ts';
 import { type Stored, store } from './store.ts';
@@ -22,7 +23,7 @@ export interface OnceRun {
   readonly attempt: number;
   /** A number larger than that of every earlier run: a resource that remembers it can refuse a late write. */
   readonly fence: number;
-  /** Aborts when the lease of this run is lost: another run may begin. */
+  /** Aborts when the lease of this run is lost, so that another run may begin, and when the `Locks` closes. */
   readonly signal: AbortSignal;
 }
 
@@ -38,6 +39,7 @@ export async function enter(
   session: Session,
   protocol: OnceProtocol,
   options: ResolvedAcquireOptions,
+  call: OnceCall,
 ): Promise<Entered> {
   const startedMs = session.timers.clock.monotonicMs();
   let lease: LeaseHandle | null;
@@ -51,6 +53,12 @@ export async function enter(
   assert(owner !== undefined, () => 'a caller that waits is answered or gets a lease');
   // Renewed until the body ends, whoever still has the lease.
   owner.keep();
+  if (!call.begin(owner)) {
+    // A start that no body follows does not count.
+    owner.hold.wasServed = false;
+    await owner.hold.keeper.leave(owner).catch(() => {});
+    throw closedError(protocol, session.timers.clock.monotonicMs() - startedMs);
+  }
   const { holder, attempt } = owner.hold;
   const { fence } = owner;
   assert(attempt !== undefined && fence !== undefined, () => 'a run has an attempt and a fence');
@@ -69,6 +77,7 @@ export async function runBody<T>(
   started: Started,
   body: (run: OnceRun) => Promise<T> | T,
   options: ResolvedOnceOptions<T>,
+  call: OnceCall,
 ): Promise<T> {
   const { owner, attempt, fence } = started;
   const run: OnceRun = {
@@ -76,7 +85,7 @@ export async function runBody<T>(
     attempt,
     fence,
     get signal() {
-      return owner.signal;
+      return call.signal;
     },
   };
   const [outcome] = await Promise.allSettled([runAs(owner, () => body(run))]);

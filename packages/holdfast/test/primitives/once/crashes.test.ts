@@ -202,7 +202,7 @@ test('a late owner whose attempts were given up is not told that its result is s
   expect(await catchUp()).toBeInstanceOf(LockLostError);
 });
 
-test('close takes the lock from a run, which may still store, and waits for a finish under way', async () => {
+test('close waits for a body in its grace, and for its storing', async () => {
   const { clock } = scene();
   const [a, b] = [scene().process(), scene().process()];
   const { opened, open } = gate();
@@ -216,6 +216,96 @@ test('close takes the lock from a run, which may still store, and waits for a fi
   expect(await b.once('k', () => 2)).toBe(1);
   expect(await rejection(a.once('k', () => 3))).toMatchObject({ code: 'ELOCKCLOSED' });
   expect(await rejection(a.once.peek('k'))).toMatchObject({ code: 'ELOCKCLOSED' });
+});
+
+test('close does not let a second body begin while the first is at work', async () => {
+  const { clock } = scene();
+  const [a, b] = [scene().process(), scene().process()];
+  const signals: AbortSignal[] = [];
+  handled(
+    a.once('k', ({ signal }) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    }),
+  );
+  await clock.advance(0);
+  const closing = a.close();
+  const begun: number[] = [];
+  const waiting = b.once('k', ({ attempt }) => begun.push(attempt));
+  await clock.advance(9_000);
+  expect(signals[0]?.reason).toMatchObject({ code: 'ELOCKCLOSED' });
+  await clock.advance(1_100);
+  await closing;
+  // The body may be at work until the lease is over, and perhaps after that: then its fence is the older one.
+  await clock.advance(LEASE_MS - 11_000);
+  expect(begun).toEqual([]);
+  await clock.advance(16_000);
+  await waiting;
+  expect(begun).toEqual([2]);
+});
+
+test('a body that ends after the grace is stored', async () => {
+  const { clock } = scene();
+  const [a, b] = [scene().process(), scene().process()];
+  const work = gate();
+  const told = gate();
+  const running = handled(
+    a.once('k', async ({ signal }) => {
+      signal.addEventListener('abort', () => told.open());
+      await work.opened;
+      return 'late';
+    }),
+  );
+  await clock.advance(0);
+  const closing = a.close({ graceMs: 1_000 });
+  await clock.advance(1_000);
+  await told.opened;
+  const waiting = b.once('k', () => 'second');
+  await clock.advance(8_000);
+  work.open();
+  await clock.advance(100);
+  await closing;
+  expect(await running).toBe('late');
+  expect(await waiting).toBe('late');
+});
+
+test('destroy tells the body, and leaves its lock to the lease', async () => {
+  const { clock } = scene();
+  const [a, b] = [scene().process(), scene().process()];
+  const signals: AbortSignal[] = [];
+  handled(a.once('k', ({ signal }) => new Promise(() => signals.push(signal))));
+  await clock.advance(0);
+  await a.destroy();
+  expect(signals[0]?.aborted).toBe(true);
+  expect(await b.once.peek('k')).toMatchObject({ state: 'running', attempt: 1 });
+});
+
+test('close around a start: the body has run and is stored, or it never began and does not count', async () => {
+  const { clock } = scene();
+  const begun: boolean[] = [];
+  for (let steps = 0; steps < 40; steps += 1) {
+    const { locks, calls } = scene().watchedProcess();
+    let closing: Promise<void> | undefined;
+    calls.after('once.begin', async () => {
+      for (let step = 0; step < steps; step += 1) await null;
+      closing = locks.close();
+    });
+    // A caller with a signal waits in the queue, where a grant takes a turn to reach it.
+    const { signal } = new AbortController();
+    const key = `k${steps}`;
+    let hasBegun = false;
+    const body = () => {
+      hasBegun = true;
+    };
+    const end = locks.once(key, body, { attempts: 1, signal }).catch((error: unknown) => error);
+    await clock.advance(100);
+    await closing;
+    const state = await scene().process().once.peek(key);
+    if (hasBegun) expect(state).toMatchObject({ state: 'done' });
+    else expect([steps, state, await end]).toMatchObject([steps, null, { code: 'ELOCKCLOSED' }]);
+    begun.push(hasBegun);
+  }
+  expect(new Set(begun)).toEqual(new Set([true, false]));
 });
 
 test.each([

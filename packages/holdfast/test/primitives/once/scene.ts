@@ -50,10 +50,16 @@ export class Calls {
   readonly made: string[] = [];
   readonly #faults = new Map<string, Fault[]>();
   readonly #late: (() => Promise<unknown>)[] = [];
+  readonly #after = new Map<string, () => unknown>();
 
   /** The next calls of that script go wrong so, one after the other. */
   lose(script: string, ...faults: Fault[]): void {
     this.#faults.set(script, faults);
+  }
+
+  /** Called with each answer of that script, just before the caller has it. */
+  after(script: string, run: () => unknown): void {
+    this.#after.set(script, run);
   }
 
   /** The server runs what was late, and nobody hears the answers. */
@@ -66,7 +72,11 @@ export class Calls {
       const { name } = call.script;
       this.made.push(name);
       const fault = this.#faults.get(name)?.shift();
-      if (fault === undefined) return inner.run(call, timeoutMs);
+      if (fault === undefined) {
+        const answer = await inner.run(call, timeoutMs);
+        void this.#after.get(name)?.();
+        return answer;
+      }
       if (fault === 'request late') this.#late.push(() => inner.run(call, timeoutMs));
       if (fault === 'reply lost') await inner.run(call, timeoutMs);
       return new CallFailure('unknown', fault);
