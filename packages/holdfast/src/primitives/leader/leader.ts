@@ -66,6 +66,8 @@ export class Leader {
   #state: 'campaigning' | 'leading' | 'stopping' | 'pausing' | 'stopped' = 'stopped';
   #term: Term | null = null;
   #lease: FencedLease | null = null;
+  /** The fence of a body that was stuck and has not ended yet: no other may begin beside it. */
+  #stuckFence: number | null = null;
   /** Resolves when the present term is over, released or stuck. */
   #termOver: Promise<unknown> = Promise.resolve();
 
@@ -103,7 +105,8 @@ export class Leader {
 
   /**
    * Campaigns until this process leads, runs the body, and campaigns again, until the signal aborts or the `Locks` closes.
-   * Rejects with what the body throws of itself, and with `LeaderStuckError` when the body does not end in time.
+   * Rejects with what the body throws of itself, and with `LeaderStuckError` when the body does not end in time; from then on
+   * at once, until that body has ended.
    */
   async run(body: LeaderBody, options: LeaderRunOptions = {}): Promise<void> {
     if (typeof body !== 'function') {
@@ -115,6 +118,7 @@ export class Leader {
       const message = `leader ${quote(this.name)}: run was called while it runs; make another leader for another body`;
       throw new LockConfigError(message, { lock: this.name });
     }
+    if (this.#stuckFence !== null) throw this.#stuck(this.#stuckFence);
     const stop = new AbortController();
     const halt = (): void => {
       stop.abort(signal?.aborted === true ? signal.reason : this.#closed());
@@ -193,6 +197,10 @@ export class Leader {
     try {
       if (outcome.isStuck) {
         if (owner !== undefined) leaveToLease(this.#session, owner.hold);
+        this.#stuckFence = fence;
+        void term.bodyEnded.then(() => {
+          this.#stuckFence = null;
+        });
         this.#tell('stuck', { fence });
         throw this.#stuck(fence);
       }

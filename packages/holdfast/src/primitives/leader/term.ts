@@ -43,6 +43,8 @@ export class Term {
   readonly #timers: TimerQueue;
   readonly #graceMs: number;
   readonly #controller = new AbortController();
+  /** Resolves when the body has settled, in time or not. */
+  bodyEnded: Promise<unknown> = Promise.resolve();
   #end: TermEnd | null = null;
   #wake: () => void = () => {};
 
@@ -84,6 +86,7 @@ export class Term {
     const { fence } = this;
     const { signal } = this.#controller;
     const settled = Promise.allSettled([(async () => body({ signal, fence }))()]);
+    this.bodyEnded = settled;
     try {
       await Promise.race([settled, ended]);
       // The body has ended by itself, before anybody told it to.

@@ -155,6 +155,30 @@ describe('a body that was told to end', () => {
     expect(await world.node.command('EXISTS', KEY)).toBe(0);
   });
 
+  test('and is stuck keeps every other body out until it has ended: run rejects again', async () => {
+    const world = await World.open();
+    const gate = makeGate();
+    const stop = new AbortController();
+    const leader = world.replica({ leaseMs: 4_000 }).leader('boss', { graceMs: 1_000 });
+    const stuck = leader.run(() => gate.opened, { signal: stop.signal });
+    stuck.catch(() => {});
+    await world.advance(100);
+    stop.abort();
+    await world.advance(1_100);
+    await expect(stuck).rejects.toMatchObject({ code: 'ELEADERSTUCK' });
+    const begun = vi.fn(({ signal }: { signal: AbortSignal }) => untilAborted(signal));
+    const again = leader.run(begun);
+    again.catch(() => {});
+    await world.advance(20_000);
+    expect(begun).not.toHaveBeenCalled();
+    await expect(again).rejects.toMatchObject({ code: 'ELEADERSTUCK', lock: 'boss' });
+    gate.open();
+    await world.advance(0);
+    void leader.run(begun);
+    await world.advance(100);
+    expect(begun).toHaveBeenCalledTimes(1);
+  });
+
   test('by a loss is waited for before the next campaign', async () => {
     const world = await World.open();
     const gate = makeGate();
