@@ -23,7 +23,7 @@ export function drizzlePgSeam(tx: PgTransaction): SqlSeam {
   };
 }
 
-function drizzleMysqlSeam(tx: MysqlTransaction): SqlSeam {
+export function drizzleMysqlSeam(tx: MysqlTransaction): SqlSeam {
   return {
     dialect: 'mysql',
     async query(text, params) {

@@ -3,7 +3,7 @@ import { checkFence, fencedUpdate, idempotent, type SqlSeam } from 'holdfast-sql
 import type { Knex } from 'knex';
 
 /** Knex numbers the parameters itself: it wants question marks, also for PostgreSQL. */
-function knexSeam(trx: Knex.Transaction, dialect: 'postgresql' | 'mysql'): SqlSeam {
+export function knexSeam(trx: Knex.Transaction, dialect: 'postgresql' | 'mysql'): SqlSeam {
   return {
     dialect,
     async query(sql, params) {
@@ -14,7 +14,8 @@ function knexSeam(trx: Knex.Transaction, dialect: 'postgresql' | 'mysql'): SqlSe
         ? { rows: result }
         : { rows: [], count: result.affectedRows, insertId: result.insertId };
     },
-    inTransaction: () => !trx.isCompleted(),
+    // Knex does not hear that MySQL has ended the transaction: there the server is asked.
+    ...(dialect === 'postgresql' ? { inTransaction: () => !trx.isCompleted() } : {}),
   };
 }
 

@@ -14,7 +14,8 @@ export function typeormSeam(manager: EntityManager): SqlSeam {
       if (dialect === 'postgresql' || Array.isArray(raw)) return { rows: records };
       return { rows: [], count: raw.affectedRows, insertId: raw.insertId };
     },
-    inTransaction: () => queryRunner.isTransactionActive,
+    // TypeORM does not hear that MySQL has ended the transaction: there the server is asked.
+    ...(dialect === 'postgresql' ? { inTransaction: () => queryRunner.isTransactionActive } : {}),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The verbs inside transactions of Knex, Drizzle and TypeORM: the examples of this package, on both servers. */
+import { sql as sqlOf } from 'drizzle-orm';
 import { drizzle as drizzleMysql } from 'drizzle-orm/mysql2';
 import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres';
 import knex from 'knex';
@@ -7,10 +8,17 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { rejection } from '../../holdfast/test/support/rejection.ts';
-import { drizzlePgSeam, sellOnMysql, sellOnPg } from '../examples/drizzle.ts';
-import { sell as sellByKnex } from '../examples/knex.ts';
+import { drizzleMysqlSeam, drizzlePgSeam, sellOnMysql, sellOnPg } from '../examples/drizzle.ts';
+import { knexSeam, sell as sellByKnex } from '../examples/knex.ts';
 import { sell as sellByTypeorm, typeormSeam } from '../examples/typeorm.ts';
-import { checkFence, NotInTransactionError, StaleFenceError } from '../src/index.ts';
+import {
+  checkFence,
+  isRetryable,
+  NotInTransactionError,
+  type SqlSeam,
+  StaleFenceError,
+} from '../src/index.ts';
+import { deadlock } from './support/conflicts.ts';
 import { useDatabases } from './support/databases.ts';
 import { mysql2Driver, pgDriver, type Session } from './support/sessions.ts';
 
@@ -121,6 +129,57 @@ describe.each(ROWS.filter(({ driver }) => brands.includes(driver.brand)))('$titl
     expect(await rejection(opened.sell(10, 'second'))).toBeInstanceOf(StaleFenceError);
     expect(await opened.sell(12, 'second')).toBe(8);
     expect(await session.run('SELECT stock FROM item')).toEqual([{ stock: 8 }]);
+  });
+});
+
+/** Each runs the work in a transaction of its library, with what sends a statement there and the seam. */
+const ON_MARIADB = [
+  {
+    title: 'Knex',
+    transaction: async (at: At, work: Work) => {
+      const db = knex({ client: 'mysql2', connection: { ...at, user: 'root' }, pool: { min: 0, max: 2 } });
+      await db
+        .transaction((trx) => work((sql) => trx.raw(sql), knexSeam(trx, 'mysql')))
+        .finally(() => db.destroy());
+    },
+  },
+  {
+    title: 'Drizzle',
+    transaction: async (at: At, work: Work) => {
+      const pool = mysql.createPool({ ...at, user: 'root', connectionLimit: 2 });
+      await drizzleMysql(pool)
+        .transaction((tx) => work((sql) => tx.execute(sqlOf.raw(sql)), drizzleMysqlSeam(tx)))
+        .finally(() => pool.end());
+    },
+  },
+  {
+    title: 'TypeORM',
+    transaction: async (at: At, work: Work) => {
+      const source = await new DataSource({ type: 'mariadb', ...at, username: 'root' }).initialize();
+      await source
+        .transaction((manager) => work((sql) => manager.query(sql), typeormSeam(manager)))
+        .finally(() => source.destroy());
+    },
+  },
+];
+
+type Work = (run: (sql: string) => PromiseLike<unknown>, seam: SqlSeam) => Promise<void>;
+
+describe.runIf(brands.includes('mariadb')).each(ON_MARIADB)('$title on MariaDB', ({ transaction }) => {
+  test('after a swallowed deadlock checkFence says that the transaction is over', async () => {
+    const database = await databases.create('mariadb');
+    const other = await databases.open(mysql2Driver, database);
+    await other.run('CREATE TABLE item (id INT PRIMARY KEY, stock INT)');
+    await other.run('INSERT INTO item VALUES (1, 10), (2, 10)');
+    const at = { host: '127.0.0.1', port: databases.portOf('mariadb'), database };
+    const late = transaction(at, async (run, seam) => {
+      const victim = { run: async (sql: string) => (await run(sql)) as never };
+      expect(isRetryable(await deadlock(victim, other))).toBe(true);
+      await checkFence(seam, { resource: 'stock', fence: 1 });
+      await run('UPDATE item SET stock = 3 WHERE id = 1');
+    });
+    expect(await rejection(late)).toBeInstanceOf(NotInTransactionError);
+    expect(await other.run('SELECT stock FROM item WHERE id = 1')).toEqual([{ stock: 10 }]);
   });
 });
 

@@ -126,7 +126,9 @@ function seamConnection(given: SqlSeam): AsyncConnection {
   return {
     dialect,
     query: (sql, params) => given.query(sql, params),
-    inTransaction: given.inTransaction && (() => given.inTransaction?.() === true),
+    // A library does not hear that MySQL has ended its transaction, and would say that it is open.
+    inTransaction:
+      dialect !== 'mysql' && given.inTransaction ? () => given.inTransaction?.() === true : undefined,
   };
 }
 

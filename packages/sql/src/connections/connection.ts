@@ -15,7 +15,12 @@ export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
 export interface SqlSeam {
   readonly dialect: Dialect;
   query(sql: string, params: readonly unknown[]): Promise<SqlResult>;
-  /** Whether a transaction is open. Without it the database is asked, by one or two more statements. SQLite needs it. */
+  /**
+   * Whether a transaction is open: what the server says, not the library, whose flag stays true when the server has ended the
+   * transaction. Without it the database is asked, by one or two more statements. SQLite needs it. Not read on MySQL and
+   * MariaDB, which end a transaction at a deadlock: there the reply may tell (`inTransaction` of the result), or the database
+   * is asked.
+   */
   inTransaction?(): boolean;
 }
 

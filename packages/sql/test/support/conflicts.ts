@@ -3,7 +3,7 @@ import { handled } from '../../../holdfast/test/support/rejection.ts';
 import type { Session } from './sessions.ts';
 
 /** Two transactions that wait for each other: `victim` gets 1213, and its transaction is over. */
-export async function deadlock(victim: Session, other: Session): Promise<unknown> {
+export async function deadlock(victim: Pick<Session, 'run'>, other: Session): Promise<unknown> {
   await other.begin();
   for (let id = 100; id < 140; id += 1) await other.run('INSERT INTO item VALUES (?, 0)', [id]);
   await other.run('UPDATE item SET stock = 1 WHERE id = 2');
