@@ -7,10 +7,10 @@ export type SkipReason = Exclude<JobState, 'retry'> | 'passed' | 'busy';
 
 /** What the listeners of a schedule are given. */
 export interface ScheduleEvents {
-  /** A run of this process ended well. */
-  readonly ran: { readonly run: JobRun };
+  /** A run of this process ended well. `isRecorded` false: another run has replaced it, or the server did not answer. */
+  readonly ran: { readonly run: JobRun; readonly isRecorded: boolean };
   /** A run of this process failed, or, without a run, no start could be asked for. */
-  readonly failed: { readonly run: JobRun | null; readonly error: unknown };
+  readonly failed: { readonly run: JobRun | null; readonly error: unknown; readonly isRecorded: boolean };
   /** This process does not run a slot: as a rule because another replica does. */
   readonly skipped: { readonly slot: Date; readonly reason: SkipReason; readonly host: string | undefined };
   /** Another replica has another schedule under this name. Told once for each. */

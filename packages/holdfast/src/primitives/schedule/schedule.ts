@@ -135,7 +135,7 @@ export class ScheduleHandle implements Schedule, SessionService {
       const error = await this.#sample();
       if (error === null) return;
       // Once for each outage: the program should know that its job does not run.
-      if (!isTold) this.#listeners.tell('failed', { run: null, error });
+      if (!isTold) this.#tellUnasked(error);
       isTold = true;
     }
   }
@@ -176,7 +176,7 @@ export class ScheduleHandle implements Schedule, SessionService {
       const result = await this.#asker.ask(terms, isNewest);
       if (result.is === 'failed') {
         this.#handledMs = slotMs;
-        if (!this.#asker.isStopped) this.#listeners.tell('failed', { run: null, error: result.error });
+        if (!this.#asker.isStopped) this.#tellUnasked(result.error);
         return;
       }
       const { answer } = result;
@@ -220,12 +220,18 @@ export class ScheduleHandle implements Schedule, SessionService {
   /** True: another attempt follows. */
   async #runStarted(running: RunningJob): Promise<boolean> {
     this.#running = running;
-    const { run, error, isRetried } = await running.run(this.#body);
+    const { run, error, isRetried, isRecorded } = await running.run(this.#body);
     this.#running = null;
-    this.#last = run;
-    if (error === undefined) this.#listeners.tell('ran', { run });
-    else this.#listeners.tell('failed', { run, error });
+    // Otherwise another run may have replaced this one: its slot has not ended so.
+    if (isRecorded) this.#last = run;
+    if (error === undefined) this.#listeners.tell('ran', { run, isRecorded });
+    else this.#listeners.tell('failed', { run, error, isRecorded });
     return isRetried;
+  }
+
+  /** No start could be asked for. */
+  #tellUnasked(error: unknown): void {
+    this.#listeners.tell('failed', { run: null, error, isRecorded: false });
   }
 
   get #limits(): { attempts: number; atMostMs: number | null; host: string } {

@@ -105,7 +105,9 @@ describe('crashes', () => {
     late.open();
     await world.advance(1_000);
     expect(await marker(world, 'state')).toBe('done');
-    expect([runs.length, ran.mock.calls.length]).toEqual([1, 1]);
+    expect(runs).toHaveLength(1);
+    expect(ran).toHaveBeenCalledExactlyOnceWith({ run: schedule.last, isRecorded: true });
+    expect(schedule.last).toMatchObject({ state: 'done' });
   });
 
   test('of the lease, process alive: a late owner that was replaced leaves the lock of the other', async () => {
@@ -113,7 +115,9 @@ describe('crashes', () => {
     const late = gate();
     const first = recorder(world, () => late.opened);
     const options: ScheduleOptions = { everyMs: 600_000, attempts: 2 };
-    world.replica({ leaseMs: 3_000 }).schedule('tick', options, first.body);
+    const schedule = world.replica({ leaseMs: 3_000 }).schedule('tick', options, first.body);
+    const ran = vi.fn();
+    schedule.on('ran', ran);
     await world.advance(600_100);
     await world.node.command('DEL', LOCK);
     const second = recorder(world, never);
@@ -125,6 +129,12 @@ describe('crashes', () => {
     await world.advance(5_000);
     expect(await world.node.command('HKEYS', LOCK)).toEqual(owner);
     expect(await marker(world, 'state')).toBe('running');
+    // It is told so, and does not claim that the slot has ended.
+    expect(ran).toHaveBeenCalledExactlyOnceWith({
+      run: expect.objectContaining({ attempt: 1 }),
+      isRecorded: false,
+    });
+    expect(schedule.last).toMatchObject({ state: 'baseline' });
   });
 
   test('of all data: the body is told at its next renewal, and a replica that looks again runs the slot', async () => {
