@@ -85,6 +85,16 @@ describe.each(DRIVERS.filter(({ brand }) => brands.includes(brand)))('on $title'
     expect(await check(Date.now() * 1000)).toBeNull();
   });
 
+  test('resources are compared by bytes', async () => {
+    const resources = ['a', 'A', 'á', 'a ', 'a\u0301', ' a', 'ａ', 'x'.repeat(1_023), 'x'.repeat(1_024)];
+    // Each fence is older than the one before: two that share a row would be refused.
+    for (const [index, resource] of resources.entries())
+      expect(await check(FENCE - index, resource)).toBeNull();
+    expect(await session.run('SELECT * FROM holdfast_fence')).toHaveLength(resources.length);
+    for (const [index, resource] of resources.entries())
+      expect(await check(FENCE - index - 1, resource)).toMatchObject({ resource, seen: FENCE - index });
+  });
+
   test('without a transaction it is refused', async () => {
     const alone = await rejection(checkFence(session.tx, { resource: 'stock', fence: FENCE }));
     expect(alone).toBeInstanceOf(NotInTransactionError);

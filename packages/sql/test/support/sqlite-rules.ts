@@ -217,6 +217,18 @@ export const SQLITE_RULES: Readonly<Record<string, (open: Open) => void>> = {
       );
     assert.equal(rowsOf(db, 'SELECT key FROM holdfast_key').length, keys.length);
   },
+  'resources are compared by bytes'(open) {
+    const [db] = withItem(open);
+    const resources = ['a', 'A', 'á', 'a ', 'a\u0301', ' a', 'x'.repeat(1_023), 'x'.repeat(1_024)];
+    // Each fence is older than the one before: two that share a row would be refused.
+    for (const [index, resource] of resources.entries())
+      sql.retry(db, () => sql.checkFence(db, { resource, fence: 100 - index }));
+    assert.equal(rowsOf(db, 'SELECT * FROM holdfast_fence').length, resources.length);
+    for (const [index, resource] of resources.entries()) {
+      const older = (): void => sql.checkFence(db, { resource, fence: 99 - index });
+      assert.throws(() => sql.retry(db, older), code('ESTALEFENCE'));
+    }
+  },
   'cleanUp deletes old keys in batches, and no fence'(open) {
     const [db] = withItem(open);
     for (const key of ['a', 'b', 'c']) sql.retry(db, () => sql.idempotent(db, key, () => 1));
