@@ -61,8 +61,8 @@ export function addJob(program: Command): void {
     .summary('run a job now, outside of its schedule')
     .description(
       'Runs the command now, once, under the lock of the job, and records it as the last run of the job: what --once-per and ' +
-        'schedules of programs do at a slot. A slot that is due and was not started counts as done by this run. Exits with 75 while ' +
-        'a run of the job is at work.',
+        'schedules of programs do at a slot. A slot that is due and was not started counts as done by this run, and so does one in retry: the ' +
+        'attempts that it had left are not made. Exits with 75 while a run of the job is at work.',
     )
     .addArgument(new Argument('<action>', 'what to do').choices(['run']))
     .argument('<name>', 'the name of the job')

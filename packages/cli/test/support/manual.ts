@@ -89,8 +89,8 @@ holdfast job run nightly-report -- /opt/report.sh
 
 A job that a program schedules has its body in that program. From the command line the body is the command after \`--\`: it runs under the same
 lock, so it never runs beside a scheduled run, and it is written into the same marker, so \`ls --jobs\` shows it as the last run. It counts as a
-slot of its own, at this moment. A scheduled slot that is due and was not started is not started after it; slots that come later are not
-affected. The command gets the same environment as with \`run --once-per\`. A quorum is refused, as there.`,
+slot of its own, at this moment. A scheduled slot that is due and was not started is not started after it, and one in \`retry\` gets no further
+attempt; slots that come later are not affected. The command gets the same environment as with \`run --once-per\`. A quorum is refused, as there.`,
   ls: `\`HELD\` is counted from the fence. \`<5m\` means at most five minutes: the owner has no record, so it may be a program that takes the lock
 without raising the fence, as Java's \`RLock\` does. Programs that use holdfast have a
 [record](../reference/keys.md#the-record-of-a-session) and are shown by application, host and process, unless they set \`application: false\`. The value of a mutex is a secret of its

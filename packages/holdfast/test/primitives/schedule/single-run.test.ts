@@ -120,6 +120,19 @@ describe('now, outside of the schedule', () => {
     expect(slots).toEqual([10_000]);
   });
 
+  test('takes the place of a slot in retry: the attempts that it had left are not made', async () => {
+    const world = await World.open();
+    const attempts: number[] = [];
+    world.replica().schedule('job', { everyMs: HOUR_MS, attempts: 3 }, ({ attempt }) => {
+      attempts.push(attempt);
+      throw new Error('not yet');
+    });
+    await world.advance(HOUR_MS + 500);
+    await world.until(world.replica().runJob('job', () => {}));
+    await world.advance(600_000);
+    expect(attempts).toEqual([1]);
+  });
+
   test('is listed as a job, by the name of the job, while it runs', async () => {
     const world = await World.open();
     const work = gate();
