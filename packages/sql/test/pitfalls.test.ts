@@ -280,6 +280,7 @@ describe.runIf(brands.includes('mariadb'))('on MariaDB', () => {
   test('with autocommit off a transaction is open without START TRANSACTION', async () => {
     const [session] = (await setUp(mysql2Driver, 1)) as [Session];
     await session.run('SET autocommit = 0');
+    expect(await rejection(retry(session.tx, () => 1))).toBeInstanceOf(NotInTransactionError);
     expect(await idempotent(session.tx, 'k', async () => 1)).toBe(1);
     await checkFence(session.tx, NEWER);
     await session.rollback();
