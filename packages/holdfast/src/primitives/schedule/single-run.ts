@@ -2,13 +2,14 @@
  * One run of a job, for a program that something else starts: a crontab, an operator. Either for the present slot, unless
  * the slot has had its run, or now, outside of any schedule.
  */
-import { LockTimeoutError } from '../../errors.ts';
+import { LockClosedError, LockTimeoutError } from '../../errors.ts';
 import type { Session } from '../../locking/session.ts';
 import type { ResolvedSingleRun } from '../../options/single-run-options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
 import { inMs, quote } from '../../runtime/printable.ts';
 import { KeepAlive } from '../keep-alive.ts';
+import { endInOrder } from '../orderly-end.ts';
 import { JobAsker } from './job-asker.ts';
 import { type JobBody, type JobResult, RunningJob } from './job-run.ts';
 import type { SkipReason } from './schedule-events.ts';
@@ -63,17 +64,22 @@ export class SingleJob {
 
   async run(): Promise<SingleRun> {
     const { signal } = this.#options;
-    const halt = (): void => {
+    const stop = (reason: unknown): void => {
       this.#asker.stop();
-      this.#running?.abort(signal?.reason);
+      this.#running?.abort(reason);
     };
-    const stopHearing = signal === undefined ? () => {} : onAbort(signal, halt);
+    const stopHearing = signal === undefined ? () => {} : onAbort(signal, () => stop(signal.reason));
     const keepAlive = new KeepAlive(this.#session.timers);
     keepAlive.start();
     const running = this.#run();
-    const close = async (): Promise<void> => {
-      halt();
-      await running.catch(() => {});
+    const halt = (): void => stop(this.#closed());
+    const close = (graceMs: number): Promise<void> => {
+      this.#asker.stop();
+      return endInOrder(this.#session.timers, graceMs, {
+        ended: running.catch(() => {}),
+        tell: halt,
+        leaveToLease: () => this.#running?.leaveToLease(),
+      });
     };
     const leave = this.#session.serve({ close, halt });
     try {
@@ -169,6 +175,10 @@ export class SingleJob {
   #skip(slotMs: number, reason: SkipReason, host: string): SingleRun {
     this.#asker.tellSkipped(slotMs, reason);
     return { ran: false, slot: new Date(slotMs), reason, host: host === '' ? undefined : host };
+  }
+
+  #closed(): LockClosedError {
+    return new LockClosedError(`job ${quote(this.#name)}: this Locks has been closed`, { lock: this.#name });
   }
 
   #nowMs(): number {

@@ -133,6 +133,36 @@ describe('now, outside of the schedule', () => {
     expect(attempts).toEqual([1]);
   });
 
+  test('has the grace of close, and is then told that the Locks closes', async () => {
+    const world = await World.open();
+    const signals: AbortSignal[] = [];
+    const locks = world.replica();
+    const running = locks.runJob('job', ({ signal }) => {
+      signals.push(signal);
+      return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    });
+    await world.advance(100);
+    const closing = locks.close({ graceMs: 5_000 });
+    await world.advance(4_000);
+    expect(signals[0]?.aborted).toBe(false);
+    await world.until(closing);
+    expect(signals[0]?.reason).toMatchObject({ code: 'ELOCKCLOSED' });
+    expect(await running).toMatchObject({ ran: true, isRecorded: true });
+  });
+
+  test('that does not end is left to its lease: close resolves, and lets nobody in before that', async () => {
+    const world = await World.open();
+    const locks = world.replica({ leaseMs: 30_000 });
+    void locks.runJob('job', () => new Promise(() => {}));
+    await world.advance(100);
+    await world.until(locks.close(), 15_000);
+    await expect(world.until(world.replica().runJob('job', () => {}))).rejects.toMatchObject({
+      code: 'ELOCKTIMEOUT',
+    });
+    await world.advance(30_000);
+    expect(await world.until(world.replica().runJob('job', () => {}))).toMatchObject({ ran: true });
+  });
+
   test('is listed as a job, by the name of the job, while it runs', async () => {
     const world = await World.open();
     const work = gate();
