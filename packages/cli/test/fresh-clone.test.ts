@@ -2,7 +2,7 @@
  * `npm run demo` in a clean folder, with nothing installed before but Node: no packages, no build, no Redis. In `npm run test:compat`:
  * it installs everything anew.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import {
   makeGuardedFolder,
   removeGuardedFolder,
 } from '../../holdfast/test/support/processes/process-guard.ts';
+import { sqliteNode } from '../../sql/test/support/sqlite-node.ts';
 import { ROOT } from './support/built-cli.ts';
 import { environmentFor } from './support/holdfast.ts';
 
@@ -28,9 +29,13 @@ const DEMO = [
   '60',
   '--no-chaos',
 ];
+const sqlite = sqliteNode();
+/** Whose release the tests run on. */
+const MAJOR = Number.parseInt(process.versions.node, 10);
 
 let clone = '';
 let tools = '';
+let sqliteTools = '';
 
 beforeAll(() => {
   clone = makeGuardedFolder('holdfast-clone-');
@@ -41,31 +46,38 @@ beforeAll(() => {
     mkdirSync(dirname(join(clone, file)), { recursive: true });
     copyFileSync(join(ROOT, file), join(clone, file));
   }
-  linkTools();
+  linkTools(tools, process.execPath);
+  sqliteTools = makeGuardedFolder('holdfast-tools-');
+  linkTools(sqliteTools, sqlite ?? process.execPath);
 }, LIMIT_MS);
 
 afterAll(() => {
   removeGuardedFolder(clone);
   removeGuardedFolder(tools);
+  removeGuardedFolder(sqliteTools);
 }, LIMIT_MS);
 
 /** What npm and the demo call, and nothing else: no Redis. */
 const TOOLS = ['npm', 'sh', 'env', 'sleep', 'uname'];
 
-function linkTools(): void {
-  symlinkSync(process.execPath, join(tools, 'node'));
+function linkTools(to: string, node: string): void {
+  symlinkSync(node, join(to, 'node'));
   for (const name of TOOLS) {
     const folders = (process.env['PATH'] ?? '').split(':');
     const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
     if (found === undefined) throw new Error(`expected ${name} on PATH, found none`);
-    symlinkSync(found, join(tools, name));
+    symlinkSync(found, join(to, name));
   }
+}
+
+function play(path: string, ...options: string[]): SpawnSyncReturns<string> {
+  const env = environmentFor({ PATH: path });
+  return spawnSync('npm', [...DEMO, ...options], { cwd: clone, env, encoding: 'utf8', timeout: LIMIT_MS });
 }
 
 test('installs, builds and plays, without redis-server', { timeout: LIMIT_MS }, () => {
   expect(spawnSync('redis-server', ['--version'], { env: { PATH: tools } }).error).toBeDefined();
-  const env = environmentFor({ PATH: tools });
-  const demo = spawnSync('npm', DEMO, { cwd: clone, env, encoding: 'utf8', timeout: LIMIT_MS });
+  const demo = play(tools);
   expect(demo.stdout, demo.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);
   expect(demo.stdout).toMatch(
     /^3 shops, 100 items, 10 buyers at a time, on a Redis of its own\n\nRound 1: no lock\n/m,
@@ -97,3 +109,21 @@ test('installs, builds and plays, without redis-server', { timeout: LIMIT_MS }, 
     expect(map.sourcesContent).toEqual([readFileSync(join(ROOT, source), 'utf8')]);
   }
 });
+
+test.runIf(sqlite !== null)('plays with SQLite as the stock', { timeout: LIMIT_MS }, () => {
+  const demo = play(sqliteTools, '--sql');
+  expect(demo.stdout, demo.stderr).toMatch(/Round 2: with the lock\n {2}exact: 100 of 100 sold/);
+  expect(demo.status).toBe(0);
+});
+
+test.runIf(MAJOR < 22)(
+  'says what is missing on a Node without SQLite, and exits with 64',
+  { timeout: LIMIT_MS },
+  () => {
+    const demo = play(tools, '--sql');
+    expect(demo.stderr).toContain(
+      `expected a Node with SQLite, 22.13 or newer; this is ${process.versions.node}`,
+    );
+    expect(demo.status).toBe(64);
+  },
+);
