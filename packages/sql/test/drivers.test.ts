@@ -6,7 +6,14 @@ import pg from 'pg';
 import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { rejection } from '../../holdfast/test/support/rejection.ts';
-import { checkFence, idempotent, retry, type SqlTransaction, StaleFenceError } from '../src/index.ts';
+import {
+  checkFence,
+  idempotent,
+  NotInTransactionError,
+  retry,
+  type SqlTransaction,
+  StaleFenceError,
+} from '../src/index.ts';
 import type { Brand } from './support/database-server.ts';
 import { useDatabases } from './support/databases.ts';
 import { mysql2Driver, pgDriver } from './support/sessions.ts';
@@ -159,3 +166,21 @@ describe.each(WAYS.filter(({ brand }) => brands.includes(brand)))('$title', ({ b
     expect([runs, left, await stock()]).toEqual([3, 9, 9]);
   });
 });
+
+test.runIf(brands.includes('postgresql'))(
+  'the sql of a transaction of postgres that has ended is refused: its statements commit by themselves',
+  async () => {
+    const database = await databases.create('postgresql');
+    const sql = postgres({ ...at(databases.portOf('postgresql'), database), user: 'test', max: 1 });
+    onTestFinished(() => sql.end({ timeout: 0 }));
+    let ended: SqlTransaction | null = null;
+    await sql.begin(async (open) => {
+      ended = open;
+      await open.unsafe('SELECT 1');
+    });
+    // As in a program that forgets to await what it does in the transaction.
+    const late = checkFence(ended as unknown as SqlTransaction, { resource: 'stock', fence: 1 });
+    expect(await rejection(late)).toBeInstanceOf(NotInTransactionError);
+    expect([...(await sql.unsafe('SELECT * FROM holdfast_fence'))]).toEqual([]);
+  },
+);

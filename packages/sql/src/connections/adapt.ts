@@ -74,15 +74,14 @@ function pgConnection(given: object, query: Member): AsyncConnection {
   };
 }
 
-function postgresConnection(given: object, unsafe: Member): AsyncConnection {
+/** Without `inTransaction`: the `sql` of a transaction looks the same when that has ended, so the server is asked. */
+function postgresConnection(unsafe: Member): AsyncConnection {
   return {
     dialect: 'postgresql',
     query: (async (sql, params) => {
       const rows = (await unsafe(sql, [...params])) as SqlResult['rows'] & { readonly command?: string };
       return { rows, command: rows.command };
     }) satisfies Query,
-    // Only the `sql` of a transaction has it.
-    inTransaction: memberOf(given, 'savepoint') && (() => true),
     tellsCommand: true,
   };
 }
@@ -145,7 +144,7 @@ function recognised(given: object): AsyncConnection {
   const query = memberOf(given, 'query');
   const unsafe = memberOf(given, 'unsafe');
   if (query && typeof Reflect.get(given, 'dialect') === 'string') return seamConnection(given as SqlSeam);
-  if (typeof given === 'function' && unsafe) return postgresConnection(given, unsafe);
+  if (typeof given === 'function' && unsafe) return postgresConnection(unsafe);
   if (query && isMysql2(given)) return mysqlConnection(given, query);
   if (query && isPg(given)) return pgConnection(given, query);
   if (memberOf(given, 'prepare') && memberOf(given, 'exec'))
