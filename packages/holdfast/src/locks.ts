@@ -231,7 +231,9 @@ export class Locks {
 
   /**
    * Stops granting, lets owners finish for `graceMs`, releases what is still held, then resolves. Waiters get
-   * `LockClosedError`. Owners that did not finish lose their lease. The caller's client stays open.
+   * `LockClosedError`. Owners that did not finish lose their lease. The body of a job or of `once` is told by its signal
+   * then, and has 10 s more; that of a leader is told at once and has the leader's own `graceMs`. The lock of a body that does
+   * not end is left to its lease. The caller's client stays open.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     checkObject(options, 'the options of close');
