@@ -205,7 +205,8 @@ export const SERVER_RULES: readonly Rule[] = [
     warning: 1,
     title: 'a new configuration was refused',
     why: 'The rules of the last good file stay in force; the change is not.',
-    remedy: 'holdfast monitor --check-config <file> says line, expected and found. Then send SIGHUP again.',
+    remedy:
+      'holdfast monitor --config <file> --check-config says line, expected and found. Then send SIGHUP again.',
     twin: 'holdfast_monitor_config_ok == 0',
   }),
   row({
