@@ -42,6 +42,8 @@ export interface Figures {
   readonly topology: TopologyView;
   /** Of the holds that were seen in the last hour. Seconds; `null` before the first. */
   readonly longestLeaseMs: number | null;
+  /** Locks that were found and had no room in the picture: it is of the others only. */
+  readonly leftOut: number;
   readonly counters: Counters;
   /** Ends since that time, the oldest first; at most ENDS_KEPT_MAX, and none older than ENDS_KEPT_MS. */
   endsSince(time: number): readonly EndedHold[];

@@ -77,6 +77,7 @@ class RunningMonitor implements Monitor {
       readAudit: () => audit.readNew(),
       isForced: (name, holder) => audit.isForced(name, holder),
       holdsMax: options.holdsMax,
+      locksMax: options.locksMax,
     });
     this.figures = sampler;
     this.#forget = options.settings?.onChange(() => sampler.reload(options.reloadable())) ?? (() => {});

@@ -51,6 +51,8 @@ export interface MonitorOptions {
   readonly log?: (line: string) => void;
   /** Ended holds that are remembered. @default 500_000 */
   readonly holdsMax?: number;
+  /** Locks that are known of each server; further ones are counted and not shown. @default 100_000 */
+  readonly locksMax?: number;
 }
 
 const KNOWN = new Set<string>([
@@ -67,7 +69,7 @@ const KNOWN = new Set<string>([
     'authorize',
     'token',
   ],
-  ...['login', 'actions', 'audit', 'settings', 'pageFolder', 'log', 'holdsMax'],
+  ...['login', 'actions', 'audit', 'settings', 'pageFolder', 'log', 'holdsMax', 'locksMax'],
 ]);
 
 /** Short ones are guessed. */
@@ -109,6 +111,10 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
   const configured = options.settings?.current.fleet ?? fleet;
   if (configured !== fleet) {
     throw new TypeError(`expected fleet to be that of the settings, ${configured}, got ${fleet}`);
+  }
+  const { locksMax = 1 } = options;
+  if (!Number.isSafeInteger(locksMax) || locksMax < 1) {
+    throw new TypeError(`expected locksMax to be a whole number of at least 1, got ${String(locksMax)}`);
   }
   if (!(budget >= 0.1 && budget <= 1)) throw new TypeError(`expected budget from 0.1 to 1, got ${budget}`);
   if (!/^\/([\w.~-]+\/)*$/.test(basePath)) {

@@ -107,6 +107,33 @@ test('the card of a server has what INFO and TIME say', async () => {
   expect(Math.abs(card?.clockOffsetMs ?? 1e9)).toBeLessThan(5_000);
 });
 
+test('locks beyond the limit are counted, and said to be left out as long as there are any', async () => {
+  const redis = client(server.port);
+  const names = Array.from({ length: 7 }, (_, i) => `crowd:${i}`);
+  for (const name of names) {
+    await redis.hset(name, '8743c9c0-0795-4907-87fd-6c719a6b4586:41', '1');
+    await redis.pexpire(name, 600_000);
+  }
+  const seen = new TestMonitor({ redis, locksMax: 4 });
+  const leftOut = async (): Promise<readonly [number, string | undefined]> => {
+    const text = await (await seen.get('metrics')).text();
+    return [(await seen.state()).survey.leftOut, /locks_left_out\{.*\} (.*)/.exec(text)?.[1]];
+  };
+  const says = (count: number) => async () => (await leftOut()).join() === `${count},${count}`;
+  await waitFor(says(3), { what: 'three that found no room', limitMs: 60_000 });
+  await waitFor(() => names.filter((name) => seen.row(name) !== undefined).length === 4);
+  // More walks find the same three, and not three more.
+  const { passedAt } = (await seen.state()).survey;
+  await waitFor(async () => (await seen.state()).survey.passedAt !== passedAt, { limitMs: 60_000 });
+  expect(await leftOut()).toEqual([3, '3']);
+  await redis.del(...names.filter((name) => seen.row(name) === undefined));
+  await waitFor(says(0), { what: 'none that finds no room', limitMs: 60_000 });
+});
+
+test.each([0, 1.5, Number.NaN])('a limit of %s locks is refused', (locksMax) => {
+  expect(() => new TestMonitor({ redis: client(server.port), locksMax })).toThrow(/expected locksMax/);
+});
+
 test('/healthz is well without Redis, and not ready before a look', async () => {
   const blind = new TestMonitor({ redis: client(await freePort()) });
   await waitFor(async () => (await blind.state()).servers[0]?.trouble?.includes('ECONNREFUSED') === true);

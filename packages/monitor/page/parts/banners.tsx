@@ -26,6 +26,7 @@ export function Banners(): JSX.Element {
       <LostBanner />
       <RedisBanner />
       <ForbiddenBanner />
+      <LeftOutBanner />
       <PausedBanner />
       <Notice />
     </div>
@@ -94,6 +95,19 @@ function ForbiddenBanner(): JSX.Element | null {
         ))}
       </ul>
     </details>
+  );
+}
+
+/** Totals count only what is shown: whoever reads them must know that there is more. */
+function LeftOutBanner(): JSX.Element | null {
+  const leftOut = picture.value?.survey.leftOut ?? 0;
+  if (leftOut === 0) return null;
+  return (
+    <p class="banner info" role="status">
+      <Shape name="ring" /> <strong>Not all locks are shown.</strong> The monitor has found{' '}
+      <span aria-hidden="true">about {count(leftOut)}</span> more than it keeps of one server; figures and
+      alerts are of the others.
+    </p>
   );
 }
 

@@ -125,6 +125,8 @@ export interface SurveyView {
   readonly tookMs: number | null;
   /** Of the pass under way: keys so far. */
   readonly keysNow: number;
+  /** Locks that were found and had no room in the picture. */
+  readonly leftOut: number;
 }
 
 /** A right that the Redis user of the monitor lacks, and the ACL line that gives it. */

@@ -212,7 +212,7 @@ function serverMetrics({ servers }: Figures): Metric[] {
 }
 
 function fleetMetrics(
-  { topology, longestLeaseMs, lookedAt, beganAt, at }: Figures,
+  { topology, longestLeaseMs, leftOut, lookedAt, beganAt, at }: Figures,
   version: string,
 ): Metric[] {
   const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
@@ -222,6 +222,11 @@ function fleetMetrics(
       'look_age_seconds',
       'Age of the oldest look at the locks; before the first, of the monitor.',
       (at - (lookedAt ?? beganAt)) / 1000,
+    ),
+    gauge(
+      'locks_left_out',
+      'Locks that were found and are in none of these figures: there are too many.',
+      leftOut,
     ),
     gauge('longest_lease_seconds', 'The longest lease of the last hour.', seconds(longestLeaseMs)),
     gauge('quorum_voters', 'Servers of the quorum that vote.', topology.quorum?.voters ?? null),

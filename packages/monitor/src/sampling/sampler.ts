@@ -38,6 +38,7 @@ export interface SamplerOptions {
   readonly readAudit: () => Promise<void>;
   readonly isForced: (name: string, holder: string) => boolean;
   readonly holdsMax?: number | undefined;
+  readonly locksMax?: number | undefined;
 }
 
 const TICK_MS = 1_000;
@@ -133,7 +134,7 @@ export class Sampler implements FiguresSource {
   }
 
   #makeLane(watch: ServerWatch, prefix: string): Lane {
-    const known = new KnownNames((gone) => settler.add(gone));
+    const known = new KnownNames((gone) => settler.add(gone), this.#options.locksMax);
     const lane = new Lane(watch, known, {
       pattern: `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`,
       isMutex: () => this.#isMutex,
@@ -203,6 +204,7 @@ export class Sampler implements FiguresSource {
       servers: new Map(cards.map((card) => [card.id, card])),
       topology: this.topology(cards),
       longestLeaseMs,
+      leftOut: this.#leftOut(),
       counters: ends.counters,
       endsSince: (time) => ends.since(time, at),
     };
@@ -218,7 +220,14 @@ export class Sampler implements FiguresSource {
       keys: sum(({ keys }) => keys),
       tookMs: all.length === 0 ? null : Math.max(...all.map(({ tookMs }) => tookMs ?? 0)),
       keysNow: sum(({ keysNow }) => keysNow),
+      leftOut: this.#leftOut(),
     };
+  }
+
+  /** The members of a quorum leave out the same locks, the nodes of a cluster each their own. */
+  #leftOut(): number {
+    const each = this.deployment.lanes.map(({ survey }) => survey.leftOut);
+    return this.layout.kind === 'quorum' ? Math.max(0, ...each) : each.reduce((sum, one) => sum + one, 0);
   }
 
   forbidden(): Forbidden[] {

@@ -7,8 +7,8 @@ const KEPT_FREE_MS = 60_000;
 /** How many names that nobody holds or waits for are kept at most. */
 const KEPT_FREE_MAX = 2_000;
 
-/** How many names are known at most. Further names are not taken up, and the page says so. */
-const NAMES_MAX = 100_000;
+/** How many names are known at most: a look at all of them takes 20 s. Further names are not taken up, and the page and `/metrics` say so. */
+export const NAMES_MAX = 100_000;
 
 /** A renewing lease as short as this is over before the next look in turn. */
 const SHORT_LEASE_MS = 4_000;
@@ -45,13 +45,13 @@ export interface Gone {
 export class KnownNames {
   readonly #states = new Map<string, NameState>();
   readonly #ended: (gone: Gone) => void;
-  /** Names that found no room. */
-  refused = 0;
+  readonly #max: number;
   /** Holds that began or ended so far. */
   changes = 0;
 
-  constructor(ended: (gone: Gone) => void) {
+  constructor(ended: (gone: Gone) => void, max: number = NAMES_MAX) {
     this.#ended = ended;
+    this.#max = max;
   }
 
   get size(): number {
@@ -70,10 +70,12 @@ export class KnownNames {
     return this.#states.entries();
   }
 
-  add(name: string, now: number, whose: 'ours' | 'foreign' = 'ours'): void {
-    if (this.#states.has(name)) return;
-    if (this.#states.size >= NAMES_MAX) this.refused += 1;
-    else this.#states.set(name, new NameState(now, whose === 'foreign'));
+  /** False when there is no room for the name. */
+  add(name: string, now: number, whose: 'ours' | 'foreign' = 'ours'): boolean {
+    if (this.#states.has(name)) return true;
+    if (this.#states.size >= this.#max) return false;
+    this.#states.set(name, new NameState(now, whose === 'foreign'));
+    return true;
   }
 
   /** What a look saw. `sentAt`: when it was sent, by our clock. */
@@ -85,7 +87,7 @@ export class KnownNames {
     }
     let state = this.#states.get(name);
     if (state === undefined) {
-      if (sample.kind === 'none' || this.#states.size >= NAMES_MAX) return;
+      if (sample.kind === 'none' || this.#states.size >= this.#max) return;
       state = new NameState(sentAt, false);
       this.#states.set(name, state);
     }

@@ -46,6 +46,8 @@ export interface SurveyProgress {
   readonly keys: number;
   readonly tookMs: number | null;
   readonly keysNow: number;
+  /** Names that were found and had no room: in the last pass, or already more in this one. */
+  readonly leftOut: number;
 }
 
 export class Lane {
@@ -54,7 +56,7 @@ export class Lane {
   readonly stretch: Stretch = new Stretch();
   /** When all known names had last been looked at, by our clock. */
   lookedAt: number | null = null;
-  survey: SurveyProgress = { passedAt: null, keys: 0, tookMs: null, keysNow: 0 };
+  survey: SurveyProgress = { passedAt: null, keys: 0, tookMs: null, keysNow: 0, leftOut: 0 };
   readonly #terms: LaneTerms;
   readonly #stop = new AbortController();
 
@@ -148,6 +150,7 @@ export class Lane {
     const beganAt = now();
     let cursor = '0';
     let keys = 0;
+    let leftOut = 0;
     do {
       const stepMs = performance.now();
       const sentAt = now();
@@ -158,18 +161,19 @@ export class Lane {
         this.#took(sentAt);
         cursor = page.cursor;
         keys += page.keys;
-        for (const name of page.names) this.known.add(name, sentAt);
+        for (const name of page.names) if (!this.known.add(name, sentAt)) leftOut += 1;
         // Asked anew: the patterns may have changed while the server answered.
         const fits = isMutex();
-        for (const name of page.strings) if (fits?.(name) === true) this.known.add(name, sentAt, 'foreign');
+        for (const name of page.strings)
+          if (fits?.(name) === true && !this.known.add(name, sentAt, 'foreign')) leftOut += 1;
       } catch (error) {
         this.#failed(error, 'survey');
         return false;
       }
-      this.survey = { ...this.survey, keysNow: keys };
+      this.survey = { ...this.survey, keysNow: keys, leftOut: Math.max(this.survey.leftOut, leftOut) };
       if (cursor !== '0') await pause(stepMs + SURVEY_EVERY_MS * this.#slower - performance.now(), signal);
     } while (cursor !== '0' && !signal.aborted);
-    this.survey = { passedAt: now(), keys, tookMs: now() - beganAt, keysNow: 0 };
+    this.survey = { passedAt: now(), keys, tookMs: now() - beganAt, keysNow: 0, leftOut };
     return true;
   }
 

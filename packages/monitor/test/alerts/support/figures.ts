@@ -101,6 +101,7 @@ export function figures(given: FiguresGiven = {}): Figures {
       ...given.topology,
     },
     longestLeaseMs: given.longestLeaseMs ?? null,
+    leftOut: 0,
     counters: {
       ends: { released: 0, expired: 0, 'ran-out': 0, forced: 0, vanished: 0, unconfirmed: 0, unknown: 0 },
       byGroup: null,

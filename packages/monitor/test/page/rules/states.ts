@@ -69,6 +69,17 @@ export function stateRules(bench: Bench): void {
     await page.getByText(aclLine).waitFor();
   });
 
+  test.runIf(isLong)('that there are more locks than are shown is said on every page', async () => {
+    const survey = { passedAt: Date.now(), keys: 131_072, tookMs: 26_000, keysNow: 0, leftOut: 31_072 };
+    const page = await bench.openWith({ survey });
+    for (const key of ['l', 's', 'a']) {
+      await page.keyboard.press('g');
+      await page.keyboard.press(key);
+      await page.getByText('Not all locks are shown').waitFor();
+      await page.getByText('about 31,072').waitFor();
+    }
+  });
+
   test('an error is shown with its code and words, and can be tried again', async () => {
     const { monitor } = bench;
     monitor.refusals.set('api/v1/state', {

@@ -239,7 +239,7 @@ export function makeState(part: Partial<State> = {}): State {
         ack: { by: 'ann', at: at - 9_000, until: at + 3_600_000, reason: 'I look at web-3' },
       }),
     ],
-    survey: { passedAt: at - 3_000, keys: 20_700, tookMs: 4_100, keysNow: 800 },
+    survey: { passedAt: at - 3_000, keys: 20_700, tookMs: 4_100, keysNow: 800, leftOut: 0 },
     forbidden: [],
     limits: { memoryShare: 0.8, cpuShare: 0.8, clientsShare: 0.8, roundTripMs: 50 },
     reach: { holdsSince: at - 3_600_000, seriesSince: at - 3_600_000 },
