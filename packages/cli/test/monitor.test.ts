@@ -111,6 +111,7 @@ test('a configuration is checked by its line, and the rules for Prometheus are p
 });
 
 interface Reloading {
+  readonly url: string;
   readonly file: string;
   readonly child: ReturnType<typeof startProgram<Started>>;
   /** Writes the file, sends SIGHUP, and waits for what the monitor says of it. */
@@ -126,19 +127,23 @@ async function startReloading(url: string, words: readonly string[]): Promise<Re
     ...words,
   ]);
   onTestFinished(async () => void (await child.kill('SIGKILL')));
-  await child.next();
+  const { url: page } = await child.next();
   const reload = async (text: string, said: RegExp): Promise<void> => {
     writeFileSync(file, text);
     process.kill(child.pid, 'SIGHUP');
     await waitFor(() => said.test(child.stderr), { what: `${said} on standard error`, limitMs: 60_000 });
   };
-  return { file, child, reload };
+  return { url: page, file, child, reload };
 }
 
 test('SIGHUP reads a changed file, refuses a wrong one, and is in the trail before it is done', async () => {
   const own = await startRedis();
-  const { file, child, reload } = await startReloading(own.url, []);
-  await reload('{ "fleet": "shop", "memoryLimit": "2GB" }', /monitor\.json: in force/);
+  const { url, file, child, reload } = await startReloading(own.url, []);
+  const locksHeld = async (): Promise<string[]> =>
+    (await (await fetch(`${url}metrics`)).text()).match(/(?<=_locks_held\{fleet="shop").*(?=\})/g) ?? [];
+  expect(await locksHeld()).toEqual(['']);
+  await reload('{ "fleet": "shop", "groups": ["order:*"] }', /monitor\.json: in force/);
+  expect(await locksHeld()).toEqual([',group="order:*"', ',group="_other_"']);
   await reload('{ "rulez": {} }', /monitor\.json: refused, the old one stays: line 1, .*rulez/);
   const trail = (): Promise<readonly { subject: string; via: string; result: string | null }[]> =>
     holdfast(['audit', '--json', '--redis', own.url]).then(
@@ -162,6 +167,7 @@ test('SIGHUP reads a changed file, refuses a wrong one, and is in the trail befo
   await reload('{ "fleet": "shop" }', /monitor\.json: not read, the old one stays: the audit trail/);
   await ask(own.port, ['DEL', 'holdfast_audit']);
   await reload('{ "fleet": "depot" }', /expected the fleet to stay shop/);
+  expect(await locksHeld()).toHaveLength(2);
   expect(child.stderr.match(/in force/g)).toHaveLength(1);
 });
 

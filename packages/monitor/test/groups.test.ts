@@ -8,7 +8,6 @@ import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { defaultSettings } from '../src/alerts/config/defaults.ts';
 import { parseConfig } from '../src/alerts/config/parse.ts';
 import { createMonitor, SettingsHolder } from '../src/index.ts';
-import { isLong } from './support/long.ts';
 import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
@@ -50,36 +49,33 @@ test('the figures of locks are told for each group, the first pattern that fits,
   expect((await seen.get('metrics').then((response) => response.text())).includes('order:1')).toBe(false);
 });
 
-test.runIf(isLong)(
-  'a new configuration changes groups, mutexes and the limit of memory at once',
-  async () => {
-    const file = join(makeGuardedFolder('holdfast-reload-'), 'monitor.json');
-    const settings = new SettingsHolder(defaultSettings('shop'));
-    const reload = (change: object): boolean => {
-      writeFileSync(file, JSON.stringify({ fleet: 'shop', ...change }));
-      return settings.reload(file);
-    };
-    expect(reload({ groups: ['order:*'], mutexes: ['cache:*'], memoryLimit: '1GB' })).toBe(true);
-    const redis = client(server.port);
-    await redis.set('reload:cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 600_000);
-    await redis.set('reload:token:1', 'f3b0c44298fc1c149afbf4c8996fb925', 'PX', 600_000);
-    const seen = new TestMonitor({ redis, prefix: 'reload:', settings });
-    const limit = (): unknown => [...seen.monitor.figures.read().servers.values()][0]?.memoryLimit;
-    await seen.untilRow('cache:1');
-    await waitFor(() => limit() === 1_024 ** 3, { what: 'the limit of the first file' });
-    expect(await samplesOf(seen, 'locks_held')).toEqual(['group="order:*"} 0', 'group="_other_"} 1']);
-    expect(reload({ groups: ['token:*'], mutexes: ['token:*'], memoryLimit: '2GB' })).toBe(true);
-    expect([seen.row('cache:1'), limit()]).toEqual([undefined, 2 * 1_024 ** 3]);
-    await seen.untilRow('token:1');
-    expect(await samplesOf(seen, 'locks_held')).toEqual(['group="token:*"} 1', 'group="_other_"} 0']);
-    // Forgotten, not ended: nothing happened to it.
-    expect((await samplesOf(seen, 'holds_total')).filter((line) => !line.endsWith(' 0'))).toEqual([]);
-    expect(reload({ mutexes: [] })).toBe(true);
-    expect(await (await seen.get('metrics')).text()).toContain('holdfast_monitor_locks_held{fleet="shop"} 0');
-    expect(reload({ state: { redis: 'redis://127.0.0.1:1' } })).toBe(false);
-    expect(settings.refusal).toContain('expected state.redis to stay as it was');
-  },
-);
+test('a new configuration changes groups, mutexes and the limit of memory at once', async () => {
+  const file = join(makeGuardedFolder('holdfast-reload-'), 'monitor.json');
+  const settings = new SettingsHolder(defaultSettings('shop'));
+  const reload = (change: object): boolean => {
+    writeFileSync(file, JSON.stringify({ fleet: 'shop', ...change }));
+    return settings.reload(file);
+  };
+  expect(reload({ groups: ['order:*'], mutexes: ['cache:*'], memoryLimit: '1GB' })).toBe(true);
+  const redis = client(server.port);
+  await redis.set('reload:cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 600_000);
+  await redis.set('reload:token:1', 'f3b0c44298fc1c149afbf4c8996fb925', 'PX', 600_000);
+  const seen = new TestMonitor({ redis, prefix: 'reload:', settings });
+  const limit = (): unknown => [...seen.monitor.figures.read().servers.values()][0]?.memoryLimit;
+  await seen.untilRow('cache:1');
+  await waitFor(() => limit() === 1_024 ** 3, { what: 'the limit of the first file' });
+  expect(await samplesOf(seen, 'locks_held')).toEqual(['group="order:*"} 0', 'group="_other_"} 1']);
+  expect(reload({ groups: ['token:*'], mutexes: ['token:*'], memoryLimit: '2GB' })).toBe(true);
+  expect([seen.row('cache:1'), limit()]).toEqual([undefined, 2 * 1_024 ** 3]);
+  await seen.untilRow('token:1');
+  expect(await samplesOf(seen, 'locks_held')).toEqual(['group="token:*"} 1', 'group="_other_"} 0']);
+  // Forgotten, not ended: nothing happened to it.
+  expect((await samplesOf(seen, 'holds_total')).filter((line) => !line.endsWith(' 0'))).toEqual([]);
+  expect(reload({ mutexes: [] })).toBe(true);
+  expect(await (await seen.get('metrics')).text()).toContain('holdfast_monitor_locks_held{fleet="shop"} 0');
+  expect(reload({ state: { redis: 'redis://127.0.0.1:1' } })).toBe(false);
+  expect(settings.refusal).toContain('expected state.redis to stay as it was');
+});
 
 test.each([
   ['no list', 'order:*'],
