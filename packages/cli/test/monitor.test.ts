@@ -110,19 +110,30 @@ test('a configuration is checked by its line, and the rules for Prometheus are p
   expect(rules.stdout).toContain('groups:');
 });
 
+/** A message of an alert, on standard output. */
+interface Told {
+  readonly kind: string;
+  readonly rule: string;
+  readonly alerts: readonly { readonly summary: string }[];
+}
+
 interface Reloading {
   readonly url: string;
   readonly file: string;
-  readonly child: ReturnType<typeof startProgram<Started>>;
+  readonly child: ReturnType<typeof startProgram<Started & Partial<Told>>>;
   /** Writes the file, sends SIGHUP, and waits for what the monitor says of it. */
   reload(text: string, said: RegExp): Promise<void>;
 }
 
 /** A monitor with a configuration file, and with a Redis of its own: its trail is that of this test alone. */
-async function startReloading(url: string, words: readonly string[]): Promise<Reloading> {
+async function startReloading(
+  url: string,
+  words: readonly string[],
+  config = '{ "fleet": "shop" }',
+): Promise<Reloading> {
   const file = join(mkdtempSync(join(tmpdir(), 'holdfast-reload-')), 'monitor.json');
-  writeFileSync(file, '{ "fleet": "shop" }');
-  const child = startProgram<Started>([
+  writeFileSync(file, config);
+  const child = startProgram<Started & Partial<Told>>([
     ...[process.execPath, MAIN, 'monitor', '--redis', url, '--port', '0', '--json', '--config', file],
     ...words,
   ]);
@@ -169,6 +180,22 @@ test('SIGHUP reads a changed file, refuses a wrong one, and is in the trail befo
   await reload('{ "fleet": "depot" }', /expected the fleet to stay shop/);
   expect(await locksHeld()).toHaveLength(2);
   expect(child.stderr.match(/in force/g)).toHaveLength(1);
+});
+
+test('a file that is refused is an alert, until one is taken', async () => {
+  const own = await startRedis();
+  const good = JSON.stringify({
+    fleet: 'shop',
+    groupFor: '0s',
+    rules: { 'config-refused': { keepFor: '0s' } },
+    receivers: { log: { type: 'stdout' } },
+  });
+  const { child, reload } = await startReloading(own.url, [], good);
+  await reload('{ "rulez": {} }', /refused, the old one stays/);
+  const told = (kind: string) => child.next((line) => line.kind === kind && line.rule === 'config-refused');
+  expect((await told('firing')).alerts?.[0]?.summary).toMatch(/line 1, .*rulez/);
+  await reload(good, /in force/);
+  await told('resolved');
 });
 
 test('--no-audit is said loudly, and leaves no trace of a reload', async () => {

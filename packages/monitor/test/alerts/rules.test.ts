@@ -1,9 +1,10 @@
 /**
  * Rules on real servers in the state that each is about: it fires, reaches a real receiver, and goes quiet when the state
  * ends. Here are those that take seconds; `npm run test:alerts` runs all of them, and waits for the windows of five minutes.
- * `config-refused` is in engine.test.ts; `clocks-apart`, `cpu-high` and `latency-high` are in strain.test.ts.
+ * `clocks-apart`, `cpu-high` and `latency-high` are in strain.test.ts; `config-refused`, by a real SIGHUP, among the tests of
+ * the command line.
  */
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
@@ -12,6 +13,7 @@ import { useCluster } from '../../../holdfast/test/support/servers/redis-cluster
 import { startRedis, useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { useSentinels } from '../../../holdfast/test/support/servers/sentinel-group.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
+import { JUDGED_RULES } from '../../src/alerts/rules/table.ts';
 import { isLong } from '../support/long.ts';
 import { client, closing, session } from '../support/monitor.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
@@ -25,9 +27,25 @@ const HOLDER = join(import.meta.dirname, '../children/holder.ts');
 /** Five minutes of a window, and time to notice. */
 const WINDOW_LIMIT_MS = 600_000;
 
+/** Where rules fire on real servers: the files, and how each says which rules it waits for. */
+const FIRING: readonly (readonly [string, RegExp])[] = [
+  ['rules.test.ts', /\bwatch\.fires\(([^)]*)\)/g],
+  ['strain.test.ts', /\bwatch\.fires\(([^)]*)\)/g],
+  ['../../../cli/test/monitor.test.ts', /\bline\.rule === ('[\w-]+')/g],
+];
+
 function held(port: number, name: string, leaseMs: number) {
   return startChild<{ session: string }>(HOLDER, [String(port), name, String(leaseMs)]);
 }
+
+test('every rule that is judged fires on a real server', () => {
+  const fired = FIRING.flatMap(([file, pattern]) =>
+    [...readFileSync(join(import.meta.dirname, file), 'utf8').matchAll(pattern)].flatMap(([, rules = '']) =>
+      [...rules.matchAll(/'([\w-]+)'/g)].map(([, rule = '']) => rule),
+    ),
+  );
+  expect([...new Set(fired)].sort()).toEqual(JUDGED_RULES.map(({ id }) => id).sort());
+});
 
 test('locks that are held long, waited for long, by many, or never expire', async () => {
   const server = await startRedis();
