@@ -1,6 +1,6 @@
 /** What each receiver is sent, over real HTTP and SMTP, and what a refusal, a hang or a death of the receiver means. */
 import { describe, expect, test } from 'vitest';
-import { Secret } from '../../src/alerts/config/secret.ts';
+import { Secret, withoutSecrets } from '../../src/alerts/config/secret.ts';
 import { AGE_MS_MAX, judgeAttempt, parseRetryAfterMs } from '../../src/alerts/delivery/attempt.ts';
 import { send } from '../../src/alerts/receivers/send.ts';
 import { textOf } from '../../src/alerts/receivers/text.ts';
@@ -195,6 +195,29 @@ describe('a receiver that does not take the message', () => {
     web.manners.push('refuse');
     const attempt = await send(webReceiver(web.url), notice(), { ...AROUND, secrets });
     expect(attempt).toMatchObject({ error: 'HTTP 400: [secret]' });
+  });
+
+  test('the path of its address in what a receiver says is not repeated either', async () => {
+    const web = await HttpReceiver.start();
+    web.manners.push('echo');
+    const url = `${web.url}/T0123/qFq7xJwqpkJ3?key=Zr5kTn8Lw2Yd`;
+    const secrets = [new Secret(url), new Secret(web.url)];
+    const attempt = await send(webReceiver(url), notice(), { ...AROUND, secrets });
+    expect(attempt).toMatchObject({ error: 'HTTP 404: Cannot POST [secret]' });
+  });
+
+  test.each([
+    [
+      'https://chat.example/hooks/qFq7xJwqpkJ3',
+      'no hook qFq7xJwqpkJ3 at chat.example',
+      'no hook [secret] at chat.example',
+    ],
+    ['https://chat.example/?key=Zr5k%2FTn8Lw2Yd', 'bad key Zr5k/Tn8Lw2Yd', 'bad key [secret]'],
+    ['smtp://ops:p%40ssword@mail.example', 'ops: p@ssword is wrong', 'ops: [secret] is wrong'],
+    ['Bearer Zr5kTn8Lw2Yd', 'bad token Zr5kTn8Lw2Yd', 'bad token [secret]'],
+    ['redis://keeper:s3same@10.0.0.1:6379/2', 'keeper of 10.0.0.1: s3same', 'keeper of 10.0.0.1: [secret]'],
+  ])('of the secret %s the part that is secret is hidden by itself', (secret, text, shown) => {
+    expect(withoutSecrets(text, [new Secret(secret)])).toBe(shown);
   });
 });
 

@@ -10,6 +10,9 @@ const SHOWN = '[secret]';
 /** A shorter text is no secret, and hiding each `a` of a message would leave nothing of it. */
 const HIDDEN_LENGTH_MIN = 4;
 
+/** A shorter word of an address or a header is an ordinary one, such as `services`; tokens are longer. */
+const PART_LENGTH_MIN = 12;
+
 export class Secret {
   readonly #value: string;
 
@@ -70,14 +73,30 @@ export function readSecret(source: SecretSource, reader: SecretReader): Secret |
   }
 }
 
-/** Takes every secret out of a text, also as a URL or a header would spell it. */
+/** Takes every secret out of a text, also as a URL or a header would spell it, and the part of one that is secret by itself. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
-  let shown = text;
-  for (const secret of secrets) {
-    const value = secret.reveal();
-    if (value.length < HIDDEN_LENGTH_MIN) continue;
-    for (const spelled of [value, encodeURIComponent(value), encodeURI(value)])
-      shown = shown.replaceAll(spelled, SHOWN);
+  const hidden = secrets
+    .flatMap((secret) => partsOf(secret.reveal()))
+    .flatMap((part) => [part, encodeURIComponent(part), encodeURI(part)])
+    .filter((part) => part.length >= HIDDEN_LENGTH_MIN);
+  // The longest first: a part of one may be the beginning of another.
+  hidden.sort((a, b) => b.length - a.length);
+  return hidden.reduce((shown, part) => shown.replaceAll(part, SHOWN), text);
+}
+
+/** Receivers repeat the path that they were asked for, or a token alone. A host is no secret: errors have to say it. */
+function partsOf(value: string): string[] {
+  const isLong = (part: string): boolean => part.length >= PART_LENGTH_MIN;
+  if (!URL.canParse(value)) return [value, ...value.split(/\s+/).filter(isLong)];
+  const { pathname, search, searchParams, password } = new URL(value);
+  const within = [...pathname.split('/'), ...searchParams.values()].map(decoded);
+  return [value, pathname + search, pathname, decoded(password), ...within.filter(isLong)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
-  return shown;
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 
 /** What the receiver does with the next message. */
-export type Manner = 'take' | 'refuse' | 'fail' | 'hang' | 'trickle' | 'patience' | 'die';
+export type Manner = 'take' | 'refuse' | 'echo' | 'fail' | 'hang' | 'trickle' | 'patience' | 'die';
 
 export interface Received {
   readonly headers: IncomingMessage['headers'];
@@ -62,6 +62,8 @@ export class HttpReceiver {
       this.received.push({ headers: request.headers, path: request.url ?? '', body, manner });
       if (manner === 'take') response.writeHead(200).end('ok');
       if (manner === 'refuse') response.writeHead(400).end('no such channel');
+      // What many web servers say of an address that they do not know.
+      if (manner === 'echo') response.writeHead(404).end(`Cannot POST ${request.url}`);
       if (manner === 'fail') response.writeHead(503).end();
       if (manner === 'patience') response.writeHead(429, { 'Retry-After': '2' }).end('slow down');
       // The head says that it is taken; the rest never ends.
