@@ -11,6 +11,8 @@ export class MailReceiver {
   readonly mails: { readonly text: string; readonly manner: MailManner }[] = [];
   readonly manners: MailManner[] = [];
   readonly logins: string[] = [];
+  /** Says what was wrong about a login, password and all. */
+  refusesLogins = false;
   readonly #server: SMTPServer;
   readonly port: number;
 
@@ -24,7 +26,8 @@ export class MailReceiver {
       closeTimeout: 100,
       onAuth: ({ username = '', password = '' }, _session, done) => {
         this.logins.push(`${username}/${password}`);
-        done(null, { user: username });
+        if (this.refusesLogins) done(new Error(`${username} is not let in by ${password}`));
+        else done(null, { user: username });
       },
       onData: (stream, session, done) => {
         let text = '';
