@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
-import { openLocks, untilRecorded } from './support/holders.ts';
+import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { openLocks, sessionOf, untilRecorded } from './support/holders.ts';
+import { holdfast } from './support/holdfast.ts';
 import { openTerminal, type Terminal } from './support/terminal.ts';
 
 const redis = useRedis();
@@ -44,4 +46,23 @@ test('a mutex that still has its owner is taken from it', async () => {
   terminal.type('y\r');
   expect(await terminal.ended).toBe(0);
   expect(await lease.release()).toBe(false);
+});
+
+test('a trail that cannot be written holds a release back, unless --no-audit says to do without', async () => {
+  const own = await startRedis();
+  const locks = openLocks(own);
+  await locks.lock('stuck').acquire({ leaseMs: 600_000 });
+  await ask(own.port, ['SET', 'holdfast_audit', 'no stream']);
+  const words = ['release', 'stuck', '--force', '--reason', 'stuck', '--yes', '--redis', own.url];
+  const held = await holdfast(words);
+  expect(held).toMatchObject({ code: 69, stdout: '' });
+  expect(held.stderr).toMatch(/nothing was released: .*; see --no-audit/);
+  expect(await sessionOf(own, 'stuck')).toBe(locks.session);
+  const done = await holdfast([...words, '--no-audit']);
+  expect(done).toMatchObject({
+    code: 0,
+    stderr: 'holdfast: warning: --no-audit: this release is written down nowhere\n',
+  });
+  expect(await ask(own.port, ['EXISTS', 'stuck'])).toBe(0);
+  expect(await ask(own.port, ['GET', 'holdfast_audit'])).toBe('no stream');
 });

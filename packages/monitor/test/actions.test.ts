@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { aborted } from '../../holdfast/test/support/aborted.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import type { AuditPage } from '../src/api/types.ts';
 import { AuditTrail, type MonitorOptions } from '../src/index.ts';
@@ -151,4 +151,33 @@ test('the audit trail is written to a majority, read from all, and an end joins 
   expect((await audit.page(null)).entries).toMatchObject([{ id, result: 'released', subject: 'a' }]);
   const poor = new AuditTrail([good, bad, bad]);
   await expect(poor.ask(action)).rejects.toThrow('could not be written: NOPERM no');
+});
+
+test('the trail of a real quorum is written by a majority, and joins what each server has of an action', async () => {
+  const servers = await Promise.all([startRedis(), startRedis(), startRedis()]);
+  const [first, second, third] = servers.map(({ port }) => port) as [number, number, number];
+  const clients = servers.map(({ port }) => client(port));
+  const audit = new AuditTrail(clients);
+  const exists = () => Promise.all(servers.map(({ port }) => ask(port, ['EXISTS', 'holdfast_audit'])));
+  const action = { action: 'release', subject: 'a', holder: 'h:1', by: 'me', via: 'cli' } as const;
+  // One server was away when it was asked for, another when it was done.
+  await ask(first, ['SET', 'holdfast_audit', 'no stream']);
+  const id = await audit.ask({ ...action, reason: 'one' });
+  await ask(first, ['DEL', 'holdfast_audit']);
+  await ask(second, ['RENAME', 'holdfast_audit', 'kept']);
+  await ask(second, ['SET', 'holdfast_audit', 'no stream']);
+  await audit.done(id, 'released');
+  await ask(second, ['RENAME', 'kept', 'holdfast_audit']);
+  expect(await exists()).toEqual([1, 1, 1]);
+  const told = [{ id, reason: 'one', result: 'released', subject: 'a' }];
+  expect((await audit.page(null)).entries).toMatchObject(told);
+  // The third alone has both halves: without it they come from two servers.
+  await ask(third, ['DEL', 'holdfast_audit']);
+  const another = new AuditTrail(clients);
+  expect((await another.page(null)).entries).toMatchObject(told);
+  await another.readNew();
+  expect(another.isForced('a', 'h:1')).toBe(true);
+  await ask(first, ['SET', 'holdfast_audit', 'no stream']);
+  await ask(second, ['SET', 'holdfast_audit', 'no stream']);
+  await expect(audit.ask({ ...action, reason: 'two' })).rejects.toThrow(/could not be written: WRONGTYPE/);
 });
