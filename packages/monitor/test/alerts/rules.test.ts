@@ -1,8 +1,8 @@
 /**
- * Rules on real servers in the state that each is about: it fires, reaches a real receiver, and goes quiet when the state
- * ends. Here are those that take seconds; `npm run test:alerts` runs all of them, and waits for the windows of five minutes.
- * `clocks-apart`, `cpu-high` and `latency-high` are in strain.test.ts; `config-refused`, by a real SIGHUP, among the tests of
- * the command line.
+ * Rules on real servers in the state that each is about: it fires, reaches a real web server and a real mail server, and goes
+ * quiet when the state ends. Here are those that take seconds; `npm run test:alerts` runs all of them, and waits for the
+ * windows of five minutes. `clocks-apart`, `cpu-high` and `latency-high` are in strain.test.ts; `config-refused`, by a real
+ * SIGHUP, among the tests of the command line.
  */
 import { mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,11 +17,13 @@ import { JUDGED_RULES } from '../../src/alerts/rules/table.ts';
 import { isLong } from '../support/long.ts';
 import { client, closing, session } from '../support/monitor.ts';
 import { HttpReceiver, useHttpReceivers } from './support/http-receiver.ts';
+import { useMailReceivers } from './support/mail-receiver.ts';
 import { RuleWatch } from './support/rule-watch.ts';
 
 const state = useRedis();
 useChildren();
 useHttpReceivers();
+useMailReceivers();
 
 const HOLDER = join(import.meta.dirname, '../children/holder.ts');
 /** Five minutes of a window, and time to notice. */

@@ -11,10 +11,12 @@ import { isLong, LONG_TEST } from '../support/long.ts';
 import { client, closing } from '../support/monitor.ts';
 import { ClockProxy } from './support/clock-proxy.ts';
 import { useHttpReceivers } from './support/http-receiver.ts';
+import { useMailReceivers } from './support/mail-receiver.ts';
 import { RuleWatch } from './support/rule-watch.ts';
 
 const state = useRedis();
 useHttpReceivers();
+useMailReceivers();
 
 /** About 20 ms of work on the main thread. */
 const BUSY = 'local sum = 0 for i = 1, 2000000 do sum = sum + i end return sum';

@@ -1,4 +1,4 @@
-/** A whole monitor whose rules fire at once, and what a real receiver was told of each of them. */
+/** A whole monitor whose rules fire at once, and what a real web server and a real mail server were told of each of them. */
 import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import { SettingsHolder } from '../../../src/alerts/config/holder.ts';
 import { Secret } from '../../../src/alerts/config/secret.ts';
@@ -9,7 +9,8 @@ import type { MonitorOptions } from '../../../src/index.ts';
 import { TestMonitor } from '../../support/monitor.ts';
 import { HttpReceiver } from './http-receiver.ts';
 import { settingsWith } from './machine.ts';
-import { webReceiver } from './notices.ts';
+import { MailReceiver } from './mail-receiver.ts';
+import { mailReceiver, webReceiver } from './notices.ts';
 
 /** The monitor reads some settings of a server every ten seconds, and a busy machine is slow. */
 const LIMIT_MS = 90_000;
@@ -19,10 +20,12 @@ let started = 0;
 export class RuleWatch {
   readonly monitor: TestMonitor;
   readonly receiver: HttpReceiver;
+  readonly mail: MailReceiver;
 
-  private constructor(monitor: TestMonitor, receiver: HttpReceiver) {
+  private constructor(monitor: TestMonitor, receiver: HttpReceiver, mail: MailReceiver) {
     this.monitor = monitor;
     this.receiver = receiver;
+    this.mail = mail;
   }
 
   /**
@@ -36,7 +39,7 @@ export class RuleWatch {
     others: readonly HttpReceiver[] = [],
   ): Promise<RuleWatch> {
     started += 1;
-    const receiver = await HttpReceiver.start();
+    const [receiver, mail] = await Promise.all([HttpReceiver.start(), MailReceiver.start()]);
     const atOnce = JUDGED_RULES.map(({ id }) => [id, { forMs: 0, keepForMs: 0, ...rules[id] }] as const);
     const settings = new SettingsHolder({
       ...settingsWith(Object.fromEntries(atOnce)),
@@ -46,10 +49,11 @@ export class RuleWatch {
       stateUrl: new Secret(stateUrl),
       receivers: [
         webReceiver(receiver.url),
+        mailReceiver(mail.url),
         ...others.map(({ url }, at) => webReceiver(url, 'webhook', `other-${at + 1}`)),
       ],
     });
-    return new RuleWatch(new TestMonitor({ redis, settings }), receiver);
+    return new RuleWatch(new TestMonitor({ redis, settings }), receiver, mail);
   }
 
   /** `firing memory-high`, `resolved memory-high`, in the order in which they came. */
@@ -57,6 +61,14 @@ export class RuleWatch {
     return this.receiver.taken.map(({ body }) => {
       const { kind, rule } = body as unknown as Notice;
       return `${kind} ${rule}`;
+    });
+  }
+
+  /** The same of the mails. */
+  get mailed(): string[] {
+    return this.mail.taken.map((text) => {
+      const kind = /^Subject: \[resolved,/m.test(text) ? 'resolved' : 'firing';
+      return `${kind} ${/^X-Holdfast-Rule: (\S+)/m.exec(text)?.[1]}`;
     });
   }
 
@@ -83,14 +95,18 @@ export class RuleWatch {
   }
 
   async #untilTold(kind: string, rules: readonly string[]): Promise<void> {
-    const missing = (): string[] => rules.filter((rule) => !this.told.includes(`${kind} ${rule}`));
+    const missing = (): string[] =>
+      rules.filter((rule) => ![this.told, this.mailed].every((one) => one.includes(`${kind} ${rule}`)));
     await waitFor(() => missing().length === 0, {
       limitMs: LIMIT_MS,
       what: `${kind} of ${rules.join(', ')}`,
     }).catch((error: unknown) => {
-      throw new Error(`${kind} was not told of ${missing().join(', ')}; told: ${this.told.join(', ')}`, {
-        cause: error,
-      });
+      throw new Error(
+        `${kind} was not told of ${missing().join(', ')}; told: ${this.told.join(', ')}; mailed: ${this.mailed.join(', ')}`,
+        {
+          cause: error,
+        },
+      );
     });
   }
 }
