@@ -83,7 +83,7 @@ async function run(library: Library, flags: MonitorFlags, settings: SettingsHold
   const server = library.createMonitorServer(running, { trustProxy: flags.trustProxy === true });
   const { config } = flags;
   const trail = flags.audit ? reloadTrail(library, writer) : null;
-  // Before it says where it is: from then on a signal may come, and SIGHUP ends a process that does not listen for it.
+  // Signals are listened for before the address is printed: from then on one may come, and SIGHUP ends a process without a listener.
   const ended = untilSignal(config === undefined || settings === null ? null : { config, settings, trail });
   try {
     await listen(server, flags);

@@ -2,7 +2,8 @@
 -- @include ticket
 -- A ticket lives for three times the longest pause between two asks of its process.
 local TICKET_MS = 15000
--- Beyond this many a process has no place, and asks at the longest pause. A line of so many is a few megabytes.
+-- The most tickets of a line, which are a few megabytes. A process that comes when the line is full gets no place, and asks at the
+-- longest pause.
 local TICKETS_MAX = 10000
 
 -- States the ticket of a holder: what it wants now, where it hears of its grant, and that it lives for `TICKET_MS` more. A holder

@@ -13,7 +13,7 @@ local WINDOW_MS_MAX = 80
 --   run, since           owners of ours since the key was last left to guests, and when that was (server's ms)
 --   guest                when a guest was last seen as the owner of a mutex, or when its hold of a lock ends (server's ms)
 --   linger               who may keep the lock unowned: holder, echo, mode and channel, or nothing
--- These eight are always there, so the number of tickets follows from the number of fields.
+-- The eight fields from `first` to `linger` are always there, so the number of tickets follows from the number of fields.
 -- Returns the first seven as numbers, with the number of tickets and the place of one holder. Nil where there is no line; the second
 -- result then says what stands there instead, if that is no hash. A hash that lacks one of those is of no use and is
 -- deleted: its waiters ask again and get new places.

@@ -18,7 +18,7 @@ export interface SlotOptions {
   readonly cron?: string;
   /** The time zone of the pattern, such as `Europe/Berlin`. @default 'UTC' */
   readonly timeZone?: string;
-  /** Every so many milliseconds of the server's time, counted from 1970. At least 100. */
+  /** The period: a slot every `everyMs` milliseconds of the server's time, counted from 1970. At least 100. */
   readonly everyMs?: number;
   /** Moves the grid of `everyMs`. @default 0 */
   readonly offsetMs?: number;

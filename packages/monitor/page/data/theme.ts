@@ -27,6 +27,6 @@ export function cycleTheme(): void {
   try {
     localStorage.setItem(KEY, chosen.value);
   } catch {
-    // Then it is forgotten with the page.
+    // Where the browser stores nothing, the choice is forgotten with the page.
   }
 }

@@ -11,9 +11,9 @@ const CALLS_PER_SECOND = 10;
 /** From the end of a walk to the next. */
 const REST_MS = 5_000;
 const FAILED_REST_MS = 1_000;
-/** Who has not asked for this long looks no more. The page asks every two seconds. */
+/** How long after its last request somebody counts as looking. The page asks every two seconds. */
 const WANTED_MS = 10_000;
-/** What is kept and shown. A fleet has tens. */
+/** How many jobs are kept and shown at most. A fleet has tens. */
 const JOBS_MAX = 1_000;
 
 export interface JobBookTerms {

@@ -162,7 +162,7 @@ function newCount(): Count {
 function copiesOf(reply: unknown): Copies | CallFailure {
   const [local, replicas] = Array.isArray(reply) ? reply.map(Number) : [0, Number(reply)];
   if (Number.isInteger(local) && Number.isInteger(replicas)) {
-    // Both are integers by now, which the compiler does not see.
+    // `Number.isInteger` narrows no type: the compiler does not see that both are numbers.
     return { local: local as number, replicas: replicas as number };
   }
   return new CallFailure('unknown', `a count we cannot read: ${describeReply(reply)}`);

@@ -87,7 +87,7 @@ const OPTIONS: Readonly<Record<string, unknown>> = {
   himportFieldsets: undefined,
   monitor: false,
   readOnly: false,
-  // Both are ours to say, after the handshake: see `greet`.
+  // The database and the name of the connection are set by us, after the handshake: see `greet`.
   db: 0,
   connectionName: null,
   // The search for the primary is ours: see `sentinel/`.

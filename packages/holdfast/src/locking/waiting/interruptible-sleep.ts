@@ -40,7 +40,7 @@ export class InterruptibleSleep {
     else this.#end(reason);
   }
 
-  /** Whoever sleeps now, or next, wakes up in `delayMs`. */
+  /** The present sleep, or else the next one, ends in `delayMs`. */
   wakeIn(delayMs: number): void {
     if (this.#deadline !== null) this.#timers.setIn(this.#deadline, delayMs);
     else this.#wakeAtMs = this.#timers.clock.monotonicMs() + delayMs;

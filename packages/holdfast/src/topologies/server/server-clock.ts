@@ -48,8 +48,8 @@ export class ServerClock {
   }
 
   /**
-   * The same in microseconds, less what our clock may have gained on the server's since the last sample; 0 also when that
-   * sample is too old.
+   * `at` in microseconds, less what our clock may have gained on the server's since the last sample; 0 also when that sample
+   * is too old.
    */
   microsAt(monotonicMs: number): number {
     const ageMs = monotonicMs - this.#heardAtMs;

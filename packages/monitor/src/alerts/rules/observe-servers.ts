@@ -21,7 +21,7 @@ function condition(isBad: boolean | null, words: () => string): Measured | null 
   return isBad ? { value: 1, words } : WELL;
 }
 
-/** These say whether a server answers, so they hold whatever the age of its figures. */
+/** The rules on whether a server answers. They are judged whatever the age of its figures. */
 const REACHABILITY: Readonly<Record<string, Measure>> = {
   'redis-unreachable': ({ health, trouble }) =>
     condition(

@@ -1,10 +1,10 @@
 /** From names of locks, which have no bound, to groups, which are labels: the patterns that the operator gave. */
 import { matcherOf } from './glob.ts';
 
-/** Each makes some 15 series in Prometheus. */
+/** The most groups that an operator may name: each makes some 15 series in Prometheus. */
 export const GROUPS_MAX = 100;
 
-/** Of names that fit no pattern. */
+/** The group of names that fit no pattern. */
 const OTHER = '_other_';
 
 /** Names whose group is remembered: looking up costs less than trying a hundred patterns. */

@@ -55,7 +55,7 @@ class Texts {
 export interface PastHold {
   readonly name: string;
   readonly holder: string;
-  /** Who that was, as one text without line breaks: see `Picture`. */
+  /** Who the holder was, as one text without line breaks: see `Picture`. */
   readonly who: string;
   readonly from: number;
   readonly to: number;

@@ -8,7 +8,7 @@ const KEPT_FREE_MS = 60_000;
 const KEPT_FREE_MAX = 2_000;
 
 /** How many names are known at most: a look at all of them takes 20 s. Further names are not taken up, and the page and `/metrics` say so. */
-export const NAMES_MAX = 100_000;
+const NAMES_MAX = 100_000;
 
 /** A renewing lease as short as this is over before the next look in turn. */
 const SHORT_LEASE_MS = 4_000;

@@ -37,7 +37,7 @@ export interface LaneTerms {
   readonly now: () => number;
   /** Names whose page is open. */
   readonly open: () => Iterable<string>;
-  /** Some names were looked at. */
+  /** Called after a look, with the names that were looked at. */
   readonly looked: (lane: Lane, names: readonly string[]) => void;
 }
 
