@@ -32,6 +32,8 @@ describe('the end of a hold', () => {
     const locks = session(client(server.port));
     await locks.lock('fixed').acquire({ leaseMs: 9_000, renew: false });
     await seen.untilRow('fixed');
+    // An owner that lets go at its own end, 1 % before the server's, is judged in `inference.test.ts`: on a busy machine it is late or early.
+    await locks.destroy();
     await Promise.all([killed.next(), frozen.next()]);
     await Promise.all(['killed', 'frozen'].map((name) => seen.untilRow(name, ({ renewing }) => renewing)));
     frozen.stop();
