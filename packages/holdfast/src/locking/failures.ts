@@ -130,18 +130,21 @@ export interface LostHold {
   readonly protocol: Subject;
   readonly renews: boolean;
   readonly leaseMs: number;
+  /** What the server was last known to have: less than the lease for a hold that came from the line and was not renewed yet. */
+  readonly statedMs: number;
   /** Why an operator took it away; '' or null where nobody said. */
   readonly takenFor: string | null;
 }
 
 export function lossError(
-  { protocol, renews, leaseMs, takenFor }: LostHold,
+  { protocol, renews, leaseMs, statedMs, takenFor }: LostHold,
   fence: number | undefined,
   reason: LossReason,
   heldMs: number,
 ): LockLostError {
+  const span = statedMs < leaseMs ? `claim of ${statedMs} ms (claimMs)` : `lease of ${leaseMs} ms`;
   const why = {
-    expired: `${renews ? 'no renewal got through before the end of its' : 'at the end of its fixed'} lease of ${leaseMs} ms`,
+    expired: `${renews ? 'no renewal got through before the end of its' : 'at the end of its fixed'} ${span}`,
     gone: 'the server says that it is not ours any more',
     revoked: `it was released by force${takenFor ? `: ${quote(takenFor)}` : ''}`,
     closed: 'this session was closed',

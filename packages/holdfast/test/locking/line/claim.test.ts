@@ -81,7 +81,11 @@ describe('a hold by claim', () => {
     expect([lease.isHeld, stage.server.ttlMs('a') > 0]).toEqual([false, true]);
     await stage.clock.advance(1);
     expect(signal.aborted).toBe(true);
-    expect(signal.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'expired' });
+    expect(signal.reason).toMatchObject({
+      code: 'ELOCKLOST',
+      reason: 'expired',
+      message: expect.stringContaining(`before the end of its claim of ${CLAIM_MS} ms (claimMs)`),
+    });
   });
 
   test('is lost at once when the server says that it is gone', async () => {
