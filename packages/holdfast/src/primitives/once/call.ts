@@ -19,7 +19,8 @@ export class OnceCall implements SessionService {
   readonly #protocol: OnceProtocol;
   #isClosing = false;
   #owner: Owner | null = null;
-  #ended: Promise<unknown> = Promise.resolve();
+  readonly #ended: Promise<void>;
+  #end: () => void = () => {};
   /** Why the body was told to end, other than by a loss. */
   #told: LockClosedError | null = null;
   /** Made when first asked for: most bodies never look. */
@@ -28,6 +29,9 @@ export class OnceCall implements SessionService {
   constructor(session: Session, protocol: OnceProtocol) {
     this.#session = session;
     this.#protocol = protocol;
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
   }
 
   /** `work` is the whole call. */
@@ -37,12 +41,12 @@ export class OnceCall implements SessionService {
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {
     const leave = this.#session.serve(this);
-    const working = work();
-    this.#ended = working.catch(() => {});
     try {
-      return await working;
+      // Awaited here alone: the stack of an error leads through a promise to its caller only if nobody else waits for it.
+      return await work();
     } finally {
       leave();
+      this.#end();
     }
   }
 
