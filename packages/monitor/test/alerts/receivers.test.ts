@@ -212,6 +212,7 @@ describe('a receiver that does not take the message', () => {
       'no hook qFq7xJwqpkJ3 at chat.example',
       'no hook [secret] at chat.example',
     ],
+    ['https://Zr5kTn8Lw2Yd@chat.example/', 'no user Zr5kTn8Lw2Yd', 'no user [secret]'],
     ['https://chat.example/?key=Zr5k%2FTn8Lw2Yd', 'bad key Zr5k/Tn8Lw2Yd', 'bad key [secret]'],
     ['smtp://ops:p%40ssword@mail.example', 'ops: p@ssword is wrong', 'ops: [secret] is wrong'],
     ['Bearer Zr5kTn8Lw2Yd', 'bad token Zr5kTn8Lw2Yd', 'bad token [secret]'],

@@ -77,6 +77,11 @@ export class ReconnectingConnection {
     this.#events = events;
   }
 
+  /** Connecting or up. */
+  get isActive(): boolean {
+    return this.#current !== null;
+  }
+
   /** Connects unless it is connecting or up. */
   open(): void {
     if (this.#current !== null) return;

@@ -56,7 +56,7 @@ export class Subscriptions {
   readonly #refusedDeadline = new Deadline(() => this.#reconcileAll(), false);
   readonly #backoff: Backoff;
   #open: OpenConnection | null = null;
-  /** Made before the connection for scripts was lost. */
+  /** Scripts have lost their connection and have no new one yet. Who listens, or is let in meanwhile, may be at another server. */
   #isOutdated = false;
   #listenerCount = 0;
   #isClosed = false;
@@ -91,12 +91,15 @@ export class Subscriptions {
 
   /** The connection for scripts is lost. The next one may lead to another server, where nobody counts who listens here. */
   scriptsLost(): void {
-    this.#isOutdated = this.#open !== null;
+    this.#isOutdated = true;
   }
 
-  /** Scripts have a new connection. Who has listened since before goes where it leads: this server may be a replica now. */
+  /** Scripts have a new connection. Who listens, or has begun to connect, goes where that leads: this server may be a replica now. */
   scriptsUp(): void {
     if (!this.#isOutdated) return;
+    this.#isOutdated = false;
+    // Idle: the next connection is dialled from now on.
+    if (!this.#reconnecting.isActive) return;
     this.#reconnecting.close();
     this.#down('the connection for scripts was made anew', undefined);
   }
@@ -223,14 +226,12 @@ export class Subscriptions {
 
   #up(open: OpenConnection): void {
     this.#open = open;
-    this.#isOutdated = false;
     this.#cancelDeadlines();
     this.#reconcileAll();
   }
 
   #down(reason: string, cause: unknown): void {
     this.#open = null;
-    this.#isOutdated = false;
     this.#timers.cancel(this.#refusedDeadline);
     for (const channel of this.#channels.values()) channel.lose();
     // A subscription dies with its connection, so even one that was sent has not happened.

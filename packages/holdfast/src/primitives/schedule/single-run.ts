@@ -78,10 +78,20 @@ export class SingleJob {
       return endInOrder(this.#session.timers, graceMs, {
         ended: running.catch(() => {}),
         tell: halt,
-        leaveToLease: () => this.#running?.leaveToLease(),
+        leaveToLease: () => {
+          this.#running?.leaveToLease();
+          // A body that never ends keeps no process alive behind `close`.
+          keepAlive.stop();
+        },
       });
     };
-    const leave = this.#session.serve({ close, halt });
+    const leave = this.#session.serve({
+      close,
+      halt: () => {
+        halt();
+        keepAlive.stop();
+      },
+    });
     try {
       return await running;
     } finally {

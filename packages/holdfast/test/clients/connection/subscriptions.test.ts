@@ -256,7 +256,7 @@ describe('a subscription', () => {
     expect(heard).toEqual([null, 'x']);
   });
 
-  test('stays where it is if it was made after scripts lost their connection', async () => {
+  test('is made anew also if it was let in while scripts had none: the address may have led elsewhere', async () => {
     const { clock, driver, subscriptions } = await listening();
     subscriptions.scriptsUp();
     expect(driver.dialled).toHaveLength(1);
@@ -265,9 +265,29 @@ describe('a subscription', () => {
     await clock.advance(RECONNECT_MS_MIN);
     driver.raw.next('connect').answer();
     await clock.settle();
+    const [, letIn] = driver.dialled;
     subscriptions.scriptsUp();
-    expect(driver.raw.isClosed).toBe(false);
-    expect(driver.dialled).toHaveLength(2);
+    expect(letIn?.isClosed).toBe(true);
+    await clock.advance(2 * RECONNECT_MS_MIN);
+    expect(driver.dialled).toHaveLength(3);
+  });
+
+  test('that is being made when scripts get a connection is made anew, once', async () => {
+    const { clock, driver, subscriptions, heard } = await listening();
+    subscriptions.scriptsLost();
+    driver.raw.events.lost(new Error('read ECONNRESET'));
+    await clock.advance(RECONNECT_MS_MIN);
+    const [, dialling] = driver.dialled;
+    subscriptions.scriptsUp();
+    expect(dialling?.isClosed).toBe(true);
+    await clock.advance(2 * RECONNECT_MS_MIN);
+    driver.raw.next('connect').answer();
+    await clock.settle();
+    driver.raw.next('subscribe', 'news').answer();
+    await clock.settle();
+    subscriptions.scriptsUp();
+    expect(driver.dialled).toHaveLength(3);
+    expect(heard).toEqual([null]);
   });
 
   test('is not made anew where nobody listens', async () => {

@@ -1,4 +1,4 @@
-/** A schedule and a leader keep their process alive, until they are stopped or the `Locks` closes. */
+/** A schedule, a leader and a job keep their process alive, until they are stopped or the `Locks` closes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startChild, useChildren } from '../../support/processes/child.ts';
@@ -19,6 +19,8 @@ test.concurrent.each([
   ['schedule', 'close'],
   ['leader', 'stop'],
   ['leader', 'close'],
+  ['job', 'close'],
+  ['job', 'destroy'],
 ] as const)(
   'a %s keeps its process alive until %s',
   { timeout: START_LIMIT_MS + LEAVE_MS_MAX },

@@ -88,8 +88,8 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
 function partsOf(value: string): string[] {
   const isLong = (part: string): boolean => part.length >= PART_LENGTH_MIN;
   if (!URL.canParse(value)) return [value, ...value.split(/\s+/).filter(isLong)];
-  const { pathname, search, searchParams, password } = new URL(value);
-  const within = [...pathname.split('/'), ...searchParams.values()].map(decoded);
+  const { pathname, search, searchParams, username, password } = new URL(value);
+  const within = [username, ...pathname.split('/'), ...searchParams.values()].map(decoded);
   return [value, pathname + search, pathname, decoded(password), ...within.filter(isLong)];
 }
 
