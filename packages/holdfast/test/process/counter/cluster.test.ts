@@ -7,6 +7,7 @@ import type { LocksOptions } from '../../../src/index.ts';
 import { type Extent, rowsOf, upTo } from '../../support/extent.ts';
 import { startChild, useChildren } from '../../support/processes/child.ts';
 import { useCluster } from '../../support/servers/redis-cluster.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { TroubleLine } from '../children/talk.ts';
 import { START_LIMIT_MS } from '../limits.ts';
 import { ClusterFaults, type Fault, nowMs } from './cluster-faults.ts';
@@ -16,6 +17,8 @@ import type { RivalLine, RivalTask } from './rival-task.ts';
 type Line = RivalLine & TroubleLine;
 
 const PERIOD_MS = upTo(6_000, 60_000);
+/** Fewer show nothing. */
+const SECTIONS_MIN = 100;
 const FAULT_EVERY_MS = upTo(3_000, 10_000);
 const PROCESSES = 4;
 const CALLERS = 3;
@@ -72,7 +75,7 @@ function longestGapMs(lines: readonly Line[], fromMs: number, toMs: number): num
 
 describe.each(CASES)('rivals in a cluster, $title', ({ options, isExactWithoutFence }) => {
   test('never undo each other, and none waits longer than a failover and a lease', {
-    timeout: PERIOD_MS + 3 * START_LIMIT_MS,
+    timeout: PERIOD_MS + 4 * START_LIMIT_MS,
   }, async () => {
     const store = new FencedStore();
     const storePort = await store.listen();
@@ -93,6 +96,11 @@ describe.each(CASES)('rivals in a cluster, $title', ({ options, isExactWithoutFe
     for (const rival of rivals) rival.send('go');
     const faults = new ClusterFaults(cluster, 'guard', isExactWithoutFence);
     await faults.run(PERIOD_MS, FAULT_EVERY_MS);
+    // On a machine that is busy with something else the faults may take all of that time.
+    await waitFor(() => store.writes > SECTIONS_MIN, {
+      limitMs: START_LIMIT_MS,
+      what: `${SECTIONS_MIN} sections`,
+    });
     const endedMs = nowMs();
     for (const rival of rivals) rival.send('stop');
     await Promise.all(
@@ -119,7 +127,6 @@ describe.each(CASES)('rivals in a cluster, $title', ({ options, isExactWithoutFe
     // The counter is exact, whatever happened to the lock.
     expect(store.lostUpdates).toBe(0);
     expect(store.counter).toBe(store.writes);
-    expect(store.writes).toBeGreaterThan(100);
     // Two at once only where a primary has taken the grant with it, and there the fence has told them apart.
     const unexplained = doubled.filter(({ atMs }) => !isBeside(atMs, faults.faults, 'killed'));
     expect(unexplained).toEqual([]);
