@@ -11,6 +11,7 @@ import { expectGrowing } from '../../support/locks/fences.ts';
 import { useChildren } from '../../support/processes/child.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
 import { useSentinels } from '../../support/servers/sentinel-group.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { ClientKind } from '../children/store.ts';
 import { START_LIMIT_MS } from '../limits.ts';
 import { finished, readTally, startCounting } from './counting-processes.ts';
@@ -19,6 +20,8 @@ import type { CounterTask } from './task.ts';
 const FAILOVERS = upTo(2, 6);
 const EVERY_MS = upTo(0, 10_000);
 const LIMIT_MS = 180_000;
+/** Fewer show nothing. */
+const SECTIONS_MIN = 100;
 const CALLERS = 10;
 const LEASE_MS = 5_000;
 /** What this machine may take on top of it all. Who hangs does so to the end. */
@@ -78,6 +81,11 @@ async function run(own: Partial<CounterTask>): Promise<Outcome> {
   const counting = await Promise.all(tasks.map(startCounting));
   for (const { child } of counting) child.send('go');
   const failoversMs = await failOverAndOver();
+  // On a machine that is busy with something else the failovers may take all of the time.
+  await waitFor(async () => (await readTally(store.port)).counter > SECTIONS_MIN, {
+    limitMs: LIMIT_MS,
+    what: `${SECTIONS_MIN} sections`,
+  });
   for (const { child } of counting) child.send('stop');
   await Promise.all(counting.map(({ child }) => finished(child, LIMIT_MS)));
   const lines = counting.flatMap(({ child }) => child.lines);
@@ -110,7 +118,6 @@ describe('while one primary after the other goes', { timeout: LIMIT_MS + START_L
     tell('with replicas', outcome);
     expect(outcome.trouble).toEqual([]);
     expect(counter).toBe(log.length);
-    expect(outcome.increments).toBeGreaterThan(100);
     expectGrowing(log);
     expect(outcome.pauseMs).toBeLessThan(outcome.failoverMs + LEASE_MS + STALL_MS);
   });
@@ -122,7 +129,6 @@ describe('while one primary after the other goes', { timeout: LIMIT_MS + START_L
     tell('fenced, without replicas', outcome);
     expect(outcome.trouble).toEqual([]);
     expect(counter).toBe(log.length);
-    expect(outcome.increments).toBeGreaterThan(100);
     expectGrowing([...new Set(log)]);
     expect(outcome.pauseMs).toBeLessThan(outcome.failoverMs + LEASE_MS + STALL_MS);
   });
