@@ -25,6 +25,8 @@ export function streamRules(bench: Bench): void {
       locks: [makeRow('order:1'), makeRow('order:2'), makeRow('order:3')],
     });
     await page.locator('.row').first().waitFor();
+    // A page that has no stream yet when it is cut off begins anew.
+    await eventually(async () => expect(monitor.streamCount).toBe(1));
     const before = monitor.stateCount;
     monitor.down();
     await page.getByText('Connection to the monitor lost').waitFor();
