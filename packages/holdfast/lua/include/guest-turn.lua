@@ -1,23 +1,19 @@
 -- @include line
--- At most this many turns that guests took without a window are counted.
+-- At most this many turns of guests are counted.
 local TURNS_MAX = 8
--- The end of a hold that is renewed moves by this much at least: Redisson states 30 s anew every 10 s.
-local RENEWAL_MS = 5000
 
--- A guest has a lock: its window is over, and the next one is a short one. Each hold of a guest ends at another moment (`ends_ms`), which
--- tells its turns apart: a ms or two is the same moment, and an end that moves far before it has come is the same hold, renewed. So is
--- a hold without an expiry. The turns after the one that the window was for are counted below 0 in `window`, and the next window waits
--- for them: a guest that takes the lock again after its release is ahead of all who wait.
-local function note_turn(line, state, ttl_ms, now_ms)
-  local ends_ms = ttl_ms < 0 and state.guest or now_ms + ttl_ms
-  local apart_ms = math.max(ends_ms - state.guest, state.guest - ends_ms)
-  if state.window <= 0 and apart_ms <= 2 then return end
-  local is_renewed = state.guest > now_ms and apart_ms >= RENEWAL_MS
-  local window = state.window
-  if window > 0 then
-    window = 0
-  elseif not is_renewed then
-    window = math.max(-TURNS_MAX, window - 1)
-  end
-  redis.call('HSET', line, 'open', 0, 'window', window, 'guest', ends_ms)
+-- Whether a holder of a lock is a guest: 1, or 0 for one of ours. Sessions of ours are UUIDs of version 8.
+local function guest_flag(holder)
+  return string.match(holder, '^%x+%-%x+%-8') and 0 or 1
+end
+
+-- What an ask tells of guests of a lock. A guest that owns the lock has taken its window: the window is over, and the next one is a
+-- short one. The first in line has heard the releases of guests and says how many there were (`state.heard`): they are counted below
+-- 0 in `window`, and the next window waits for as many turns of ours. A guest that takes the lock again right after its release
+-- is ahead of all who wait, so its turns since the window are more than one.
+local function note_guests(line, state, is_owner)
+  if state.heard == 0 and not (is_owner and state.window > 0) then return end
+  local window = math.max(-TURNS_MAX, math.min(state.window, 0) - state.heard)
+  if is_owner then state.open = 0 end
+  redis.call('HSET', line, 'open', state.open, 'window', window)
 end

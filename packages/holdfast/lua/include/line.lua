@@ -9,9 +9,9 @@ local WINDOW_MS_MAX = 80
 --   #<holder>            the place of that holder's ticket
 --   first, last          where the line begins and ends
 --   open, window         until when a free key is left to guests (server's ms), and how long the last window was (ms); 0 once a guest
---                        took it, and 1 less for each further turn of guests of a lock
+--                        took it, and 1 less for each turn of guests of a lock that has ended since
 --   run, since           owners of ours since the key was last left to guests, and when that was (server's ms)
---   guest                when a guest was last seen as the owner of a mutex, or when its hold of a lock ends (server's ms)
+--   guest                when a guest was last seen as the owner of a mutex (server's ms)
 --   linger               who may keep the lock unowned: holder, echo, mode and channel, or nothing
 -- The eight fields from `first` to `linger` are always there, so the number of tickets follows from the number of fields.
 -- Returns the first seven as numbers, with the number of tickets and the place of one holder. Nil where there is no line; the second

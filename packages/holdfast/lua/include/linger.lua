@@ -2,7 +2,7 @@
 -- A holder that is granted the lock with nobody in line may keep it unowned for a while, if its ticket says so (an `l` behind the
 -- mode) and it hears when somebody wants it. Returns how many are in line; 0 also for a holder that does not keep it.
 local function keep_unowned(line, state, holder, ticket, now_ms)
-  local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')
+  local echo, mode, channel = string.match(ticket, '^(%S+) %d+ %d*(%a)l (.*)$')
   if not echo or mode == 'n' then return 0 end
   local tickets = state and state.tickets or 0
   -- The grant is written: it must not fail for this.

@@ -37,8 +37,11 @@ local function go_on(key, fence, line, holder, was_owner, mode, channel, is_poll
   local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0
   if length_ms > 0 then
     open_window(line, length_ms, now_ms)
-    wake(line, state, length_ms)
-    return notify(mode, channel, '0'), was_waiting
+    local heard = notify(mode, channel, '0')
+    -- Guests of a lock publish their releases. The first in line is told at once, so that it listens and counts them: after this
+    -- offer, which is no release of theirs.
+    wake(line, state, is_polled and length_ms or 0)
+    return heard, was_waiting
   end
   local outcome = settle(key, fence, line, state, '', now_ms, now_us)
   if outcome == 'given' then return 0, was_waiting end

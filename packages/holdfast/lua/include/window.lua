@@ -24,7 +24,7 @@ local function window_ms(state, mode, channel, is_polled, now_ms)
   if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then
     local listeners = listeners_of(mode, channel)
     -- A guest that took the lock again after its turn has had the next turns too.
-    local turns = 1 + math.max(0, -state.window)
+    local turns = math.max(1, -state.window)
     local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)
     if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end
   end

@@ -10,7 +10,7 @@
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
 -- @arg wants_time integer: 1 to be told the server's time with the grant
 -- @arg common_us integer, µs: the time that fences begin from on all of several servers, 0 the server's own
--- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
+-- @arg ticket string: echo, claim in ms, turns heard with mode, and channel, to wait in the line; empty not to; `-` where there is no line
 -- @outcome GRANTED now_ms:integer first_fence:integer fences:integer tickets:integer
 -- @bare GRANTED first_fence
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
@@ -37,7 +37,7 @@ local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 local ttl_ms = redis.call('PTTL', lock)
 -- The short way: nobody has it, nobody waits, and it will not be kept unowned.
-if ttl_ms == -2 and (ticket == '-' or (ticket == '' or not string.match(ticket, '^%S+ %d+ %al ')) and not has_line(line)) then
+if ttl_ms == -2 and (ticket == '-' or (ticket == '' or not string.match(ticket, '^%S+ %d+ %d*%al ')) and not has_line(line)) then
   local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)
   if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end
   return first_fence
@@ -60,12 +60,11 @@ if ttl_ms ~= -2 then
   local is_ours = field[1] == holder
   if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end
   if not is_ours then
-    -- Sessions of ours are UUIDs of version 8.
-    local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1
+    local is_guest = guest_flag(field[1])
     if ticket ~= '-' then want(line, field[1]) end
     if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end
     state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)
-    if is_guest == 1 then note_turn(line, state, ttl_ms, now_ms) end
+    note_guests(line, state, is_guest == 1)
     return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }
   end
   first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)
@@ -73,6 +72,7 @@ if ttl_ms ~= -2 then
   if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end
 else
   local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)
+  if state and state.heard then note_guests(line, state, false) end
   if waits then
     return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }
   end

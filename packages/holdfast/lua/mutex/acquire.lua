@@ -5,7 +5,7 @@
 -- @arg token string: random, one per hold
 -- @arg lease_ms digits, ms
 -- @arg not_after_ms integer, ms of server time: refuse when later, 0 never
--- @arg ticket string: echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line
+-- @arg ticket string: echo, claim in ms, turns heard with mode, and channel, to wait in the line; empty not to; `-` where there is no line
 -- @outcome GRANTED now_ms:integer tickets:integer
 -- @bare GRANTED now_ms
 -- @outcome HELD now_ms:integer ttl_ms:integer owner:string place:integer tickets:integer open_ms:integer is_guest:integer
@@ -25,7 +25,7 @@ local ticket = ARGV[4]
 local now_ms, now_us = server_now()
 if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end
 
-local may_linger = ticket ~= '' and string.match(ticket, '^%S+ %d+ %al ')
+local may_linger = ticket ~= '' and string.match(ticket, '^%S+ %d+ %d*%al ')
 -- The short way: nobody has it, nobody waits, and it will not be kept unowned.
 local is_alone = ticket == '-' or (not may_linger and not has_line(line))
 if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end

@@ -267,7 +267,7 @@ const adminForceReleaseLockSource =
   'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local turns = math.max(1, -state.window)\n' +
   'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
@@ -325,8 +325,9 @@ const adminForceReleaseLockSource =
   'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake(line, state, length_ms)\n' +
-  "return notify(mode, channel, '0'), was_waiting\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  'wake(line, state, is_polled and length_ms or 0)\n' +
+  'return heard, was_waiting\n' +
   'end\n' +
   "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
   "if outcome == 'given' then return 0, was_waiting end\n" +
@@ -371,7 +372,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: 'deb17709597aeaace6c3d9e60168adda5544a7e1',
+  sha: '01d5f000ad34cfe90d1fe0847c9270b37e134648',
   source: adminForceReleaseLockSource,
 };
 
@@ -657,7 +658,7 @@ const adminForceReleaseMutexSource =
   'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local turns = math.max(1, -state.window)\n' +
   'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
@@ -715,8 +716,9 @@ const adminForceReleaseMutexSource =
   'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake(line, state, length_ms)\n' +
-  "return notify(mode, channel, '0'), was_waiting\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  'wake(line, state, is_polled and length_ms or 0)\n' +
+  'return heard, was_waiting\n' +
   'end\n' +
   "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
   "if outcome == 'given' then return 0, was_waiting end\n" +
@@ -758,7 +760,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '21c97f21f67ef1034e4877fe4c0945fcad9842e7',
+  sha: 'a6c0b0c381cb2a2dfe97988a29b5f163a54b534f',
   source: adminForceReleaseMutexSource,
 };
 
@@ -1967,7 +1969,7 @@ const lockAcquireSource =
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
-  "if ttl_ms == -2 and (ticket == '-' or (ticket == '' or not string.match(ticket, '^%S+ %d+ %al ')) and not has_line(line)) then\n" +
+  "if ttl_ms == -2 and (ticket == '-' or (ticket == '' or not string.match(ticket, '^%S+ %d+ %d*%al ')) and not has_line(line)) then\n" +
   'local first_fence, given = hold_lock(lock, fence, holder, lease_ms, fences, fence_ttl_ms, now_ms, now_us, common_us)\n' +
   'if wants_time == 1 or given < fences then return { GRANTED, now_ms, first_fence, given, 0 } end\n' +
   'return first_fence\n' +
@@ -2109,8 +2111,12 @@ const lockAcquireSource =
   'end\n' +
   'local TICKET_MS = 15000\n' +
   'local TICKETS_MAX = 10000\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
+  'end\n' +
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
+  "local echo, claim_ms, heard, mode, channel = string.match(wanted, '^(%S+) (%d+) (%d?%d?)(%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
@@ -2126,12 +2132,9 @@ const lockAcquireSource =
   "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
   "state.is_deaf = ticket.mode == 'n'\n" +
+  'state.heard = state.run == 0 and place_of(state) == 1 and tonumber(heard) or 0\n' +
   "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return state\n' +
-  'end\n' +
-  'local function place_of(state)\n' +
-  'if not state.place then return 0 end\n' +
-  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
   'end\n' +
   'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
@@ -2219,22 +2222,17 @@ const lockAcquireSource =
   "return outcome ~= 'asker' and outcome ~= 'blocked', owner\n" +
   'end\n' +
   'local TURNS_MAX = 8\n' +
-  'local RENEWAL_MS = 5000\n' +
-  'local function note_turn(line, state, ttl_ms, now_ms)\n' +
-  'local ends_ms = ttl_ms < 0 and state.guest or now_ms + ttl_ms\n' +
-  'local apart_ms = math.max(ends_ms - state.guest, state.guest - ends_ms)\n' +
-  'if state.window <= 0 and apart_ms <= 2 then return end\n' +
-  'local is_renewed = state.guest > now_ms and apart_ms >= RENEWAL_MS\n' +
-  'local window = state.window\n' +
-  'if window > 0 then\n' +
-  'window = 0\n' +
-  'elseif not is_renewed then\n' +
-  'window = math.max(-TURNS_MAX, window - 1)\n' +
+  'local function guest_flag(holder)\n' +
+  "return string.match(holder, '^%x+%-%x+%-8') and 0 or 1\n" +
   'end\n' +
-  "redis.call('HSET', line, 'open', 0, 'window', window, 'guest', ends_ms)\n" +
+  'local function note_guests(line, state, is_owner)\n' +
+  'if state.heard == 0 and not (is_owner and state.window > 0) then return end\n' +
+  'local window = math.max(-TURNS_MAX, math.min(state.window, 0) - state.heard)\n' +
+  'if is_owner then state.open = 0 end\n' +
+  "redis.call('HSET', line, 'open', state.open, 'window', window)\n" +
   'end\n' +
   'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
-  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ %d*(%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
   "local may_write = redis.acl_check_cmd('PEXPIRE', line, LINE_MS) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
@@ -2269,17 +2267,18 @@ const lockAcquireSource =
   'local is_ours = field[1] == holder\n' +
   "if not is_lock(field, is_ours and 0 or ttl_ms) then return { CONFLICT, now_ms, 'a hash that is not a lock' } end\n" +
   'if not is_ours then\n' +
-  "local is_guest = string.match(field[1], '^%x+%-%x+%-8') and 0 or 1\n" +
+  'local is_guest = guest_flag(field[1])\n' +
   "if ticket ~= '-' then want(line, field[1]) end\n" +
   "if ticket == '' or ticket == '-' then return { HELD, now_ms, ttl_ms, field[1], 0, 0, 0, is_guest } end\n" +
   'state = join(line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  'if is_guest == 1 then note_turn(line, state, ttl_ms, now_ms) end\n' +
+  'note_guests(line, state, is_guest == 1)\n' +
   'return { HELD, now_ms, ttl_ms, field[1], place_of(state), state.tickets, 0, is_guest }\n' +
   'end\n' +
   'first_fence, given = last_fence(fence, fences, fence_ttl_ms, now_ms, now_us, tonumber(lease_ms), common_us)\n' +
   "if ttl_ms < tonumber(lease_ms) then redis.call('PEXPIRE', lock, lease_ms) end\n" +
   'else\n' +
   'local waits, owner = must_wait(lock, fence, line, state, holder, ticket, lease_ms, fences, fence_ttl_ms, now_ms, now_us)\n' +
+  'if state and state.heard then note_guests(line, state, false) end\n' +
   'if waits then\n' +
   "return { HELD, now_ms, redis.call('PTTL', lock), owner, place_of(state), state.tickets, open_ms(state, now_ms), 0 }\n" +
   'end\n' +
@@ -2291,11 +2290,11 @@ const lockAcquireSource =
 
 const lockAcquireText: ScriptText = {
   name: 'lock.acquire',
-  sha: 'c187c7778f478dd00465e3f72009af6bb29920b0',
+  sha: 'aa87e24dd137dad6bb526be3dccfdff528f882f1',
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: 'b6e7ee8fd60e2ae3cc9ba2471cab68f62a06cc8f',
+    sha: '6b487852262f41f48519abaf8a5cac0c890b22e6',
     source: bundleSource(lockAcquireSource, { headLength: 2505, keys: 3, args: 8, isTimed: true, line: 3 }),
   },
 };
@@ -2321,7 +2320,7 @@ export interface LockAcquireInput {
   readonly wantsTime: number;
   /** µs: the time that fences begin from on all of several servers, 0 the server's own */
   readonly commonUs: number;
-  /** echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line */
+  /** echo, claim in ms, turns heard with mode, and channel, to wait in the line; empty not to; `-` where there is no line */
   readonly ticket: string;
 }
 
@@ -2882,7 +2881,7 @@ const lockReleaseSource =
   'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local turns = math.max(1, -state.window)\n' +
   'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
@@ -2928,8 +2927,9 @@ const lockReleaseSource =
   'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake(line, state, length_ms)\n' +
-  "return notify(mode, channel, '0'), was_waiting\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  'wake(line, state, is_polled and length_ms or 0)\n' +
+  'return heard, was_waiting\n' +
   'end\n' +
   "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
   "if outcome == 'given' then return 0, was_waiting end\n" +
@@ -2955,11 +2955,11 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: 'eafae83c8d56d3638709063a72f756f5204dcb11',
+  sha: '6a63c1c0f951679bf76a1f105c7614e6e722c1ac',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '3e70208acaa3dc9988a93d2516a6d10ca1a06f10',
+    sha: '92f7a50eeeccfcf21b46b48d070cb59528f002ba',
     source: bundleSource(lockReleaseSource, { headLength: 566, keys: 3, args: 4, isTimed: false, line: 3 }),
   },
 };
@@ -3151,7 +3151,7 @@ const mutexAcquireSource =
   'local ticket = ARGV[4]\n' +
   'local now_ms, now_us = server_now()\n' +
   'if not_after_ms > 0 and now_ms > not_after_ms then return { LATE, now_ms } end\n' +
-  "local may_linger = ticket ~= '' and string.match(ticket, '^%S+ %d+ %al ')\n" +
+  "local may_linger = ticket ~= '' and string.match(ticket, '^%S+ %d+ %d*%al ')\n" +
   "local is_alone = ticket == '-' or (not may_linger and not has_line(line))\n" +
   "if is_alone and redis.call('SET', mutex, token, 'NX', 'PX', lease_ms) then return now_ms end\n" +
   'local function found_instead(failure, key)\n' +
@@ -3269,8 +3269,12 @@ const mutexAcquireSource =
   'end\n' +
   'local TICKET_MS = 15000\n' +
   'local TICKETS_MAX = 10000\n' +
+  'local function place_of(state)\n' +
+  'if not state.place then return 0 end\n' +
+  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
+  'end\n' +
   'local function join(line, state, holder, wanted, lease_ms, fences, fence_ttl_ms, now_ms)\n' +
-  "local echo, claim_ms, mode, channel = string.match(wanted, '^(%S+) (%d+) (%a)l? (.*)$')\n" +
+  "local echo, claim_ms, heard, mode, channel = string.match(wanted, '^(%S+) (%d+) (%d?%d?)(%a)l? (.*)$')\n" +
   "if not echo then error({ err = 'ERR expected a ticket of four parts' }) end\n" +
   "state = state or new_line(line, now_ms, '')\n" +
   'local ticket = { holder = holder, echo = echo, lease_ms = lease_ms, claim_ms = claim_ms, mode = mode, channel = channel }\n' +
@@ -3286,12 +3290,9 @@ const mutexAcquireSource =
   "redis.call('HSET', line, state.place, write_ticket(ticket), '#' .. holder, state.place, 'last', state.place)\n" +
   'end\n' +
   "state.is_deaf = ticket.mode == 'n'\n" +
+  'state.heard = state.run == 0 and place_of(state) == 1 and tonumber(heard) or 0\n' +
   "redis.call('PEXPIRE', line, LINE_MS)\n" +
   'return state\n' +
-  'end\n' +
-  'local function place_of(state)\n' +
-  'if not state.place then return 0 end\n' +
-  'return math.max(1, math.min(state.place - state.first + 1, state.tickets))\n' +
   'end\n' +
   'local DEADLINE_MS_MAX = 60000\n' +
   'local function serve(key, fence, line, place, ticket, asker, now_ms, now_us)\n' +
@@ -3398,7 +3399,7 @@ const mutexAcquireSource =
   'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local turns = math.max(1, -state.window)\n' +
   'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
@@ -3421,7 +3422,7 @@ const mutexAcquireSource =
   "redis.call('HSET', line, 'window', 0, 'guest', now_ms)\n" +
   'end\n' +
   'local function keep_unowned(line, state, holder, ticket, now_ms)\n' +
-  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ (%a)l (.*)$')\n" +
+  "local echo, mode, channel = string.match(ticket, '^(%S+) %d+ %d*(%a)l (.*)$')\n" +
   "if not echo or mode == 'n' then return 0 end\n" +
   'local tickets = state and state.tickets or 0\n' +
   "local may_write = redis.acl_check_cmd('PEXPIRE', line, LINE_MS) and redis.acl_check_cmd('HSET', line, 'linger', '')\n" +
@@ -3474,11 +3475,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'eda781cb5615eb6336fde8a56fd50fa0a0df2c3f',
+  sha: 'cff5a18551de869e3f03a40f2dceb3d5c50f4a5b',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: '8d39089b5c3e74f71a9a716661fe547232af3a1b',
+    sha: 'a0e7bca5cd51e0d98442ef458c7cc8e894b49f79',
     source: bundleSource(mutexAcquireSource, { headLength: 348, keys: 2, args: 4, isTimed: true, line: 2 }),
   },
 };
@@ -3494,7 +3495,7 @@ export interface MutexAcquireInput {
   readonly leaseMs: number;
   /** ms of server time: refuse when later, 0 never */
   readonly notAfterMs: number;
-  /** echo, claim in ms, mode and channel, to wait in the line; empty not to; `-` where there is no line */
+  /** echo, claim in ms, turns heard with mode, and channel, to wait in the line; empty not to; `-` where there is no line */
   readonly ticket: string;
 }
 
@@ -3802,7 +3803,7 @@ const mutexReleaseSource =
   'if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end\n' +
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
-  'local turns = 1 + math.max(0, -state.window)\n' +
+  'local turns = math.max(1, -state.window)\n' +
   'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
@@ -3848,8 +3849,9 @@ const mutexReleaseSource =
   'local length_ms = was_owner and is_polled ~= nil and window_ms(state, mode, channel, is_polled, now_ms) or 0\n' +
   'if length_ms > 0 then\n' +
   'open_window(line, length_ms, now_ms)\n' +
-  'wake(line, state, length_ms)\n' +
-  "return notify(mode, channel, '0'), was_waiting\n" +
+  "local heard = notify(mode, channel, '0')\n" +
+  'wake(line, state, is_polled and length_ms or 0)\n' +
+  'return heard, was_waiting\n' +
   'end\n' +
   "local outcome = settle(key, fence, line, state, '', now_ms, now_us)\n" +
   "if outcome == 'given' then return 0, was_waiting end\n" +
@@ -3871,11 +3873,11 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '650fbdd4361f84d3b4233f9a819dc9ec3a376bdd',
+  sha: '8a981b64229f2b13fb0e19f5d06229792cf9c5b7',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '4322eb50af2b0d40d0adc5f43d22ed43c2c51b44',
+    sha: '44a1efd6519a0f9a19342921fb463eb0df1a4dae',
     source: bundleSource(mutexReleaseSource, { headLength: 566, keys: 2, args: 4, isTimed: false, line: 2 }),
   },
 };

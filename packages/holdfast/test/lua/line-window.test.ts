@@ -62,7 +62,8 @@ describe.each(['lock', 'mutex'] as const)('the line of a %s', (kind) => {
     await database.redis.hset(LINE, 'run', 10);
     await line.release('a');
     expect(await guest.heard()).toEqual(['0']);
-    expect(await b.heard()).toEqual([`a ${line.echoOf('b')} 5`]);
+    // Whoever is first in line for a lock listens with the guests, and asks at once to be told for how long.
+    expect(await b.heard()).toEqual([`a ${line.echoOf('b')} ${kind === 'lock' ? 0 : 5}`]);
   });
 
   test('left to guests gives none of ours the key, and says for how long', async () => {
@@ -180,50 +181,66 @@ describe('guests that wait for a lock', () => {
     expect([await line.field('open'), await line.field('window')]).toEqual([0, 0]);
   });
 
-  test('wait longer for the next window after each turn that they took without one', async () => {
-    await database.listen(CHANNEL);
+  test('wait longer for the next window after each turn of theirs that the first in line has heard the end of', async () => {
     await line.holdByGuest();
     await line.held('b');
+    await line.held('c');
     await database.redis.hset(LINE, { window: 5 });
-    await line.held('b');
-    // The same turn again is no other turn.
-    await line.held('b');
-    expect(await line.field('window')).toBe(0);
-    for (const left of [28_000, 26_000]) {
-      await database.redis.pexpire(KEY, left);
-      await line.held('b');
+    for (const { heard, window } of [
+      { window: 0 },
+      // The same turn, renewed.
+      { window: 0 },
+      { heard: 1, window: -1 },
+      { heard: 2, window: -3 },
+      { window: -3 },
+      { heard: 99, window: -8 },
+    ]) {
+      await line.held('b', heard === undefined ? {} : { heard });
+      expect(await line.field('window')).toBe(window);
     }
-    expect(await line.field('window')).toBe(-2);
-    for (const left of [24_000, 22_000, 20_000, 18_000, 16_000, 14_000, 12_000, 10_000, 8_000]) {
-      await database.redis.pexpire(KEY, left);
-      await line.held('b');
-    }
-    expect(await line.field('window')).toBe(-8);
   });
 
-  test('wait no longer for one turn that is renewed again and again, or has no expiry', async () => {
+  test('are counted by the first in line alone, and not after an owner of ours', async () => {
+    await line.holdByGuest();
+    await line.held('b');
+    await line.held('c', { heard: 2 });
+    expect(await line.field('window')).toBe(0);
+    await database.redis.hset(LINE, { run: 1 });
+    await line.held('b', { heard: 2 });
+    expect(await line.field('window')).toBe(0);
+  });
+
+  test('are counted by an ask that gets the lock too', async () => {
     await line.holdByGuest();
     await line.held('b');
     await database.redis.hset(LINE, { window: 5 });
+    await database.redis.del(KEY);
+    expect((await line.ask('b', { heard: 3, number: 2 })).is).toBe('GRANTED');
+    expect([await line.field('window'), await line.field('run')]).toEqual([-3, 1]);
+  });
+
+  test('are counted by an ask that finds the key left to them', async () => {
+    await line.holdByGuest();
     await line.held('b');
-    for (let renewals = 0; renewals < 3; renewals += 1) {
-      await database.redis.pexpire(KEY, 20_000);
-      await line.held('b');
-      await database.redis.pexpire(KEY, 30_000);
-      await line.held('b');
-    }
-    await database.redis.persist(KEY);
-    await line.held('b');
-    await line.held('b');
-    expect(await line.field('window')).toBe(0);
+    await database.redis.del(KEY);
+    const ask = line.askCall('b', { heard: 1, number: 2 });
+    await database.load(ask.script);
+    const open = `local time = redis.call('TIME')
+      local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+      return redis.call('HSET', KEYS[1], 'open', now_ms + 80, 'window', 80)`;
+    const [, answer] = await Promise.all([database.redis.eval(open, 1, LINE), database.send(ask)]);
+    expect((answer as number[])[6]).toBeGreaterThan(0);
+    expect(await line.field('window')).toBe(-1);
+    expect(await line.field('open')).toBeGreaterThan(0);
   });
 
   test.each([
     { window: 0, owners: 2 },
-    { window: -1, owners: 4 },
-    { window: -2, owners: 6 },
+    { window: -1, owners: 2 },
+    { window: -2, owners: 4 },
+    { window: -3, owners: 6 },
   ])(
-    'get a window after $owners owners where the last one is noted as $window',
+    'get a window after $owners owners where their turns are noted as $window',
     async ({ window, owners }) => {
       await database.listen(CHANNEL);
       await line.ask('a');

@@ -21,6 +21,8 @@ export interface Ask {
   readonly channel?: string;
   readonly claimMs?: number;
   readonly fences?: number;
+  /** How many releases of guests were heard. */
+  readonly heard?: number;
 }
 
 export interface Held {
@@ -86,7 +88,8 @@ export class Line {
 
   askCall(session: string, ask: Ask = {}): ScriptCall {
     const { mode = 'p', number = 1, channel = this.channelOf(session), claimMs = CLAIM_MS, fences = 1 } = ask;
-    const ticket = /^-?$/.test(mode) ? mode : `${this.echoOf(session, number)} ${claimMs} ${mode} ${channel}`;
+    const echo = this.echoOf(session, number);
+    const ticket = /^-?$/.test(mode) ? mode : `${echo} ${claimMs} ${ask.heard ?? ''}${mode} ${channel}`;
     const holder = this.holderOf(session);
     if (this.kind === 'mutex') {
       return mutexAcquire.call({

@@ -73,6 +73,8 @@ export interface Attempted {
   readonly joins: boolean;
   /** How long the hold may be kept unowned. */
   readonly lingerMs: number;
+  /** How many releases were heard on the public channel since the last attempt. @default 0 */
+  readonly releases?: number;
 }
 
 export interface AttemptServices {
@@ -154,7 +156,8 @@ export class Attempts {
     return this.#services.mailboxes.of(this.#protocol);
   }
 
-  async make({ leaseMs, waitMs, behind, joins, lingerMs }: Attempted): Promise<Grant | Refusal | Broken> {
+  async make(attempted: Attempted): Promise<Grant | Refusal | Broken> {
+    const { leaseMs, waitMs, behind, joins, lingerMs, releases = 0 } = attempted;
     const { topology, options } = this.#services;
     const known = this.#terms;
     const stated =
@@ -167,7 +170,7 @@ export class Attempts {
         ? this.#withTicket(
             stated,
             mailbox.channel,
-            `${hears ? mailbox.mode : DEAF}${lingerMs > 0 ? LINGERS : ''}`,
+            `${hears && releases > 0 ? releases : ''}${hears ? mailbox.mode : DEAF}${lingerMs > 0 ? LINGERS : ''}`,
           )
         : stated;
     // A hold is kept unowned only by a process that hears 'wanted' messages. It subscribes now, so the next hold can be kept.

@@ -16,7 +16,7 @@
  * ticket judges. A message that comes during an attempt is kept, so that another attempt follows an answer `held` at once.
  * Without a line the subscription lasts until `stop`: who waits behind a hold of this process keeps listening.
  */
-import { CallFailure, type StopListening } from '../../clients/client.ts';
+import type { CallFailure } from '../../clients/client.ts';
 import type { ResolvedLocksOptions } from '../../options/options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
@@ -28,6 +28,7 @@ import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
+import { ReleaseListener } from './release-listener.ts';
 import type { GrantMessage, WaitMessage } from './ticket.ts';
 
 /**
@@ -82,7 +83,8 @@ export interface AwaitedLine<Grant> {
 export interface Awaited<Grant> {
   readonly subject: Subject & { readonly channel: string };
   readonly line: AwaitedLine<Grant>;
-  attempt(): Promise<Grant | Refusal | Broken>;
+  /** `releases`: how many were heard on the public channel since the last attempt. */
+  attempt(releases: number): Promise<Grant | Refusal | Broken>;
 }
 
 export class WaitLoop<Grant extends { readonly is: 'granted' }> {
@@ -96,9 +98,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   #splitVotes = 0;
   #backoff: Backoff | null = null;
   #listenBackoff: Backoff | null = null;
-  #stopListening: StopListening | null = null;
-  /** Counts the stops: a subscription that is confirmed after a stop is undone. */
-  #stops = 0;
+  readonly #listener: ReleaseListener;
   readonly #sleep: InterruptibleSleep;
   /** The last grant that was heard and not used yet. An attempt under way is waited for: it may bring the same. */
   #grant: GrantMessage | null = null;
@@ -108,6 +108,11 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#party = party;
     this.#awaited = awaited;
     this.#sleep = new InterruptibleSleep(services.timers);
+    const { topology, options } = services;
+    const { channel } = awaited.subject;
+    this.#listener = new ReleaseListener(topology, channel, options.callTimeoutMs, (message) =>
+      this.hear(message),
+    );
   }
 
   get isAttempting(): boolean {
@@ -115,7 +120,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   }
 
   get isListening(): boolean {
-    return this.#stopListening !== null;
+    return this.#listener.isOpen;
   }
 
   /**
@@ -129,7 +134,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#backoff = null;
     const grant = await this.#firstRound(last, pauseMs);
     // Callers behind our own hold need no public message where there is a line, and a subscription would count as a guest's.
-    if (grant !== null && this.#awaited.line.hears) this.#stopPublic();
+    if (grant !== null && this.#awaited.line.hears) this.#listener.close();
     return grant;
   }
 
@@ -166,6 +171,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
       this.#sleep.wakeIn(message.inMs);
       return;
     }
+    // What was heard until then is no release of guests to whom the lock is left now.
+    if (message?.is === 'ask') this.#listener.takeReleases();
     if (message?.is === 'grant') this.#grant = message;
     this.hear(message);
   }
@@ -179,9 +186,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
 
   /** Ends the sleep and the subscription. A subscription that is not confirmed yet is undone when it is. */
   stop(): void {
-    this.#stops += 1;
     this.#grant = null;
-    this.#stopPublic();
+    this.#listener.close();
     this.#sleep.stop();
   }
 
@@ -189,7 +195,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     // The attempt that is about to be sent will see for itself what was heard so far.
     this.#sleep.forget();
     this.#isAttempting = true;
-    const result = await this.#awaited.attempt();
+    const result = await this.#awaited.attempt(this.#listener.takeReleases());
     this.#isAttempting = false;
     return result;
   }
@@ -214,19 +220,20 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     if (this.#party.isOver) return;
     line.attach((message) => this.receive(message));
     const isFront = place > 0 && place <= FRONT_PLACES;
-    // A guest tells of its release on the public channel, and so does a release that finds nobody in line who hears.
-    if (!line.hears || (isGuest && isFront)) {
-      if (!this.isListening && (await this.#listen()) === null) return;
+    // A guest tells of its release on the public channel, and so does a release that finds nobody in line who hears. Whoever is first
+    // hears it, and says how many releases it has heard: the lock is left to guests more rarely when they have had many turns.
+    if (!line.hears || (isFront && (isGuest || openMs > 0))) {
+      if (!this.isListening && (await this.#listener.open()) === null) return;
       if (this.#party.isOver) return;
     } else {
-      this.#stopPublic();
+      this.#listener.close();
     }
     // The answer is from before a grant would have been heard: join the line.
     if (!line.hasStated) return;
     const { random } = this.#services.options;
     const askMs = isFront ? ASK_MS_MIN : Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
     let delayMs = askMs * (1 - random.fraction() / 4);
-    if (isFront && openMs > 0) delayMs = Math.min(delayMs, openMs + EXPIRY_SLACK_MS);
+    if (isFront && openMs > 0) delayMs = Math.min(delayMs, openMs);
     else if (isFront && ttlMs >= 0) delayMs = Math.min(delayMs, ttlMs + EXPIRY_SLACK_MS);
     await this.#sleepUntilWoken(delayMs);
   }
@@ -237,7 +244,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     const { random } = this.#services.options;
     let capMs = SLEEP_MS_MAX * (1 - random.fraction() / 4);
     if (!this.isListening) {
-      const failure = await this.#listen();
+      const failure = await this.#listener.open();
       if (failure === null) this.#listenBackoff = null;
       // Confirmed: the next attempt looks again.
       if (failure === null || this.#party.isOver) return;
@@ -268,27 +275,6 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     if (this.#party.isOver) return;
     this.#backoff ??= new Backoff(options.random);
     await this.#sleepUntilWoken(Math.min(this.#backoff.nextMs(), leftMs));
-  }
-
-  /** Subscribes. Null when the server has confirmed, otherwise why it did not. */
-  async #listen(): Promise<CallFailure | null> {
-    const { topology, options } = this.#services;
-    const stops = this.#stops;
-    const { channel } = this.#awaited.subject;
-    const stop = await topology.listen(channel, (message) => this.hear(message), options.callTimeoutMs);
-    if (stop instanceof CallFailure) return stop;
-    if (stops !== this.#stops) {
-      stop();
-      return new CallFailure('closed', 'nobody listens any more');
-    }
-    this.#stopListening = stop;
-    return null;
-  }
-
-  /** Ends the subscription to the public channel. */
-  #stopPublic(): void {
-    this.#stopListening?.();
-    this.#stopListening = null;
   }
 
   async #sleepUntilWoken(delayMs: number): Promise<void> {

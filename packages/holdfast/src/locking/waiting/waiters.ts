@@ -54,11 +54,11 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
     this.#loop = new WaitLoop<Grant>(services, this, {
       subject: protocol,
       line: this,
-      attempt: () => {
+      attempt: (releases) => {
         const { options, remainingMs } = this.head as LeaseWaiter;
         const { leaseMs, lingerMs, isTry } = options;
         const behind = this.size - 1;
-        return attempts().make({ leaseMs, waitMs: remainingMs, behind, joins: !isTry, lingerMs });
+        return attempts().make({ leaseMs, waitMs: remainingMs, behind, joins: !isTry, lingerMs, releases });
       },
     });
   }

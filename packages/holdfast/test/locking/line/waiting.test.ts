@@ -138,15 +138,15 @@ describe('a line of processes', () => {
     await stage.until(busy);
   });
 
-  test('has its first ask when the key is no longer left to guests', async () => {
+  test('has its first listen with guests, and ask when the key is no longer left to them', async () => {
     const stage = new Stage();
     const process = steady(stage);
     stage.server.leaveToGuests('a', 50);
     const lease = await stage.until(process.lock('a').acquire());
-    expect([lease.isHeld, attemptTimes(process)]).toEqual([true, [0, 0, 52]]);
+    expect([lease.isHeld, attemptTimes(process)]).toEqual([true, [0, 0, 0, 50]]);
   });
 
-  test('has its first come back after a window that a release opens', async () => {
+  test('has its first listen with guests, and come back after the window that a release opens', async () => {
     const { stage, processes, lease, waits } = await lineOf(3);
     // Somebody who knows no line listens, and has its turn after as many owners of ours as there are processes.
     const stop = stage.server.channels.listen(PUBLIC, () => {});
@@ -159,7 +159,8 @@ describe('a line of processes', () => {
     await stage.until(waits[2] as Promise<FencedLease>);
     stop();
     expect(stage.clock.monotonicMs() - releasedMs).toBe(5);
-    expect(processes[2]?.client.sent('lock.acquire')).toHaveLength(1);
+    // To be told for how long, once it listens, and at the end.
+    expect(processes[2]?.client.sent('lock.acquire')).toHaveLength(3);
   });
 
   test('forgets a process whose callers have all left', async () => {
@@ -272,6 +273,32 @@ describe('behind a guest', () => {
     await stage.clock.advance(1_000);
     expect(stage.server.channels.listeners(PUBLIC)).toBe(2);
     expect(processes[2].client.sent('listen').map(({ keys }) => keys[0])).toContain(PUBLIC);
+    for (const { session } of processes) await session.destroy();
+  });
+
+  test('the first says how many of their releases it has heard since it asked last', async () => {
+    const { stage, processes, lease, waits } = await lineOf(3);
+    const stop = stage.server.channels.listen(PUBLIC, () => {});
+    await lease.release();
+    await (await waits[0])?.release();
+    await (await waits[1])?.release();
+    await stage.clock.settle();
+    // It was told of the window, and listens.
+    expect(stage.server.channels.listeners(PUBLIC)).toBe(2);
+    stage.server.occupy('a', 60_000);
+    for (const releases of [2, 1]) {
+      for (let i = 0; i < releases; i += 1) stage.server.channels.publish(PUBLIC);
+      await stage.clock.settle();
+    }
+    stage.server.delete('a');
+    stage.server.channels.publish(PUBLIC);
+    const last = await stage.until(waits[2] as Promise<FencedLease>);
+    expect(last.isHeld).toBe(true);
+    const { client } = processes[2] as StageProcess;
+    const heard = client.sent('lock.acquire').map(({ args }) => args.at(-1)?.split(' ')[2]);
+    // The release that opened the window is none of theirs.
+    expect(heard).toEqual(['p', 'p', '2p', '1p', '1p', 'p']);
+    stop();
     for (const { session } of processes) await session.destroy();
   });
 });

@@ -32,7 +32,8 @@ export class ScriptedLine {
 
   /** States the ticket of a holder: where it stands, or at the end. Returns its place, from 1. */
   join(holder: string, stated: string, leaseMs: number, fences: number, nowMs: number): number {
-    const [, echo = '', claimMs, mode = '', channel = ''] = /^(\S+) (\d+) (\w)l? (.*)$/.exec(stated) ?? [];
+    const [, echo = '', claimMs, mode = '', channel = ''] =
+      /^(\S+) (\d+) \d*([a-z])l? (.*)$/.exec(stated) ?? [];
     if (echo === '') throw new Error(`the scripted server cannot read the ticket ${stated}`);
     const terms = { holder, leaseMs, fences, claimMs: Number(claimMs), deadlineMs: nowMs + TICKET_MS };
     const at = this.tickets.findIndex((other) => other.holder === holder);
@@ -47,7 +48,7 @@ export class ScriptedLine {
 
   /** A holder was granted the lock. Returns how many are in line, for one that wants to keep the lock unowned. */
   keepUnowned(holder: string, stated: string): number {
-    const [, echo, mode = '', channel = ''] = /^(\S+) \d+ (\w)l (.*)$/.exec(stated) ?? [];
+    const [, echo, mode = '', channel = ''] = /^(\S+) \d+ \d*([a-z])l (.*)$/.exec(stated) ?? [];
     if (echo === undefined) return 0;
     if (this.tickets.length === 0) this.lingering = { holder, echo, mode, channel };
     return this.tickets.length;

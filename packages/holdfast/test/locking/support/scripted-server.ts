@@ -268,8 +268,10 @@ export class ScriptedServer {
     const listeners = this.channels.listeners(channel);
     if (wasOwner && listeners > 0 && line.run >= Math.max(1, (line.tickets.length + 1) / listeners)) {
       line.open(WINDOW_MS, this.timeMs);
-      if (first !== undefined) this.#tell(first, `a ${first.echo} ${WINDOW_MS}`);
-      return this.channels.publish(channel);
+      const heard = this.channels.publish(channel);
+      // The first in line for a lock listens with the guests.
+      if (first !== undefined) this.#tell(first, `a ${first.echo} ${lock.kind === 'lock' ? 0 : WINDOW_MS}`);
+      return heard;
     }
     if (this.#settle(lock, line, '') !== 'nobody') return 0;
     const heard = this.channels.publish(channel);
