@@ -62,10 +62,16 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   testing: [['checks', 'protocol'], ['clock', 'lua'], ['state'], ['commands'], ['node'], ['index']],
 };
+/** From below: a package imports the packages of lower rows, by their names. */
+const PACKAGE_ROWS: readonly (readonly string[])[] = [
+  ['holdfast', 'sql'],
+  ['monitor', 'telemetry', 'testing'],
+  ['cli'],
+];
 const FILES_MAX = 15;
 const LINES_MAX = 300;
 const FAN_OUT_MAX = 15;
-const IMPORT = /(?:\bfrom |\bimport\(|^import )'([^']+)'/gm;
+const IMPORT = /(?:\bfrom\s+|\bimport\s*\(\s*|^\s*import\s+|\brequire\(\s*)(['"])([^'"\n]+)\1/gm;
 
 const paths = readdirSync(PACKAGES, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
@@ -73,12 +79,35 @@ const paths = readdirSync(PACKAGES, { recursive: true, encoding: 'utf8' })
   .sort();
 const texts = new Map(paths.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
 
+/** As they are written. */
+function namesOf(path: string): string[] {
+  return [...(texts.get(path) ?? '').matchAll(IMPORT)].map(([, , name = '']) => name);
+}
+
 /** Files by their paths, other modules by their names. */
 function importsOf(path: string): string[] {
-  const names = [...(texts.get(path) ?? '').matchAll(IMPORT)].map(([, name = '']) => name);
-  return [
-    ...new Set(names.map((name) => (name.startsWith('.') ? posix.join(posix.dirname(path), name) : name))),
-  ];
+  const modules = namesOf(path).map((name) =>
+    name.startsWith('.') ? posix.join(posix.dirname(path), name) : name,
+  );
+  return [...new Set(modules)];
+}
+
+/** The row of the package that a module is of, by its name; -1 for modules of others. */
+function rowOfModule(module: string): number {
+  return PACKAGE_ROWS.findIndex((row) =>
+    row.some((name) => {
+      const published = name === 'holdfast' ? name : `holdfast-${name}`;
+      return module === published || module.startsWith(`${published}/`);
+    }),
+  );
+}
+
+/** Whether an import leads to no source file of its own package, and to no package that is below. */
+function isAstray(from: string, name: string): boolean {
+  const [home = ''] = from.split('/');
+  if (!name.startsWith('.')) return rowOfModule(name) >= PACKAGE_ROWS.findIndex((row) => row.includes(home));
+  const to = posix.join(posix.dirname(from), name);
+  return !texts.has(to) || !to.startsWith(`${home}/`);
 }
 
 /** A file beside the folders is a layer of its own. */
@@ -110,6 +139,13 @@ test('the sources of every package are found, and every layer', () => {
   const layers = Object.entries(LAYERS).flatMap(([name, rows]) => rows.flat().map((row) => `${name}/${row}`));
   expect([...found].sort()).toEqual([...new Set(layers)].sort());
   expect(paths.flatMap(importsOf).length).toBeGreaterThan(paths.length);
+});
+
+test('a file imports only files of its own package, and packages below it by their names', () => {
+  expect(PACKAGE_ROWS.flat().sort()).toEqual(Object.keys(LAYERS).sort());
+  const imports = paths.flatMap((from) => namesOf(from).map((name) => ({ from, name })));
+  const astray = imports.filter(({ from, name }) => isAstray(from, name));
+  expect(astray.map(({ from, name }) => `${from} -> ${name}`)).toEqual([]);
 });
 
 test('no import goes upward, or sideways past the entry of a layer', () => {
