@@ -3,7 +3,7 @@
  *
  * In this folder: the monitor as a whole, its options, and two seams between its parts: the figures that the sampler
  * writes (`figures.ts`), and what HTTP and the alerts ask of each other (`alert-source.ts`). The parts are the
- * folders below; they import the seams from here.
+ * folders below; they import the seams from here, and the time limit of their calls (`time-limit.ts`).
  */
 import { Locks } from 'holdfast';
 import { type Cluster, Redis } from 'ioredis';

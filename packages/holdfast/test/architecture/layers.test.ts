@@ -33,7 +33,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['main'],
   ],
   monitor: [
-    ['api', 'own-page', 'version'],
+    ['api', 'own-page', 'time-limit', 'version'],
     ['figures'],
     ['audit', 'sampling'],
     ['alert-source'],

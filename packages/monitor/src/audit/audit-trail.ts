@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { AuditEntry, AuditPage } from '../api/types.ts';
+import { inTime } from '../time-limit.ts';
 import { type AuditFields, joinEntries, readStream, type StreamEntry } from './audit-entries.ts';
 
 /** An ioredis `Redis` or `Cluster` fits. */
@@ -158,15 +159,7 @@ function isBefore(a: string, b: string): boolean {
   return aMs === bMs ? aSeq < bSeq : aMs < bMs;
 }
 
-async function limited(work: Promise<unknown>): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CALL_MS_MAX / 1000} s`)), CALL_MS_MAX);
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
+function limited(work: Promise<unknown>): Promise<unknown> {
+  const late = (): Error => new Error(`no answer within ${CALL_MS_MAX / 1000} s`);
+  return inTime(work, { limitMs: CALL_MS_MAX, late });
 }

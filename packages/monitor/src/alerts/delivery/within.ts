@@ -1,5 +1,6 @@
 /** A time limit for work that can be aborted, on an injected clock. */
 import type { Clock } from 'holdfast';
+import { inTime } from '../../time-limit.ts';
 
 class TimeLimitError extends Error {}
 
@@ -10,20 +11,11 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const late = new TimeLimitError(`no answer within ${limitMs} ms`);
-  let stop = (): void => {};
-  const limit = new Promise<never>((_resolve, reject) => {
-    const timer = clock.startTimer(limitMs, () => {
-      reject(late);
-      controller.abort(late);
-    });
-    stop = () => timer.cancel();
-  });
-  const running = work(controller.signal);
-  running.catch(() => {});
-  try {
-    return await Promise.race([running, limit]);
-  } finally {
-    stop();
-  }
+  const late = (): Error => {
+    const error = new TimeLimitError(`no answer within ${limitMs} ms`);
+    // After the rejection: the result is that the time is up, not what the work says of being aborted.
+    queueMicrotask(() => controller.abort(error));
+    return error;
+  };
+  return await inTime(work(controller.signal), { limitMs, late, timers: clock });
 }

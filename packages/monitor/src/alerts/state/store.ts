@@ -6,6 +6,7 @@
  */
 import type { Clock } from 'holdfast';
 import type { StateRedis } from '../../alert-source.ts';
+import { inTime } from '../../time-limit.ts';
 import type { Alert } from '../machine/alert.ts';
 import type { Mute } from '../machine/mute.ts';
 import { type StateKeys, stateKeys } from './keys.ts';
@@ -180,20 +181,9 @@ export class AlertStore {
   }
 
   /** A frozen server must not keep the leader waiting for ever. */
-  async #inTime<T>(work: Promise<T>): Promise<T> {
-    let stop = (): void => {};
-    const limit = new Promise<never>((_resolve, reject) => {
-      const timer = this.#clock.startTimer(CALL_MS_MAX, () =>
-        reject(new Error(`the state of the alerts did not answer within ${CALL_MS_MAX} ms`)),
-      );
-      stop = () => timer.cancel();
-    });
-    try {
-      return await Promise.race([work, limit]);
-    } finally {
-      stop();
-      work.catch(() => {});
-    }
+  #inTime<T>(work: Promise<T>): Promise<T> {
+    const late = (): Error => new Error(`the state of the alerts did not answer within ${CALL_MS_MAX} ms`);
+    return inTime(work, { limitMs: CALL_MS_MAX, late, timers: this.#clock });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { Redis, type RedisOptions } from 'ioredis';
 import type { ServerHealth } from '../../api/types.ts';
+import { inTime } from '../../time-limit.ts';
 import type { Script } from '../locks/scripts.ts';
 
 /** For a call on an open connection. */
@@ -81,13 +82,8 @@ export class ServerConnection {
     if (!this.isOpen) throw new NoConnection(this.#connectError ?? 'no connection yet');
     this.sent += 1;
     const answer = this.redis.call(command, ...args);
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new CallTimeout()), CALL_MS_MAX);
-    });
-    answer.catch(() => {});
     try {
-      const value = await Promise.race([answer, limit]);
+      const value = await inTime(answer, { limitMs: CALL_MS_MAX, late: () => new CallTimeout() });
       this.#mute = 0;
       return value;
     } catch (error) {
@@ -96,8 +92,6 @@ export class ServerConnection {
         if (this.#mute >= MUTE_CALLS_MAX) this.redis.disconnect(true);
       }
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
