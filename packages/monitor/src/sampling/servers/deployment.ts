@@ -94,17 +94,16 @@ export class Deployment {
     return describeTopology(this.layout.kind, cards, this.#slotsOk, this.#sentinels, now);
   }
 
-  #openLane({ name, options }: Place): Lane {
+  #openWatch({ name, options }: Place, role: 'primary' | 'replica'): ServerWatch {
     const { memoryLimit, now, changed } = this.#terms;
-    const watch = new ServerWatch(new ServerConnection(name, options), {
-      role: 'primary',
-      memoryLimit,
-      now,
-      changed,
-    });
+    const watch = new ServerWatch(new ServerConnection(name, options), { role, memoryLimit, now, changed });
     watch.start();
-    const lane = this.#terms.makeLane(watch);
-    this.#lanes.set(name, lane);
+    return watch;
+  }
+
+  #openLane(place: Place): Lane {
+    const lane = this.#terms.makeLane(this.#openWatch(place, 'primary'));
+    this.#lanes.set(place.name, lane);
     return lane;
   }
 
@@ -144,17 +143,9 @@ export class Deployment {
     }
   }
 
-  #openReplica({ name, options }: Place): void {
-    if (this.#replicas.has(name) || this.#replicas.size + this.#lanes.size >= SERVERS_MAX) return;
-    const { memoryLimit, now, changed } = this.#terms;
-    const watch = new ServerWatch(new ServerConnection(name, options), {
-      role: 'replica',
-      memoryLimit,
-      now,
-      changed,
-    });
-    this.#replicas.set(name, watch);
-    watch.start();
+  #openReplica(place: Place): void {
+    if (this.#replicas.has(place.name) || this.#replicas.size + this.#lanes.size >= SERVERS_MAX) return;
+    this.#replicas.set(place.name, this.#openWatch(place, 'replica'));
   }
 
   /** Asks one node that answers for all of them. */
