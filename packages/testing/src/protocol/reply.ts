@@ -42,50 +42,29 @@ export class NoList {
   readonly items: readonly NodeReply[] = [];
 }
 
-/** Members and scores alternately: an array of pairs in RESP3, a flat array in RESP2. */
-export class Scores {
-  readonly items: readonly NodeReply[];
+/** Several replies in one. RESP2 writes all of these as an array, RESP3 by what they are. */
+class Aggregate<Item extends NodeReply = NodeReply> {
+  readonly items: readonly Item[];
 
-  constructor(items: readonly NodeReply[]) {
+  constructor(items: readonly Item[]) {
     this.items = items;
   }
 }
+
+/** Members and scores alternately: an array of pairs in RESP3, a flat array in RESP2. */
+export class Scores extends Aggregate {}
 
 /** Keys and values alternately: a map in RESP3, a flat array in RESP2. */
-export class Pairs {
-  readonly items: readonly NodeReply[];
-
-  constructor(items: readonly NodeReply[]) {
-    this.items = items;
-  }
-}
+export class Pairs extends Aggregate {}
 
 /** A set in RESP3, an array in RESP2. */
-export class Members {
-  readonly items: readonly NodeReply[];
-
-  constructor(items: readonly NodeReply[]) {
-    this.items = items;
-  }
-}
+export class Members extends Aggregate {}
 
 /** Several messages for one command: SUBSCRIBE confirms each of its channels. */
-export class Several {
-  readonly items: readonly Push[];
-
-  constructor(items: readonly Push[]) {
-    this.items = items;
-  }
-}
+export class Several extends Aggregate<Push> {}
 
 /** A message that answers no request: a push in RESP3, an array in RESP2. */
-export class Push {
-  readonly items: readonly NodeReply[];
-
-  constructor(items: readonly NodeReply[]) {
-    this.items = items;
-  }
-}
+export class Push extends Aggregate {}
 
 export type NodeReply =
   | string
