@@ -36,7 +36,7 @@ function manifestOf(name: string): Manifest {
     try {
       return manifest(`${folder}/${name}/package.json`);
     } catch {
-      // Not in this one.
+      // The package is not in this folder: the next one is looked at.
     }
   }
   throw new Error(`expected ${name} to be installed`);

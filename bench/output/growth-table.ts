@@ -13,7 +13,7 @@ export interface Growth {
   readonly growing: string;
 }
 
-/** Those who were measured at the smallest size. A participant that was never measured has no row. */
+/** A row for each participant that was measured at the smallest size. */
 export function growthTable(
   { key, growing, ...head }: Growth,
   measured: ReadonlyMap<number, readonly Outcome[]>,

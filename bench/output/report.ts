@@ -14,7 +14,7 @@ import { withResults } from './readme.ts';
 import type { Table } from './table.ts';
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url));
-/** Not committed. */
+/** The results of the last run. Git ignores this folder. */
 const OUT = join(BENCH, 'out');
 const CHARTS = 'charts';
 const README = join(BENCH, '../README.md');

@@ -6,7 +6,7 @@ const CLOSE_MS_MAX = 2_000;
 
 export type OpenParticipants = ReadonlyMap<Participant, OpenParticipant>;
 
-/** Those for which `open` gives undefined are left out. */
+/** Opens all participants; one for which `open` gives undefined is left out. */
 export async function openAll(
   participants: readonly Participant[],
   open: (participant: Participant) => Promise<OpenParticipant> | undefined,

@@ -46,7 +46,7 @@ export function compile(files: LuaFiles): Compiled {
       complaints.push(error.complaint);
     }
   }
-  // Only then: the file that includes it may be one that could not be read.
+  // Looked for only when every file was read: one that was not may include it.
   if (complaints.length === 0) {
     for (const file of unused)
       complaints.push({ file, line: 1, expected: 'a script that includes it', found: 'none' });

@@ -4,7 +4,7 @@ import type { ServerFacts } from './server-facts.ts';
 
 const CLOCKS_MS_MAX = 1_000;
 
-/** Of a cluster: whether it serves every name, and whether fences can be compared after a failover. */
+/** Whether a cluster serves every name, and whether its fences can be compared after a failover. */
 export function checkCluster(facts: readonly ServerFacts[], slotsServed: number | null): Verdict[] {
   return [...checkSlots(slotsServed), ...checkClocks(facts)];
 }

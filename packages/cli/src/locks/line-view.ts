@@ -22,7 +22,7 @@ export interface LineView {
   readonly waiters: number;
   /** Connections that listen without a place in the line: waiters of other libraries. */
   readonly guests: number;
-  /** Those who come first. */
+  /** The first of those who wait. */
   readonly line: readonly WaiterView[];
 }
 

@@ -12,7 +12,7 @@ export interface ReaderFlags extends ServerFlags {
 
 export interface ListTerms {
   readonly limit: number;
-  /** Also what may be a mutex of another library. */
+  /** Whether strings that may be a mutex of another library are listed too. */
   readonly all?: boolean;
 }
 

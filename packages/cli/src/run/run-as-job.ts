@@ -90,7 +90,7 @@ async function supervise(
   });
   const ending = await supervisor.finish();
   signals.stopForwarding();
-  // Only now: the command was to end in its own time.
+  // The run is aborted only now: the command was to end in its own time.
   if (isEnding) over.abort();
   return ending;
 }

@@ -12,7 +12,7 @@ export interface TlsFlags {
   readonly insecure?: boolean;
 }
 
-/** As Node has them. */
+/** The options of TLS under the names that Node has for them. */
 export interface TlsOptions {
   readonly ca?: string;
   readonly cert?: string;

@@ -17,7 +17,7 @@ export interface ServerUrl {
   readonly host: string;
   readonly port: number | null;
   readonly db: number;
-  /** Of a socket; empty otherwise. */
+  /** The path of a unix socket; empty otherwise. */
   readonly path: string;
 }
 

@@ -87,7 +87,7 @@ export class Hold implements HeapItem {
   handoversLeft: number;
   /** Undefined: the hold must not be kept unowned. */
   readonly linger: Linger | undefined;
-  /** Its owner cannot be stopped: at its end nothing is released, and the lease on the server runs out. */
+  /** The owner's work cannot be stopped: when the hold ends nothing is released, and the lease on the server runs out. */
   isLeftToLease = false;
   /** False: whoever it was granted to never began. */
   wasServed = true;

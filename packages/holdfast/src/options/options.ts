@@ -34,7 +34,7 @@ export const CALL_TIMEOUT_MS_DEFAULT = 2_000;
 /** More brought no more speed in measurements. With 64, another process waits for at most 65 short sections. */
 export const HANDOVERS_DEFAULT = 64;
 
-/** Only a `mutex` can use that many. A `lock` needs a fence for each hand-over, and a block has 1,000 at most. */
+/** Only a `mutex` can use 10,000. A `lock` needs a fence for each hand-over, and a block has 1,000 at most. */
 export const HANDOVERS_MAX = 10_000;
 
 /** A server needs about half a millisecond for 128 calls. A larger bundle would delay other clients noticeably. */

@@ -138,7 +138,7 @@ export abstract class Acquirable<Proof extends Lease | FencedLease> {
 
   #enter(options: ResolvedAcquireOptions, startedMs: number): Promise<LeaseHandle | null> {
     const above = this.#ownerAbove(options);
-    // Also while closing: an owner in its grace may need its own lock again to finish.
+    // A session that closes still lets owners re-enter: in its grace an owner may need its own lock again to finish.
     if (above !== null) return this.#enterBelow(above, options, startedMs);
     return this.#session.entrance(this.#protocol).enter(options, startedMs);
   }

@@ -13,7 +13,7 @@ export interface EndingWork {
   readonly ended: Promise<unknown>;
   /** Tells it to end. */
   tell(): void;
-  /** It does not end: from now on its lease is not renewed, and only the end of the lease lets others begin. */
+  /** The body does not end: from now on its lease is not renewed, and only the end of the lease lets others begin. */
   leaveToLease(): void;
 }
 

@@ -174,7 +174,7 @@ export interface HolderIds {
 export interface Protocol {
   /** For messages and telemetry: `lock`, `mutex`. */
   readonly kind: string;
-  /** As the caller gave it. */
+  /** The name as the caller gave it. */
   readonly name: string;
   /** The Redis key. */
   readonly key: string;

@@ -121,7 +121,7 @@ export interface QueriedServers {
   query(callFor: QueryCall, timeoutMs: number): Promise<readonly QueryAnswer[]>;
 }
 
-/** Of servers that share the keys out among themselves, by slots. */
+/** What only a topology has whose servers share the keys out among themselves, by slots. */
 export interface Shards {
   /** All servers that have slots now. Each must answer: it has names that no other has. */
   allServers(timeoutMs: number): Promise<QueriedServers>;

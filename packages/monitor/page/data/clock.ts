@@ -6,7 +6,7 @@ const TICK_MS = 250;
 const CALM_TICK_MS = 1_000;
 
 let skewMs = 0;
-/** Of the answer that `skewMs` was measured by. A shorter round trip makes a surer measurement. */
+/** How far `skewMs` may be wrong: half the round trip that it was measured by. */
 let errorMs = Number.POSITIVE_INFINITY;
 let stoppedAt: number | null = null;
 

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 
-/** As in the style sheets. */
+/** The width below which the style sheets switch, too. */
 const NARROW = matchMedia('(max-width: 40rem)');
 
 const narrow = signal(NARROW.matches);

@@ -14,7 +14,7 @@ import { isNarrow } from '../data/width.ts';
 import { isStale } from '../parts/banners.tsx';
 import { LockRow } from './lock-row.tsx';
 
-/** As in the style sheets. */
+/** The heights that rows have in the style sheets. */
 const ROW_PX = 32;
 const NARROW_ROW_PX = 54;
 /** Rows above and below those in sight: what a fast wheel shows before the next frame. */

@@ -27,7 +27,7 @@ export interface EngineOptions {
   /** On the Redis that holds the state. The engine takes one lock with it and does not close it. */
   readonly locks: Locks;
   readonly clock: Clock;
-  /** Of the leader's lock. */
+  /** The lease of the leader's lock. */
   readonly leaseMs: number;
   /** 0 to 1. */
   chance(): number;

@@ -13,7 +13,7 @@ export interface ViewGiven {
   readonly mutes: readonly Mute[];
   readonly ledger: Ledger;
   readonly receivers: readonly Receiver[];
-  /** Of the state. */
+  /** The time by the clock of the state. */
   readonly nowMs: number;
   /** The monitor's clock less that of the state. */
   readonly aheadMs: number;

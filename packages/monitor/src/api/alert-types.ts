@@ -8,7 +8,7 @@ export interface DeliveryView {
   readonly receiver: string;
   readonly state: 'queued' | 'sent' | 'retrying' | 'dead' | 'silenced';
   readonly tries: number;
-  /** Of the last try; when it was sent, for `sent`. */
+  /** When the last try was made; for `sent`, when the message was sent. */
   readonly at: number | null;
   readonly nextAt: number | null;
   /** Why the last try failed, one line without secrets. */

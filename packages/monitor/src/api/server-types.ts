@@ -37,7 +37,7 @@ export interface ServerCard {
   readonly clientsLimit: number | null;
   readonly rejectedTotal: number | null;
   readonly commandsPerSecond: number | null;
-  /** Of TIME, over the last minute. */
+  /** How long the command TIME took, over the last minute. */
   readonly roundTripP50Ms: number | null;
   readonly roundTripP99Ms: number | null;
   readonly replicas: number | null;

@@ -94,7 +94,7 @@ export type TopologyKind = 'single' | 'sentinel' | 'cluster' | 'quorum';
 /** What holds for all servers together. */
 export interface TopologyView {
   readonly kind: TopologyKind;
-  /** Of a quorum: servers that vote now, and how many must. */
+  /** How many servers of a quorum vote now, and how many must. Null for other topologies. */
   readonly quorum: { readonly voters: number; readonly needed: number; readonly of: number } | null;
   readonly slotsOk: number | null;
   /** Null also where sentinels that the client does not name decide whether enough are up. */
@@ -123,7 +123,7 @@ export interface SurveyView {
   readonly keys: number;
   /** How long it took. */
   readonly tookMs: number | null;
-  /** Of the pass under way: keys so far. */
+  /** How many keys the pass under way has seen so far. */
   readonly keysNow: number;
   /** Locks that were found and had no room in the picture. */
   readonly leftOut: number;

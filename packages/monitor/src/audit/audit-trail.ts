@@ -113,7 +113,7 @@ export class AuditTrail {
     return joinEntries(pages.flat()).reverse();
   }
 
-  /** Of a quorum one answer is enough. */
+  /** Asks all servers; in a quorum the answer of one is enough. */
   async #readAll(ask: (redis: AuditRedis) => Promise<unknown>): Promise<StreamEntry[][]> {
     const outcomes = await Promise.allSettled(this.#readers.map(ask));
     const read = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [readStream(one.value)] : []));

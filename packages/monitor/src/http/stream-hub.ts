@@ -9,7 +9,7 @@ const LOCKS_EVERY_MS = 250;
 const SERVERS_EVERY_MS = 1_000;
 const COMMENT_EVERY_MS = 15_000;
 const KEPT_MS = 60_000;
-/** Of remembered names. */
+/** How much memory the remembered names may take. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 const UNREAD_BYTES_MAX = 1024 * 1024;
 const STREAMS_MAX = 64;

@@ -90,7 +90,7 @@ function postgresConnection(unsafe: Member): AsyncConnection {
 const STATUS_IN_TRANSACTION = 1;
 const STATUS_AUTOCOMMIT = 2;
 
-/** As mysql2 answers: rows, or the header of a statement that returns none. */
+/** Reads an answer of mysql2: rows, or the header of a statement that returns none. */
 export function mysqlResult(answer: unknown): SqlResult {
   if (Array.isArray(answer)) return { rows: answer };
   if (!isObject(answer)) return { rows: [] };

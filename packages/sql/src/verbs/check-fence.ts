@@ -62,7 +62,7 @@ function* seenFence(context: Context, resource: string): Plan<number> {
  */
 function* fenceAfterUpsert(context: Context, { resource, fence }: Fence, result: SqlResult): Plan<number> {
   const { count, insertId } = result;
-  // Only an id that can be the answer is one: 0 stands for none.
+  // The id is the stored fence only if it is no smaller than ours: 0 stands for no id.
   if (insertId !== undefined && Number(insertId) >= fence) return Number(insertId);
   return count === 2 ? fence : yield* seenFence(context, resource);
 }

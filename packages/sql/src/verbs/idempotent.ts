@@ -16,7 +16,7 @@ import {
 const RESULT_BYTES_MAX = 65_536;
 
 export interface IdempotentOptions<T> extends VerbOptions {
-  /** Of the request, for example a hash of its body: the same key with another request is an error. At most 128 bytes. */
+  /** A digest of the request, for example a hash of its body: the same key with another request is an error. At most 128 bytes. */
   readonly fingerprint?: string | undefined;
   /** JSON by default. */
   readonly codec?: Codec<T> | undefined;
@@ -72,7 +72,7 @@ function* claim(context: Context, key: string, print: string): Plan<Claim> {
   return { isOurs: Number(hits) === 0, result, print: stored };
 }
 
-/** Of a library that hides affected rows: 1 when the key has a result in this transaction. */
+/** Stands for the affected rows where a library hides them: 1 when the key has a result in this transaction. */
 function* isStored(context: Context, key: string): Plan<number> {
   const { rows } = yield* ask(MYSQL_READ(context.tables.keys), [bound(context, key)]);
   return valuesOf(rows[0])[1] == null ? 0 : 1;

@@ -48,7 +48,7 @@ export class StallWatch {
   #deadlineDueMs = 0;
   #unanswered = 0;
   #silentSinceMs = 0;
-  /** Of the most impatient call that waits. */
+  /** The patience of the most impatient call that waits. */
   #patienceMs = STALL_MS_MAX;
   #suspectAgainMs = 0;
   #isSuspected = false;

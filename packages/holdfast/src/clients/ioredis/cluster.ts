@@ -10,7 +10,7 @@ type Options = Readonly<Record<string, unknown>>;
 /** What we use of a cluster client. */
 interface IoredisCluster {
   readonly options: Options;
-  /** As they were given: a port, a URL, or options. */
+  /** The nodes as the application gave them: a port, a URL, or options. */
   readonly startupNodes?: readonly unknown[];
   /** Makes a `Redis` for a node from the options of the cluster, not connected; iovalkey gives it inside a record. */
   readonly connectionPool: { findOrCreate(node: object): Ioredis | { readonly redis: Ioredis } };

@@ -59,7 +59,7 @@ class NodeRedisClusterDriver implements ClusterDriver {
     const [node] = this.#cluster.masters;
     if (node === undefined) return undefined;
     if (node.client === undefined) {
-      // As any command of the owner would. Whether it succeeds is nothing to us.
+      // Makes the node's client, as any command of the application would. Whether the client connects does not matter here.
       Promise.resolve(this.#cluster.nodeClient(node)).catch(() => {});
     }
     this.#template = node.client;

@@ -95,7 +95,7 @@ function optionsOf(sentinel: Sentinel): Options {
 function partOf(options: Options, name: string): Options {
   const part = options[name];
   const RESP = options['RESP'];
-  // As the sentinel itself does: what is said for all, then what is said for these.
+  // The options of all connections come before those of this kind of connection, as in the sentinel itself.
   return {
     ...(RESP === undefined ? {} : { RESP }),
     ...(typeof part === 'object' && part !== null ? part : {}),

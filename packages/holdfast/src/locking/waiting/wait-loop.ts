@@ -248,7 +248,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
       if (failure === null) this.#listenBackoff = null;
       // Confirmed: the next attempt looks again.
       if (failure === null || this.#party.isOver) return;
-      // Not subscribed for now. An error reply will be the same next time; after any other failure try again soon.
+      // The subscription failed. An error reply will be the same next time; after any other failure try again soon.
       this.#listenBackoff ??= new Backoff(random);
       if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
     }

@@ -222,7 +222,7 @@ export class ScheduleHandle implements Schedule, SessionService {
     this.#running = running;
     const { run, error, isRetried, isRecorded } = await running.run(this.#body);
     this.#running = null;
-    // Otherwise another run may have replaced this one: its slot has not ended so.
+    // A run whose end is not recorded may have been replaced by another: its slot has not ended this way.
     if (isRecorded) this.#last = run;
     if (error === undefined) this.#listeners.tell('ran', { run, isRecorded });
     else this.#listeners.tell('failed', { run, error, isRecorded });

@@ -144,7 +144,7 @@ export class NodeHealth {
     const startedMs = heardMs - health.uptimeMs + UPTIME_ERROR_MS;
     this.#state = { is: 'up', connections: this.#client.connections, startedMs, runId: health.runId };
     this.onUp?.();
-    // Also where nobody asks for its vote: a session may only renew. The first election tells whether it may vote at all.
+    // Looked at also where nobody asks for votes: a session may only renew. The first election tells whether this server may vote at all.
     if (this.#guardMs !== null) this.obstacle(this.#guardMs, heardMs);
   }
 

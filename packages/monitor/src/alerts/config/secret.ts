@@ -33,7 +33,7 @@ export class Secret {
   }
 
   static {
-    // Not a method: declarations cannot name one by an expression.
+    // Defined here and not as a method: the declarations of a package cannot name a method by an expression.
     Object.defineProperty(this.prototype, inspect.custom, { value: () => SHOWN });
   }
 }

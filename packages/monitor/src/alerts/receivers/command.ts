@@ -8,7 +8,7 @@ import { within } from '../delivery/within.ts';
 import type { Notice } from '../machine/notice.ts';
 import { SEND_MS_MAX } from './http.ts';
 
-/** Of what a program writes to standard error. */
+/** How much is kept of what a program writes to standard error. */
 const SAID_LENGTH_MAX = 1_024;
 
 export async function runCommand({ argv }: CommandReceiver, notice: Notice, clock: Clock): Promise<Attempt> {

@@ -7,7 +7,7 @@ import { within } from '../delivery/within.ts';
 /** For a whole try: connecting, sending, and the head of the answer. */
 export const SEND_MS_MAX = 10_000;
 
-/** Of what a receiver says about a refusal; the rest is not read. */
+/** How much is read of what a receiver says about a refusal. */
 const ANSWER_BYTES_MAX = 1_024;
 
 export interface HttpMessage {

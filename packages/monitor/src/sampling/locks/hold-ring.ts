@@ -5,7 +5,7 @@
 import { ENDS, type End, type Surety } from '../../api/types.ts';
 
 const HOLDS_MAX = 500_000;
-/** Of names and sessions. */
+/** How much memory the names and sessions may take. */
 const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 /** An entry of two maps beside the text itself. */
 const TEXT_OVERHEAD = 64;
@@ -132,7 +132,7 @@ export class HoldRing {
     this.#count -= 1;
   }
 
-  /** Of one name, the newest first. */
+  /** The past holds of one name, the newest first. */
   of(name: string, since: number, most: number): PastHold[] {
     const found: PastHold[] = [];
     const text = this.#texts.find(name);

@@ -60,7 +60,7 @@ export function judge(ending: Ending): Verdict {
     if (disturbance !== null) return { end: 'vanished', sure: 'likely', cause: disturbance };
     return { end: 'released', sure: 'yes', cause: null };
   }
-  // Its time may have run out, or it was released shortly before, or the server lost it: which, only a close look tells.
+  // The time of the hold may have run out, or it was released shortly before, or the server lost it: only a close look tells which.
   if (disturbance === 'restarted' || disturbance === 'failed over') {
     return { end: 'unknown', sure: 'likely', cause: disturbance };
   }

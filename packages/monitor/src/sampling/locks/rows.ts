@@ -134,7 +134,7 @@ type Exact = Exclude<keyof Row, Nearly | 'votes' | 'seenAt'>;
 /** Moments and lengths that are known to `SAME_MS` only. */
 const NEARLY: readonly Nearly[] = ['expiresAt', 'grantedAt', 'renewedAt', 'firstWaitAt', 'leaseMs'];
 
-/** As a record, so that a new field of the row cannot be forgotten. */
+/** The fields that are compared exactly: a record, so that a new field of the row cannot be forgotten. */
 const EXACT_FIELDS: Readonly<Record<Exact, true>> = {
   name: true,
   kind: true,

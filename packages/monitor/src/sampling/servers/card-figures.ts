@@ -102,7 +102,7 @@ function limitOf(
   return { memoryLimit: host, memoryLimitFrom: host === null ? null : 'host' };
 }
 
-/** Of the main thread where the server tells it; that is the one all commands wait for. */
+/** The CPU time of the main thread, which all commands wait for, where the server tells it; otherwise of the process. */
 function cpuOf(info: InfoLines): number | null {
   const user = numberOf(info, 'used_cpu_user_main_thread') ?? numberOf(info, 'used_cpu_user');
   const system = numberOf(info, 'used_cpu_sys_main_thread') ?? numberOf(info, 'used_cpu_sys');
