@@ -1,7 +1,7 @@
 /** One measure as something grows, side by side: a column for each size. */
 import type { Outcome } from '../measure/outcome.ts';
-import { GROWTH_CHART } from '../output/growth-chart.ts';
-import { type Table, tableOf } from '../output/table.ts';
+import { GROWTH_CHART } from './growth-chart.ts';
+import { type Table, tableOf } from './table.ts';
 
 export interface Growth {
   readonly id: string;

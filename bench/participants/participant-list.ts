@@ -7,7 +7,7 @@ import { etcd } from './peers/etcd.ts';
 import { nodeRedisson } from './peers/node-redisson.ts';
 import { postgresql } from './peers/postgresql.ts';
 import { redisSemaphore } from './peers/redis-semaphore.ts';
-import { redisson } from './peers/redisson.ts';
+import { redisson } from './peers/redisson/redisson.ts';
 import { redlock4 } from './peers/redlock-4.ts';
 import { redlock5 } from './peers/redlock-5.ts';
 import { redlockUniversal } from './peers/redlock-universal.ts';

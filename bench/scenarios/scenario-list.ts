@@ -1,12 +1,11 @@
 /** The scenarios, in the order in which they run and are printed. */
 
 import { callers } from './callers.ts';
-import { farProcess } from './far-process.ts';
-import { fenceInSql } from './fence-in-sql.ts';
-import { fenceInSqlite } from './fence-in-sqlite.ts';
-import { handOff } from './hand-off.ts';
+import { farProcess } from './hand-off/far-process.ts';
+import { handOff } from './hand-off/hand-off.ts';
+import { linger } from './hand-off/linger.ts';
+import { wake } from './hand-off/wake.ts';
 import { heap } from './heap.ts';
-import { linger } from './linger.ts';
 import { monitor } from './monitor/monitor.ts';
 import { once } from './once.ts';
 import { oneCaller } from './one-caller.ts';
@@ -15,9 +14,10 @@ import { quorum } from './quorum.ts';
 import { renewal } from './renewal.ts';
 import { sale } from './sale.ts';
 import type { Scenario } from './scenario.ts';
+import { fenceInSql } from './sql/fence-in-sql.ts';
+import { fenceInSqlite } from './sql/fence-in-sqlite.ts';
 import { telemetry } from './telemetry/telemetry.ts';
 import { waiters } from './waiters.ts';
-import { wake } from './wake.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   oneCaller,

@@ -2,13 +2,13 @@
 import { Redis } from 'ioredis';
 import type { Outcome } from '../measure/outcome.ts';
 import { multipleOf, withBestPeer, withRatio } from '../measure/ratio.ts';
+import { growthTable } from '../output/growth-table.ts';
 import { type Table, tableOf } from '../output/table.ts';
 import type { Participant } from '../participants/participant.ts';
 import { contended, isEager } from '../participants/selection.ts';
 import { inRounds } from '../run/rounds.ts';
 import { WorkerPool } from '../workers/worker-pool.ts';
 import { CONTENTION_COLUMNS, measureContention } from './contention.ts';
-import { growthTable } from './growth.ts';
 import { type Context, extentOf, type Scenario } from './scenario.ts';
 
 const YARDSTICK = 'raw-handover';

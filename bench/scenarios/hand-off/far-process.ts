@@ -1,17 +1,17 @@
 /** One process behind a slow network among processes near the server, all on one key: does it get its turns? */
 import { Redis } from 'ioredis';
-import { Histogram } from '../measure/histogram.ts';
-import type { Measures } from '../measure/outcome.ts';
-import { multipleOf, withRatio } from '../measure/ratio.ts';
-import { sum } from '../measure/statistics.ts';
-import { tableOf } from '../output/table.ts';
-import { contended, isEager } from '../participants/selection.ts';
-import { startDelayProxy } from '../run/delay-proxy.ts';
-import { inRounds } from '../run/rounds.ts';
-import type { ContendResult } from '../workers/jobs/job.ts';
-import { WorkerPool } from '../workers/worker-pool.ts';
-import { measureContention } from './contention.ts';
-import { extentOf, type Scenario } from './scenario.ts';
+import { Histogram } from '../../measure/histogram.ts';
+import type { Measures } from '../../measure/outcome.ts';
+import { multipleOf, withRatio } from '../../measure/ratio.ts';
+import { sum } from '../../measure/statistics.ts';
+import { tableOf } from '../../output/table.ts';
+import { contended, isEager } from '../../participants/selection.ts';
+import { startDelayProxy } from '../../run/delay-proxy.ts';
+import { inRounds } from '../../run/rounds.ts';
+import type { ContendResult } from '../../workers/jobs/job.ts';
+import { WorkerPool } from '../../workers/worker-pool.ts';
+import { measureContention } from '../contention.ts';
+import { extentOf, type Scenario } from '../scenario.ts';
 
 const NEAR_PROCESSES = 8;
 const PROCESSES = NEAR_PROCESSES + 1;

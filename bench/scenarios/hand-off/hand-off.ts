@@ -3,17 +3,17 @@
  * from one process to another.
  */
 import { Redis } from 'ioredis';
-import type { Outcome } from '../measure/outcome.ts';
-import { multipleOf, withBestPeer, withRatio } from '../measure/ratio.ts';
-import { type Table, tableOf } from '../output/table.ts';
-import type { Participant } from '../participants/participant.ts';
-import { contended, isEager, ofOtherKinds, withControl } from '../participants/selection.ts';
-import { inRounds } from '../run/rounds.ts';
-import { Servers } from '../run/servers/servers.ts';
-import { WorkerPool } from '../workers/worker-pool.ts';
-import { measureContention } from './contention.ts';
-import { growthTable } from './growth.ts';
-import { type Context, extentOf, type Scenario } from './scenario.ts';
+import type { Outcome } from '../../measure/outcome.ts';
+import { multipleOf, withBestPeer, withRatio } from '../../measure/ratio.ts';
+import { growthTable } from '../../output/growth-table.ts';
+import { type Table, tableOf } from '../../output/table.ts';
+import type { Participant } from '../../participants/participant.ts';
+import { contended, isEager, ofOtherKinds, withControl } from '../../participants/selection.ts';
+import { inRounds } from '../../run/rounds.ts';
+import { Servers } from '../../run/servers/servers.ts';
+import { WorkerPool } from '../../workers/worker-pool.ts';
+import { measureContention } from '../contention.ts';
+import { type Context, extentOf, type Scenario } from '../scenario.ts';
 
 const SIZES = [2, 8, 32];
 /** An empty section, and one that is longer than what hands the key over. */

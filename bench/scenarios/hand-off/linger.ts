@@ -1,17 +1,17 @@
 /** One process takes the same name again and again and keeps the lock in between (`lingerMs`), beside the raw client. */
 import { Locks } from 'holdfast';
 import { Redis } from 'ioredis';
-import { commandsSent } from '../measure/commands-sent.ts';
-import type { Measures } from '../measure/outcome.ts';
-import { multipleOf, rawOf, withRatio } from '../measure/ratio.ts';
-import { tableOf } from '../output/table.ts';
-import { ioredis } from '../participants/connection.ts';
-import type { OpenParticipant, Participant } from '../participants/participant.ts';
-import { participantOf } from '../participants/participant-list.ts';
-import { closeAll, openAll } from '../run/open-participants.ts';
-import { inRounds } from '../run/rounds.ts';
-import { within } from '../run/time-limit.ts';
-import { extentOf, type Scenario } from './scenario.ts';
+import { commandsSent } from '../../measure/commands-sent.ts';
+import type { Measures } from '../../measure/outcome.ts';
+import { multipleOf, rawOf, withRatio } from '../../measure/ratio.ts';
+import { tableOf } from '../../output/table.ts';
+import { ioredis } from '../../participants/connection.ts';
+import type { OpenParticipant, Participant } from '../../participants/participant.ts';
+import { participantOf } from '../../participants/participant-list.ts';
+import { closeAll, openAll } from '../../run/open-participants.ts';
+import { inRounds } from '../../run/rounds.ts';
+import { within } from '../../run/time-limit.ts';
+import { extentOf, type Scenario } from '../scenario.ts';
 
 const KEY = 'linger';
 const LINGER_MS = 1_000;

@@ -1,15 +1,15 @@
 /** How soon a waiter in another process holds the key after its owner releases it, beside a bare BLPOP. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Histogram } from '../measure/histogram.ts';
-import type { Measures } from '../measure/outcome.ts';
-import { multipleOf, withRatio } from '../measure/ratio.ts';
-import { median } from '../measure/statistics.ts';
-import { tableOf } from '../output/table.ts';
-import { contended, ofOtherKinds } from '../participants/selection.ts';
-import { inRounds } from '../run/rounds.ts';
-import { Servers } from '../run/servers/servers.ts';
-import { WorkerPool } from '../workers/worker-pool.ts';
-import { extentOf, type Scenario } from './scenario.ts';
+import { Histogram } from '../../measure/histogram.ts';
+import type { Measures } from '../../measure/outcome.ts';
+import { multipleOf, withRatio } from '../../measure/ratio.ts';
+import { median } from '../../measure/statistics.ts';
+import { tableOf } from '../../output/table.ts';
+import { contended, ofOtherKinds } from '../../participants/selection.ts';
+import { inRounds } from '../../run/rounds.ts';
+import { Servers } from '../../run/servers/servers.ts';
+import { WorkerPool } from '../../workers/worker-pool.ts';
+import { extentOf, type Scenario } from '../scenario.ts';
 
 const YARDSTICK = 'token-passing';
 /** Time for a waiter to try, subscribe, try again and sleep. */

@@ -2,14 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFence, idempotent, migrate } from 'holdfast-sql';
 import { Client, type ClientConfig } from 'pg';
-import type { Measures } from '../measure/outcome.ts';
-import { multipleOf, withRatio } from '../measure/ratio.ts';
-import { median } from '../measure/statistics.ts';
-import { tableOf } from '../output/table.ts';
-import type { Participant } from '../participants/participant.ts';
-import { inRounds } from '../run/rounds.ts';
-import { Servers } from '../run/servers/servers.ts';
-import { extentOf, type Scenario } from './scenario.ts';
+import type { Measures } from '../../measure/outcome.ts';
+import { multipleOf, withRatio } from '../../measure/ratio.ts';
+import { median } from '../../measure/statistics.ts';
+import { tableOf } from '../../output/table.ts';
+import type { Participant } from '../../participants/participant.ts';
+import { inRounds } from '../../run/rounds.ts';
+import { Servers } from '../../run/servers/servers.ts';
+import { extentOf, type Scenario } from '../scenario.ts';
 
 const YARDSTICK = 'bare-transaction';
 

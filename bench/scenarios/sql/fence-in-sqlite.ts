@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkFence, idempotent, migrate, type SyncDatabase } from 'holdfast-sql/sync';
-import type { Measures } from '../measure/outcome.ts';
-import { multipleOf, withRatio } from '../measure/ratio.ts';
-import { median } from '../measure/statistics.ts';
-import { tableOf } from '../output/table.ts';
-import type { Participant } from '../participants/participant.ts';
-import { inRounds } from '../run/rounds.ts';
-import { extentOf, type Scenario } from './scenario.ts';
+import type { Measures } from '../../measure/outcome.ts';
+import { multipleOf, withRatio } from '../../measure/ratio.ts';
+import { median } from '../../measure/statistics.ts';
+import { tableOf } from '../../output/table.ts';
+import type { Participant } from '../../participants/participant.ts';
+import { inRounds } from '../../run/rounds.ts';
+import { extentOf, type Scenario } from '../scenario.ts';
 
 const YARDSTICK = 'bare-sqlite';
 

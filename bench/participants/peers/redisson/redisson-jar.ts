@@ -18,7 +18,7 @@ function hasTool(name: string): boolean {
 
 /** What is missing to run Redisson, in words; null once its program is built. Asked in the benchmark's own process. */
 export function redissonLacks(): string | null {
-  const root = fileURLToPath(new URL('../../..', import.meta.url));
+  const root = fileURLToPath(new URL('../../../..', import.meta.url));
   const project = `${root}interop/java/pom.xml`;
   if (!existsSync(project)) return 'interop/java is missing';
   if (!hasTool('javac') || !hasTool('mvn')) return 'a JDK 17 with Maven is not installed';

@@ -4,10 +4,10 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { processCpuMs } from '../../measure/cpu-time.ts';
-import { Histogram } from '../../measure/histogram.ts';
-import type { ContendPlan, ContendResult } from '../../workers/jobs/job.ts';
-import type { OpenParticipant, Participant } from '../participant.ts';
+import { processCpuMs } from '../../../measure/cpu-time.ts';
+import { Histogram } from '../../../measure/histogram.ts';
+import type { ContendPlan, ContendResult } from '../../../workers/jobs/job.ts';
+import type { OpenParticipant, Participant } from '../../participant.ts';
 import { JavaProgram } from './java-program.ts';
 import { redissonJar, redissonLacks } from './redisson-jar.ts';
 
