@@ -7,6 +7,7 @@ import { EmbeddedNode, ManualClock } from 'holdfast-testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LockLostError, Locks, type LocksOptions, LockUnknownError } from '../../src/index.ts';
 import { ForeignClient, MANNERS, type Manner } from '../locking/support/foreign-client.ts';
+import { rejection } from '../support/rejection.ts';
 
 const LEASE_MS = 3_000;
 const RULE = /against the rules of the seam/;
@@ -74,16 +75,10 @@ async function until<Result>(clock: ManualClock, work: Promise<Result>, limitMs 
   return work;
 }
 
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    (result) => Promise.reject(new Error(`expected a rejection, got ${String(result)}`)),
-    (error: unknown) => error,
-  );
-
 test('a client that answers what no script says, and JSON cannot write, has not answered', async () => {
   const { clock, client, locks } = await world('rejects');
   client.run = async () => 1n as never;
-  expect(await until(clock, failure(locks.lock('a').tryAcquire()))).toBeInstanceOf(LockUnknownError);
+  expect(await until(clock, rejection(locks.lock('a').tryAcquire()))).toBeInstanceOf(LockUnknownError);
 });
 
 describe.each(MANNERS)('a client that %s', (manner) => {
@@ -98,7 +93,7 @@ describe.each(MANNERS)('a client that %s', (manner) => {
   test('in every acquire tells all who wait that nobody knows', async () => {
     const { clock, client, locks } = await world(manner);
     client.break('lock.acquire');
-    const waiting = [1, 2, 3].map(() => failure(locks.lock('a').acquire()));
+    const waiting = [1, 2, 3].map(() => rejection(locks.lock('a').acquire()));
     for (const error of await until(clock, Promise.all(waiting))) {
       expect(error).toBeInstanceOf(LockUnknownError);
       expect(String(error)).toMatch(RULE);
@@ -135,7 +130,7 @@ describe.each(MANNERS)('a client that %s', (manner) => {
     const { clock, client, locks } = await world(manner);
     const lease = await until(clock, locks.lock('a').acquire());
     client.break('lock.renew', 1);
-    expect(await until(clock, failure(lease.extend(10_000)))).toBeInstanceOf(LockUnknownError);
+    expect(await until(clock, rejection(lease.extend(10_000)))).toBeInstanceOf(LockUnknownError);
     expect(lease.isHeld).toBe(true);
     expect(await until(clock, lease.release())).toBe(true);
   });
@@ -161,7 +156,7 @@ describe.each(MANNERS)('a client that %s', (manner) => {
     const waiting = locks.lock('a').acquire();
     await clock.advance(1);
     client.break('lock.release', 2);
-    expect(await until(clock, failure(lease.release()))).toBeInstanceOf(LockUnknownError);
+    expect(await until(clock, rejection(lease.release()))).toBeInstanceOf(LockUnknownError);
     const next = await until(clock, waiting);
     expect(client.broken).toBe(2);
     expect(next.fence).toBeGreaterThan(lease.fence);
@@ -221,7 +216,7 @@ describe.each(MANNERS)('a client that %s', (manner) => {
     };
     const looks = [() => locks.inspect('a'), list, () => locks.forceRelease('a'), () => locks.check()];
     for (const look of looks) {
-      expect(await until(clock, failure(look()))).toBeInstanceOf(LockUnknownError);
+      expect(await until(clock, rejection(look()))).toBeInstanceOf(LockUnknownError);
     }
   });
 
@@ -250,7 +245,7 @@ describe.each(MANNERS)('a client that %s', (manner) => {
         locks.lock('a').using(() => {}),
       );
       client.break(verb);
-      expect(String(await until(clock, failure(locks.lock('a').tryAcquire())))).toMatch(RULE);
+      expect(String(await until(clock, rejection(locks.lock('a').tryAcquire())))).toMatch(RULE);
       client.heal();
       expect(
         await until(

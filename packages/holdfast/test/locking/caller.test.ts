@@ -1,7 +1,8 @@
 /** What a caller of `acquire` or `tryAcquire` gets, and what it is told when it gets nothing. */
 import { describe, expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
 import { answers, fails, hangs, losesAnswer, refuses } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 const HELD_MS = 60_000;
 
@@ -37,7 +38,7 @@ describe('a caller', () => {
 
   test('that tries while the server is out of reach hears of the outage, not of contention', async () => {
     const { stage, process } = setup();
-    const waiting = failure(process.lock('a').acquire());
+    const waiting = rejection(process.lock('a').acquire());
     await stage.clock.advance(1);
     process.client.from('any', refuses());
     await stage.clock.advance(6_000);
@@ -48,7 +49,7 @@ describe('a caller', () => {
 
   test('whose wait is over hears who holds it, and for how long', async () => {
     const { stage, process } = setup();
-    const error = (await stage.until(failure(process.lock('a').acquire({ waitMs: 3_000 })))) as Error;
+    const error = (await stage.until(rejection(process.lock('a').acquire({ waitMs: 3_000 })))) as Error;
     expect(error).toMatchObject({ code: 'ELOCKTIMEOUT', lock: 'a', elapsedMs: 3_000 });
     // As the last ask heard it: one comes every 875 ms, by the middle of what is random.
     expect(error).toMatchObject({ holder: { owner: 'stranger:1', ttlMs: HELD_MS - 2_625 } });
@@ -61,7 +62,7 @@ describe('a caller', () => {
     const stage = new Stage();
     const process = stage.process();
     await process.lock('a').acquire();
-    const error = (await stage.until(failure(process.lock('a').acquire({ waitMs: 300 })))) as Error;
+    const error = (await stage.until(rejection(process.lock('a').acquire({ waitMs: 300 })))) as Error;
     expect(error.message).toBe('lock "a": waited 300 ms behind other callers of this process');
     expect(error).toMatchObject({ code: 'ELOCKTIMEOUT', elapsedMs: 300 });
   });
@@ -69,7 +70,7 @@ describe('a caller', () => {
   test('that does not wait at all gets the answer of one attempt', async () => {
     const { stage, process } = setup();
     process.client.next('lock.acquire', answers(100));
-    const error = await stage.until(failure(process.lock('a').acquire({ waitMs: 0 })));
+    const error = await stage.until(rejection(process.lock('a').acquire({ waitMs: 0 })));
     expect(error).toMatchObject({ code: 'ELOCKTIMEOUT' });
     stage.server.delete('a');
     process.client.next('lock.acquire', answers(100));
@@ -94,14 +95,14 @@ describe('a caller', () => {
       process.lock('a').acquire({ signal: AbortSignal.abort(reason) }),
       process.lock('a').tryAcquire({ signal: AbortSignal.abort(reason) }),
     ];
-    expect(await Promise.all(calls.map(failure))).toEqual([reason, reason]);
+    expect(await Promise.all(calls.map(rejection))).toEqual([reason, reason]);
     expect(process.client.calls).toEqual([]);
   });
 
   test('is refused at once by a server that was never there', async () => {
     const process = new Stage().process();
     process.client.from('any', refuses());
-    const error = (await failure(process.lock('a').acquire())) as Error;
+    const error = (await rejection(process.lock('a').acquire())) as Error;
     expect(error).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
     expect(error.message).toBe(
       'lock "a": the server did not serve it within 0 ms (scripted: unreachable, no connection)',
@@ -121,7 +122,7 @@ describe('a caller', () => {
     await lease.release();
     process.client.from('any', fails('LOADING Redis is loading the dataset in memory'));
     const startedMs = stage.clock.monotonicMs();
-    const error = await stage.until(failure(process.lock('a').acquire()));
+    const error = await stage.until(rejection(process.lock('a').acquire()));
     expect(error).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
     const tookMs = stage.clock.monotonicMs() - startedMs;
     expect(tookMs).toBeGreaterThanOrEqual(5_000);
@@ -131,7 +132,7 @@ describe('a caller', () => {
   test('hears of a key that is no lock, and so does everybody who waits for it', async () => {
     const process = new Stage().process();
     await process.mutex('a').acquire();
-    const error = (await failure(process.lock('a').acquire())) as Error;
+    const error = (await rejection(process.lock('a').acquire())) as Error;
     expect(error).toMatchObject({ code: 'ELOCKCONFLICT', lock: 'a' });
     expect(error.message).toBe(
       'lock "a": the key holds something else (expected a hash with one holder, got a string); it was left untouched',

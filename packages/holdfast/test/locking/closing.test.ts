@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { CLIENT, type Client } from '../../src/clients/client.ts';
 import { Locks } from '../../src/locks.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, hangs, losesAnswer } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 function setup(): { stage: Stage; process: StageProcess } {
   const stage = new Stage();
@@ -20,7 +21,7 @@ describe('close', () => {
     const { stage, process } = setup();
     const lease = await process.lock('a').acquire();
     const { signal } = lease;
-    const waiting = failure(process.lock('a').acquire());
+    const waiting = rejection(process.lock('a').acquire());
     await stage.until(process.session.close(0));
     expect(signal.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });
     expect(await waiting).toMatchObject({ code: 'ELOCKCLOSED', lock: 'a' });
@@ -58,7 +59,7 @@ describe('close', () => {
     const { stage, process } = setup();
     const lease = await process.lock('a').acquire();
     const closed = process.session.close(1_000);
-    const error = failure(process.lock('a').acquire());
+    const error = rejection(process.lock('a').acquire());
     await lease.release();
     expect(await error).toMatchObject({ code: 'ELOCKCLOSED' });
     await stage.until(closed);
@@ -71,7 +72,7 @@ describe('close', () => {
   ])('waits for an acquire under way that %s, and gives it back', async (_, fate) => {
     const { stage, process } = setup();
     process.client.next('lock.acquire', fate);
-    const waiting = failure(process.lock('a').acquire());
+    const waiting = rejection(process.lock('a').acquire());
     await stage.clock.advance(200);
     await stage.until(process.session.close(0));
     expect(await waiting).toMatchObject({ code: 'ELOCKCLOSED' });
@@ -95,9 +96,9 @@ describe('close', () => {
     const { stage, process } = setup();
     const first = await process.lock('a').acquire();
     process.client.next('lock.release', losesAnswer());
-    const released = failure(first.release());
+    const released = rejection(first.release());
     process.client.next('lock.acquire', hangs());
-    expect(await stage.until(failure(process.lock('a').acquire({ waitMs: 0 })))).toMatchObject({
+    expect(await stage.until(rejection(process.lock('a').acquire({ waitMs: 0 })))).toMatchObject({
       code: 'ELOCKUNKNOWN',
     });
     const second = await process.lock('a').acquire();
@@ -117,7 +118,7 @@ describe('close', () => {
       process.mutex('m').tryAcquire(),
       process.lock('a').using(() => 1),
     ]) {
-      expect(await failure(use)).toMatchObject({ code: 'ELOCKCLOSED' });
+      expect(await rejection(use)).toMatchObject({ code: 'ELOCKCLOSED' });
     }
   });
 });
@@ -127,7 +128,7 @@ describe('destroy', () => {
     const { stage, process } = setup();
     const lease = await process.lock('a').acquire({ leaseMs: 900 });
     const { signal } = lease;
-    const waiting = failure(process.lock('a').acquire());
+    const waiting = rejection(process.lock('a').acquire());
     const sent = process.client.calls.length;
     await process.session.destroy();
     expect(signal.reason).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });
@@ -154,12 +155,12 @@ describe('destroy', () => {
     const other = stage.process();
     const held = await other.lock('a').acquire();
     const leases = await Promise.all(['b', 'c'].map((name) => process.lock(name).acquire({ leaseMs: 900 })));
-    const pending: Promise<unknown>[] = [failure(process.lock('a').acquire())];
+    const pending: Promise<unknown>[] = [rejection(process.lock('a').acquire())];
     await stage.clock.advance(10);
     process.client.from('any', hangs());
-    pending.push(failure(process.lock('d').acquire({ waitMs: 50_000 })));
+    pending.push(rejection(process.lock('d').acquire({ waitMs: 50_000 })));
     pending.push(...leases.map((lease) => lease.extend(5_000).catch(() => {})));
-    pending.push(failure(process.lock('b').acquire({ within: leases[0] as (typeof leases)[number] })));
+    pending.push(rejection(process.lock('b').acquire({ within: leases[0] as (typeof leases)[number] })));
     await stage.clock.advance(10);
     await process.session.destroy();
     await stage.until(Promise.all(pending), 5_000);

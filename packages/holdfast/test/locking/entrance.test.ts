@@ -8,8 +8,8 @@ import { Waiters } from '../../src/locking/waiting/waiters.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
 import type { Policy } from '../../src/topologies/protocol.ts';
 import { gate } from '../support/gate.ts';
+import { rejection } from '../support/rejection.ts';
 import { failed, HELD, protocolWith, ScriptedTopology } from './support/scripted-topology.ts';
-import { failure } from './support/stage.ts';
 
 const PERMITS = { holdsMax: Number.POSITIVE_INFINITY };
 const READERS = { ownersMax: Number.POSITIVE_INFINITY };
@@ -70,7 +70,7 @@ describe('permits: each owner has a hold of its own', () => {
     topology.answers.push(answer.opened.then(() => failed(true)));
     const asking = acquire();
     const controller = new AbortController();
-    const behind = failure(acquire({ signal: controller.signal }));
+    const behind = rejection(acquire({ signal: controller.signal }));
     const release = gate();
     topology.release = async () => {
       await release.opened;
@@ -194,7 +194,7 @@ describe('an entrance', () => {
     topology.answers.push(
       new Promise((resolve) => clock.startTimer(20, () => resolve(topology.granted(30_000)))),
     );
-    const error = failure(acquire());
+    const error = rejection(acquire());
     const closed = session.close(0);
     await clock.advance(20);
     await closed;

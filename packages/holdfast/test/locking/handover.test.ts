@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { FencedLease } from '../../src/locking/lease.ts';
 import type { AcquireOptions } from '../../src/options/acquire-options.ts';
 import type { LocksOptions } from '../../src/options/options.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, hangs, refuses } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 interface Pair {
   readonly stage: Stage;
@@ -237,7 +238,7 @@ describe('a hold that is handed over', () => {
     const { stage, process, first, second } = await pair({}, {}, options);
     process.client.next('lock.renew', answers(50));
     await first.release();
-    const error = failure(second);
+    const error = rejection(second);
     await stage.clock.advance(20);
     controller.abort();
     expect(await error).toMatchObject({ code: 'ELOCKABORTED' });

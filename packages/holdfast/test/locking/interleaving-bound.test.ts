@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
 import { hangs } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 test('a late release goes on for as long as the server may have the lock, not for the lease of the last owner', async () => {
   const stage = new Stage();
@@ -11,7 +12,7 @@ test('a late release goes on for as long as the server may have the lock, not fo
   await (await stage.until(first)).release(); // hands over; the server has 30 s
   const lease = await stage.until(second);
   p.client.from('any', hangs()); // a short outage
-  const error = failure(lease.release());
+  const error = rejection(lease.release());
   await stage.clock.advance(5_000);
   await error;
   p.client.heal();

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
 import { answers, hangs } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 test('a try right after the server clock was stepped forward is not refused', async () => {
   const stage = new Stage();
@@ -24,7 +25,7 @@ test('an entrance in use stays in the map when an older hold ends', async () => 
   p.client.next('lock.acquire', hangs());
   const released = one.release();
   await stage.clock.settle();
-  await stage.until(failure(p.lock('a').acquire({ waitMs: 10 })));
+  await stage.until(rejection(p.lock('a').acquire({ waitMs: 10 })));
   const two = await stage.until(p.lock('a').acquire());
   await stage.until(released);
   await stage.clock.advance(100);
@@ -37,7 +38,7 @@ test('close with an acquire in flight leaves nothing', async () => {
   const p = stage.process();
   await (await stage.until(p.lock('warm').acquire())).release();
   p.client.next('lock.acquire', answers(100));
-  const f = failure(p.lock('a').acquire());
+  const f = rejection(p.lock('a').acquire());
   await stage.clock.settle();
   await stage.until(p.session.close(0));
   await f;
@@ -50,7 +51,7 @@ test('close with an acquire whose answer is lost leaves nothing', async () => {
   const p = stage.process();
   await (await stage.until(p.lock('warm').acquire())).release();
   p.client.next('lock.acquire', { effectMs: 10, answerMs: null });
-  const f = failure(p.lock('a').acquire());
+  const f = rejection(p.lock('a').acquire());
   await stage.clock.settle();
   await stage.until(p.session.close(0));
   await f;
@@ -63,7 +64,7 @@ test('close with the release under way of a hold answers', async () => {
   const p = stage.process();
   const l = await stage.until(p.lock('a').acquire());
   p.client.next('lock.release', hangs());
-  const r = failure(l.release());
+  const r = rejection(l.release());
   await stage.until(p.session.close(0));
   expect(await r).toMatchObject({ code: 'ELOCKUNKNOWN' });
 });
@@ -73,7 +74,7 @@ test('destroy while a re-entry backs off settles the re-entry', async () => {
   const p = stage.process();
   const l = await stage.until(p.lock('a').acquire());
   p.client.from('lock.recount', hangs());
-  const e = failure(p.lock('a').acquire({ within: l }));
+  const e = rejection(p.lock('a').acquire({ within: l }));
   await stage.clock.advance(2_005);
   await stage.until(p.session.destroy());
   expect(await stage.until(e)).toMatchObject({ code: 'ELOCKLOST', reason: 'closed' });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
 import { answers, hangs, takesEffectLate } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 test('a recount answered after a hand-over to a longer lease states no more than was sent', async () => {
   const stage = new Stage();
@@ -29,7 +30,7 @@ test('an acquire that arrives twice does not shorten the lease', async () => {
   // The connection is cut, the request arrives 300 ms later.
   p.client.next('lock.acquire', takesEffectLate(300));
   const abort = new AbortController();
-  const gone = failure(p.lock('a').acquire({ leaseMs: 400, signal: abort.signal }));
+  const gone = rejection(p.lock('a').acquire({ leaseMs: 400, signal: abort.signal }));
   const kept = p.lock('a').acquire({ leaseMs: 30_000 });
   abort.abort();
   await gone;
@@ -46,7 +47,7 @@ test('an acquire of a mutex that arrives twice does not shorten the lease', asyn
   await (await stage.until(p.mutex('warm').acquire())).release();
   p.client.next('mutex.acquire', takesEffectLate(300));
   const abort = new AbortController();
-  const gone = failure(p.mutex('a').acquire({ leaseMs: 400, signal: abort.signal }));
+  const gone = rejection(p.mutex('a').acquire({ leaseMs: 400, signal: abort.signal }));
   const kept = p.mutex('a').acquire({ leaseMs: 30_000 });
   abort.abort();
   await gone;
@@ -62,7 +63,7 @@ test('an extension that arrives after a longer one was stated does not leave the
   const q = stage.process();
   const lease = await stage.until(p.lock('a').acquire({ leaseMs: 30_000 }));
   p.client.next('lock.renew', takesEffectLate(300));
-  const failed = failure(lease.extend(500));
+  const failed = rejection(lease.extend(500));
   await stage.until(failed);
   await stage.until(lease.extend(30_000)); // on the next connection
   await stage.clock.advance(1_500);
@@ -76,7 +77,7 @@ test('an extension that arrives after an ordinary renewal does not leave the dea
   const q = stage.process();
   const lease = await stage.until(p.lock('a').acquire({ leaseMs: 30_000 }));
   p.client.next('lock.renew', takesEffectLate(1_500));
-  const failed = failure(lease.extend(3_000));
+  const failed = rejection(lease.extend(3_000));
   await stage.until(failed);
   await stage.clock.advance(6_000);
   expect(lease.remainingMs).toBeLessThanOrEqual(Math.max(0, stage.server.ttlMs('a')));

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
 import { answers, fails, hangs, losesAnswer, refuses, takesEffectLate } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 test('an abort listener is in no scope but its own', async () => {
   const stage = new Stage();
@@ -64,7 +65,7 @@ test('a re-entry that gives up after its owner has released leaves no hold behin
   const p = stage.process({ outageMs: 1_000 });
   const root = await stage.until(p.lock('a').acquire({ leaseMs: 30_000 }));
   p.client.from('lock.recount', refuses());
-  const reentry = failure(p.lock('a').acquire({ within: root, waitMs: 300 }));
+  const reentry = rejection(p.lock('a').acquire({ within: root, waitMs: 300 }));
   await stage.clock.settle();
   await stage.until(root.release());
   await stage.until(reentry);
@@ -81,7 +82,7 @@ test('a clean-up that overtakes its acquire is repeated until the acquire cannot
   await (await stage.until(p.lock('warm').acquire())).release();
   p.client.next('lock.acquire', takesEffectLate(500, 0));
   const abort = new AbortController();
-  const gone = failure(p.lock('a').acquire({ signal: abort.signal }));
+  const gone = rejection(p.lock('a').acquire({ signal: abort.signal }));
   abort.abort();
   await gone;
   await stage.clock.advance(5_000);
@@ -130,7 +131,7 @@ test('a try whose answers are lost is repeated at a pace', async () => {
   await (await stage.until(p.lock('warm').acquire())).release();
   p.client.from('lock.acquire', losesAnswer(1)); // cut 1 ms after it was sent, each time
   const before = p.client.sent('lock.acquire').length;
-  await stage.until(failure(p.lock('a').tryAcquire()));
+  await stage.until(rejection(p.lock('a').tryAcquire()));
   const n = p.client.sent('lock.acquire').length - before;
   expect(n).toBeLessThan(20);
 });
@@ -150,7 +151,10 @@ test('a lease of another Locks is refused as within', async () => {
   const p = stage.process();
   const q = other.process();
   const lease = await stage.until(p.lock('a').acquire());
-  const error = (await failure(q.lock('a').acquire({ within: lease }))) as { code?: string; message: string };
+  const error = (await rejection(q.lock('a').acquire({ within: lease }))) as {
+    code?: string;
+    message: string;
+  };
   expect(error.code).toBe('ELOCKCONFIG');
   expect(lease.isHeld).toBe(true);
 });
@@ -165,7 +169,7 @@ test('a re-entry released just before its owner says true', async () => {
   await stage.clock.settle();
   const released = child.release();
   const rootReleased = root.release();
-  const results = await stage.until(Promise.all([released, rootReleased, failure(extending)]));
+  const results = await stage.until(Promise.all([released, rootReleased, rejection(extending)]));
   expect(results[0]).toBe(true);
 });
 void fails;

@@ -4,8 +4,9 @@ import { LockError, LockTimeoutError, type ServerFailure } from '../../src/error
 import { acquireError, describeServers, quoted, releaseError } from '../../src/locking/failures.ts';
 import { describeReply, describe as describeValue } from '../../src/runtime/describe.ts';
 import { inMs } from '../../src/runtime/printable.ts';
+import { rejection } from '../support/rejection.ts';
 import { fails, says } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 /** A line of its own in a log, a cleared screen, a name that reads backwards. */
 const HOSTILE = 'x\r\n2026-01-01 all is well\u001b[2J\u009b31m\u202e\u2028\u0000';
@@ -78,7 +79,7 @@ describe('a message', () => {
   test('escapes an error reply on its whole way to the caller', async () => {
     const process = new Stage().process();
     process.client.from('any', fails(`ERR ${HOSTILE}`));
-    const error = (await failure(process.lock('a').acquire())) as Error;
+    const error = (await rejection(process.lock('a').acquire())) as Error;
     expect(error).toMatchObject({ code: 'ELOCKUNAVAILABLE', servers: [{ text: `ERR ${HOSTILE}` }] });
     expect(error.message).not.toMatch(UNPRINTABLE);
   });
@@ -87,7 +88,7 @@ describe('a message', () => {
     const stage = new Stage();
     const process = stage.process({ callTimeoutMs: 100, outageMs: 1_000 });
     process.client.from('any', says([5n] as never));
-    const error = (await stage.until(failure(process.lock('a').tryAcquire()))) as Error;
+    const error = (await stage.until(rejection(process.lock('a').tryAcquire()))) as Error;
     expect(error).toMatchObject({ code: 'ELOCKUNKNOWN' });
     expect(error.message).toContain('a reply we cannot read: ["5n"]');
   });

@@ -1,7 +1,8 @@
 /** Entering a lock again under an owner that has it. */
 import { describe, expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
 import { answers, fails, hangs, refuses } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 function setup(): { stage: Stage; process: StageProcess } {
   const stage = new Stage();
@@ -69,7 +70,7 @@ describe('entering again', () => {
     const lock = process.lock('a');
     const lease = await lock.acquire();
     const inner = await lock.acquire({ within: lease });
-    const error = await stage.until(failure(lock.acquire({ within: lease, waitMs: 50 })));
+    const error = await stage.until(rejection(lock.acquire({ within: lease, waitMs: 50 })));
     expect(error).toMatchObject({ code: 'ELOCKTIMEOUT', elapsedMs: 50 });
     expect([await inner.release(), await lease.release()]).toEqual([true, true]);
   });
@@ -140,7 +141,7 @@ describe('entering again', () => {
     const lock = process.lock('a');
     const lease = await lock.acquire({ leaseMs: 3_000 });
     process.client.next('lock.recount', fate);
-    const error = await stage.until(failure(lock.tryAcquire({ within: lease })));
+    const error = await stage.until(rejection(lock.tryAcquire({ within: lease })));
     expect(error).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
     expect(lease.isHeld).toBe(true);
     expect(await lease.release()).toBe(true);
@@ -152,7 +153,7 @@ describe('entering again', () => {
     const lock = process.lock('a');
     const lease = await lock.acquire({ leaseMs: 30_000 });
     process.client.from('lock.recount', hangs());
-    const error = failure(lock.tryAcquire({ within: lease }));
+    const error = rejection(lock.tryAcquire({ within: lease }));
     const released = lease.release().catch(() => {});
     expect(await stage.until(error)).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
     process.client.heal();
@@ -166,7 +167,7 @@ describe('entering again', () => {
     const lock = process.lock('a');
     const lease = await lock.acquire();
     process.client.from('lock.recount', refuses());
-    const error = failure(lock.acquire({ within: lease, waitMs: 1_000 }));
+    const error = rejection(lock.acquire({ within: lease, waitMs: 1_000 }));
     await stage.clock.advance(900);
     process.client.heal();
     process.client.from('lock.recount', refuses());

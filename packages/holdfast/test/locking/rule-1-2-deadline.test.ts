@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { LockLostError, LockUnavailableError } from '../../src/errors.ts';
 import { LEASE_MS_MIN } from '../../src/options/options.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, hangs, losesAnswer } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 describe('rule 1: a lease is counted from before sending', () => {
   test('although the answer came late', async () => {
@@ -50,7 +51,7 @@ describe('rule 1: a lease is counted from before sending', () => {
     const stage = new Stage();
     const { client, lock } = open(stage);
     client.next('lock.acquire', { effectMs: 10, answerMs: 300 });
-    const error = await stage.until(failure(lock.tryAcquire({ leaseMs: 300 })));
+    const error = await stage.until(rejection(lock.tryAcquire({ leaseMs: 300 })));
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect((error as Error).message).toMatch(/lock "a": .*the answer took 300 ms of a lease of 300 ms/);
     await stage.clock.settle();
@@ -72,7 +73,7 @@ describe('rule 1: a lease is counted from before sending', () => {
     const stage = new Stage();
     const { client, lock } = open(stage);
     client.next('lock.acquire', { effectMs: 10, answerMs: 245.2 });
-    const error = await stage.until(failure(lock.tryAcquire({ leaseMs: 250 })));
+    const error = await stage.until(rejection(lock.tryAcquire({ leaseMs: 250 })));
     expect((error as Error).message).toMatch(/the answer took 246 ms of a lease of 250 ms/);
     await stage.clock.settle();
     expect(stage.server.keys).toEqual([]);
@@ -166,7 +167,7 @@ describe('rule 2: the owner is told first', () => {
     const toldMs = noteLoss(stage, lease.signal);
     client.from('any', hangs());
     client.next('lock.renew', losesAnswer());
-    const error = failure(lease.extend(500));
+    const error = rejection(lease.extend(500));
     // The short one counts from before sending; the answer decides nothing.
     expect(lease.remainingMs).toBe(493);
     expect(await stage.until(error)).toMatchObject({ code: 'ELOCKUNKNOWN' });

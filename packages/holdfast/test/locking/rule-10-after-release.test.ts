@@ -2,8 +2,9 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, hangs, losesAnswer, says } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 function setup(): { stage: Stage; process: StageProcess } {
   const stage = new Stage();
@@ -64,7 +65,7 @@ describe('rule 10: after a release', () => {
     const { stage, process } = setup();
     const lease = await process.lock('a').acquire();
     process.client.next('lock.renew', answers(100));
-    const extended = failure(lease.extend(5_000));
+    const extended = rejection(lease.extend(5_000));
     await lease.release();
     expect(await stage.until(extended)).toMatchObject({ code: 'ELOCKNOTHELD' });
     await expectQuiet(stage, process);
@@ -130,9 +131,9 @@ describe('rule 10: after a release', () => {
     const lease = await other.lock('a').acquire();
     const controller = new AbortController();
     const waits = [
-      failure(process.lock('a').acquire({ waitMs: 100 })),
-      failure(process.lock('a').acquire({ waitMs: 7_000 })),
-      failure(process.lock('a').acquire({ signal: controller.signal })),
+      rejection(process.lock('a').acquire({ waitMs: 100 })),
+      rejection(process.lock('a').acquire({ waitMs: 7_000 })),
+      rejection(process.lock('a').acquire({ signal: controller.signal })),
     ];
     expect(await process.lock('a').tryAcquire()).toBe(null);
     await stage.clock.advance(8_000);
@@ -148,8 +149,8 @@ describe('rule 10: after a release', () => {
     const lease = await process.lock('a').acquire({ leaseMs: 500 });
     process.client.from('any', losesAnswer());
     const waits = [
-      failure(process.lock('a').acquire({ waitMs: 3_000 })),
-      failure(process.lock('b').tryAcquire()),
+      rejection(process.lock('a').acquire({ waitMs: 3_000 })),
+      rejection(process.lock('b').tryAcquire()),
     ];
     await stage.clock.advance(6_000);
     await Promise.all(waits);

@@ -6,24 +6,7 @@ import { Owner } from '../../src/locking/owner.ts';
 import { CHANNELS } from '../../src/telemetry/channels.ts';
 import { hangs } from './support/scripted-client.ts';
 import { Stage, type StageProcess } from './support/stage.ts';
-
-/**
- * Node tells an error that a listener throws to nobody but the process, on its next tick. The test runner listens
- * there too and would take it for its own, so it steps aside.
- */
-async function uncaughtDuring(work: () => Promise<void>): Promise<unknown[]> {
-  const runners = process.listeners('uncaughtException');
-  const uncaught: unknown[] = [];
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', (error) => uncaught.push(error));
-  try {
-    await work();
-  } finally {
-    process.removeAllListeners('uncaughtException');
-    for (const runner of runners) process.on('uncaughtException', runner);
-  }
-  return uncaught;
-}
+import { uncaughtDuring } from './support/uncaught.ts';
 
 const FAULT = new Error('a fault of the caller');
 const fault = (): never => {

@@ -7,8 +7,9 @@ import { WAITERS_MAX } from '../../src/locking/waiting/waiter.ts';
 import { type AcquireOptions, resolveAcquireOptions } from '../../src/options/acquire-options.ts';
 import { CHANNELS, type LateReleaseMessage } from '../../src/telemetry/channels.ts';
 import { LATE_RELEASES_MAX } from '../../src/topologies/server/holders.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, losesAnswer, refuses, type ScriptedClient } from './support/scripted-client.ts';
-import { failure, Stage } from './support/stage.ts';
+import { Stage } from './support/stage.ts';
 
 describe('rule 12: bounded', { timeout: 120_000 }, () => {
   test(`waiters for one name in one process: the one after ${WAITERS_MAX} is turned down, and a place that is left is free again`, async () => {
@@ -20,10 +21,10 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
       session.entrance(protocol).enter(resolveAcquireOptions(options, session.options, false), 0);
     await enter();
     const controller = new AbortController();
-    const leaving = failure(enter({ signal: controller.signal }));
+    const leaving = rejection(enter({ signal: controller.signal }));
     const waiting: Promise<unknown>[] = [];
     for (let i = 1; i < WAITERS_MAX; i += 1) waiting.push(enter().catch(() => 'turned away'));
-    const error = (await failure(enter())) as Error;
+    const error = (await rejection(enter())) as Error;
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(error.message).toBe('lock "a": 100000 callers of this process wait for it already');
     controller.abort();
@@ -106,7 +107,9 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
     const lease = await other.lock('a').acquire();
     const inFlight = watchFlight(process.client);
     process.client.from('lock.acquire', answers(10));
-    const waiting = Array.from({ length: 50 }, () => failure(process.lock('a').acquire({ waitMs: 20_000 })));
+    const waiting = Array.from({ length: 50 }, () =>
+      rejection(process.lock('a').acquire({ waitMs: 20_000 })),
+    );
     await stage.clock.advance(20_000);
     await Promise.all(waiting);
     expect(inFlight.most).toBe(1);
@@ -121,7 +124,7 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
     await (await process.lock('a').acquire()).release();
     process.client.calls.length = 0;
     process.client.from('any', refuses());
-    const error = failure(process.lock('a').acquire({ waitMs: 30_000 }));
+    const error = rejection(process.lock('a').acquire({ waitMs: 30_000 }));
     await stage.clock.advance(30_000);
     expect(await error).toMatchObject({ code: 'ELOCKUNAVAILABLE' });
     expect(process.client.sent('lock.acquire').length).toBeLessThan(60);
@@ -133,7 +136,7 @@ describe('rule 12: bounded', { timeout: 120_000 }, () => {
     await (await process.lock('a').acquire()).release();
     process.client.calls.length = 0;
     process.client.from('lock.acquire', losesAnswer(1));
-    const error = failure(process.lock('a').tryAcquire());
+    const error = rejection(process.lock('a').tryAcquire());
     await stage.clock.advance(2_100);
     expect(await error).toMatchObject({ code: 'ELOCKUNKNOWN' });
     expect(process.client.sent('lock.acquire').length).toBeLessThan(15);

@@ -1,8 +1,9 @@
 /** Safety rule 3: a renewal has four outcomes, and only two of them say anything. */
 import { describe, expect, test } from 'vitest';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, type Fate, fails, hangs, losesAnswer, refuses, says } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 const LEASE_MS = 3_000;
 const VALID_MS = LEASE_MS - 32;
@@ -154,7 +155,7 @@ describe('rule 3: an extension', () => {
     const { stage, process } = setup();
     const lease = await process.lock('a').acquire({ leaseMs: 30_000 });
     process.client.from('lock.renew', hangs());
-    const error = failure(lease.extend(LEASE_MS));
+    const error = rejection(lease.extend(LEASE_MS));
     expect(lease.remainingMs).toBe(VALID_MS);
     expect(await stage.until(error)).toMatchObject({ code: 'ELOCKUNKNOWN' });
     expect(lease.isHeld).toBe(true);
@@ -180,7 +181,7 @@ describe('rule 3: an extension', () => {
     const { stage, process } = setup();
     const lease = await process.lock('a').acquire({ leaseMs: LEASE_MS });
     process.client.next('lock.renew', fate);
-    const error = (await stage.until(failure(lease.extend(60_000)))) as Error;
+    const error = (await stage.until(rejection(lease.extend(60_000)))) as Error;
     expect(error).toMatchObject({ code, lock: 'a' });
     expect(error.message).toMatch(
       /^lock "a": could not be extended; it is still held for \d+ ms \(scripted: /,

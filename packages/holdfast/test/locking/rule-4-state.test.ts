@@ -1,9 +1,10 @@
 /** Safety rule 4: every request states the target, so that running it twice is harmless. */
 import { describe, expect, test } from 'vitest';
 import { LockUnknownError } from '../../src/errors.ts';
+import { rejection } from '../support/rejection.ts';
 import { useLateReleaseLog } from './support/late-release-log.ts';
 import { answers, losesAnswer, type SentCall } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 const late = useLateReleaseLog();
 
@@ -77,7 +78,7 @@ describe('rule 4: a request states the target', () => {
     const { stage, process } = await setup();
     const lease = await process.lock('a').acquire();
     process.client.next('lock.release', losesAnswer(5));
-    const error = await stage.until(failure(lease.release()));
+    const error = await stage.until(rejection(lease.release()));
     expect(error).toBeInstanceOf(LockUnknownError);
     expect((error as Error).message).toMatch(/^lock "a": no answer to the release; it is being repeated/);
     await stage.clock.settle();

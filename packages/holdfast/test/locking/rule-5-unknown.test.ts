@@ -1,9 +1,10 @@
 /** Safety rule 5: a request without an answer may have happened. */
 import { describe, expect, test } from 'vitest';
 import { LockUnavailableError, LockUnknownError } from '../../src/errors.ts';
+import { rejection } from '../support/rejection.ts';
 import { useLateReleaseLog } from './support/late-release-log.ts';
 import { answers, fails, hangs, losesAnswer, refuses, takesEffectLate } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 const late = useLateReleaseLog();
 
@@ -17,7 +18,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     const controller = new AbortController();
     process.client.next('lock.acquire', losesAnswer());
-    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    const error = rejection(process.lock('a').acquire({ signal: controller.signal }));
     await stage.clock.advance(100);
     expect(stage.server.keys).toEqual(['a']);
     controller.abort();
@@ -30,7 +31,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     process.client.from('lock.acquire', losesAnswer());
     const startedMs = stage.clock.monotonicMs();
-    const error = (await stage.until(failure(process.lock('a').tryAcquire()))) as LockUnknownError;
+    const error = (await stage.until(rejection(process.lock('a').tryAcquire()))) as LockUnknownError;
     expect(error).toBeInstanceOf(LockUnknownError);
     expect(error.message).toMatch(/^lock "a": no answer; it may or may not have been granted.*2000 ms/);
     expect(stage.clock.monotonicMs() - startedMs).toBe(2_000);
@@ -50,7 +51,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     const lease = await process.lock('a').acquire({ leaseMs: 30_000 });
     process.client.from('lock.release', hangs());
-    const error = await stage.until(failure(lease.release()));
+    const error = await stage.until(rejection(lease.release()));
     expect(error).toMatchObject({ code: 'ELOCKUNKNOWN' });
     await stage.clock.advance(9_000);
     const repeats = process.client.sent('lock.release').length;
@@ -68,7 +69,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     const lease = await process.lock('a').acquire({ leaseMs: 5_000 });
     process.client.from('lock.release', refuses());
-    const error = await failure(lease.release());
+    const error = await rejection(lease.release());
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect((error as Error).message).toMatch(/^lock "a": could not be released yet; it is being repeated/);
     await stage.clock.advance(5_000);
@@ -90,7 +91,7 @@ describe('rule 5: unknown is not failed', () => {
       lock.acquire({ leaseMs: 60_000, waitMs: 0 }),
       lock.acquire({ leaseMs: 60, waitMs: 1_000 }),
     ];
-    await stage.until(Promise.all(waits.map(failure)));
+    await stage.until(Promise.all(waits.map(rejection)));
     await stage.clock.advance(10_000);
     expect(stage.server.ttlMs('a')).toBeGreaterThan(40_000);
     process.client.heal();
@@ -102,7 +103,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     const lock = process.lock('a');
     process.client.next('lock.acquire', losesAnswer());
-    const first = failure(lock.acquire({ leaseMs: 60_000, waitMs: 0 }));
+    const first = rejection(lock.acquire({ leaseMs: 60_000, waitMs: 0 }));
     const lease = await stage.until(lock.acquire({ leaseMs: 60 }));
     expect(await first).toMatchObject({ code: 'ELOCKUNKNOWN' });
     process.client.from('any', hangs());
@@ -117,7 +118,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     const lease = await process.lock('a').acquire({ leaseMs: 5_000 });
     process.client.from('lock.release', refuses());
-    await failure(lease.release());
+    await rejection(lease.release());
     await stage.clock.advance(1_000);
     expect(process.openReleases).toBe(1);
     expect(stage.clock.refdTimers).toBe(0);
@@ -126,7 +127,7 @@ describe('rule 5: unknown is not failed', () => {
   test('a request that reaches the server after its caller gave up is granted nothing', async () => {
     const { stage, process } = await setup();
     process.client.next('lock.acquire', takesEffectLate(2_100, null));
-    const error = await stage.until(failure(process.lock('a').acquire({ waitMs: 100 })));
+    const error = await stage.until(rejection(process.lock('a').acquire({ waitMs: 100 })));
     expect(error).toMatchObject({ code: 'ELOCKUNKNOWN' });
     await stage.clock.advance(2_000);
     expect([stage.server.keys, stage.server.grants]).toEqual([[], []]);
@@ -164,7 +165,7 @@ describe('rule 5: unknown is not failed', () => {
     const controller = new AbortController();
     process.client.next('lock.acquire', takesEffectLate(1_500), refuses());
     process.client.next('lock.release', { effectMs: 0, answerMs: 1_999 });
-    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    const error = rejection(process.lock('a').acquire({ signal: controller.signal }));
     await stage.clock.advance(16);
     controller.abort();
     expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
@@ -188,7 +189,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     process.client.from('lock.acquire', refuses());
     const error = (await stage.until(
-      failure(process.lock('a').acquire({ waitMs: 500 })),
+      rejection(process.lock('a').acquire({ waitMs: 500 })),
     )) as LockUnavailableError;
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(error.servers).toEqual([{ server: 'scripted', kind: 'unreachable', text: 'no connection' }]);
@@ -202,7 +203,7 @@ describe('rule 5: unknown is not failed', () => {
       'lock.acquire',
       fails("NOPERM this user has no permissions to run the 'evalsha' command"),
     );
-    const error = await failure(process.lock('a').acquire());
+    const error = await rejection(process.lock('a').acquire());
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect((error as Error).message).toContain('NOPERM');
     await stage.clock.advance(10_000);
@@ -225,7 +226,7 @@ describe('rule 5: unknown is not failed', () => {
     const { stage, process } = await setup();
     const controller = new AbortController();
     process.client.next('lock.acquire', answers(100));
-    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    const error = rejection(process.lock('a').acquire({ signal: controller.signal }));
     await stage.clock.advance(70);
     controller.abort();
     expect(await error).toMatchObject({ code: 'ELOCKABORTED' });
@@ -238,7 +239,7 @@ describe('rule 5: unknown is not failed', () => {
     const controller = new AbortController();
     process.client.next('lock.acquire', answers(100));
     const lock = process.lock('a');
-    const error = failure(lock.acquire({ signal: controller.signal }));
+    const error = rejection(lock.acquire({ signal: controller.signal }));
     const second = lock.acquire();
     await stage.clock.advance(70);
     controller.abort();

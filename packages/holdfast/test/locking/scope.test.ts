@@ -4,7 +4,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { type FencedLease, type Lease, LeaseHandle } from '../../src/locking/lease.ts';
 import type { Owner } from '../../src/locking/owner.ts';
 import { ownerInScope, runAs } from '../../src/locking/scope.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { gate } from '../support/gate.ts';
+import { rejection } from '../support/rejection.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 function setup(): { stage: Stage; process: StageProcess } {
   const stage = new Stage();
@@ -13,15 +15,6 @@ function setup(): { stage: Stage; process: StageProcess } {
 
 const untilLost = ({ signal }: Lease): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener('abort', resolve));
-
-/** A gate that work started inside a body waits at, in the async context of that body. */
-function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 describe('work that outlives a using that was lost', () => {
   test('enters as a newcomer, again and again', async () => {
@@ -39,7 +32,7 @@ describe('work that outlives a using that was lost', () => {
       await untilLost(lease);
     });
     stage.server.delete('a');
-    expect(await stage.until(failure(work))).toMatchObject({ code: 'ELOCKLOST' });
+    expect(await stage.until(rejection(work))).toMatchObject({ code: 'ELOCKLOST' });
     ended.open();
     await stage.until(stray ?? Promise.reject(new Error('not started')));
     expect(fences).toHaveLength(3);
@@ -56,7 +49,7 @@ describe('work that outlives a using that was lost', () => {
       await untilLost(lease);
     });
     stage.server.delete('m');
-    await stage.until(failure(work));
+    await stage.until(rejection(work));
     ended.open();
     expect((await stage.until(stray ?? Promise.reject(new Error('not started')))).isHeld).toBe(true);
   });
@@ -67,11 +60,11 @@ describe('work that outlives a using that was lost', () => {
     const codes: unknown[] = [];
     const work = lock.using(async (lease) => {
       await untilLost(lease);
-      codes.push(await failure(lock.acquire()), await failure(lock.tryAcquire()));
-      codes.push(await failure(lock.using(async () => {})));
+      codes.push(await rejection(lock.acquire()), await rejection(lock.tryAcquire()));
+      codes.push(await rejection(lock.using(async () => {})));
     });
     stage.server.delete('a');
-    expect(await stage.until(failure(work))).toMatchObject({ outcome: { status: 'fulfilled' } });
+    expect(await stage.until(rejection(work))).toMatchObject({ outcome: { status: 'fulfilled' } });
     expect(codes).toHaveLength(3);
     for (const code of codes) expect(code).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
   });
@@ -86,17 +79,17 @@ describe('work that outlives a using that was lost', () => {
     const work = lock.using(async (outer) => {
       lostFence = outer.fence;
       const inner = lock.using(async (lease) => {
-        first = innerEnded.opened.then(() => failure(lock.acquire()));
+        first = innerEnded.opened.then(() => rejection(lock.acquire()));
         second = outerEnded.opened.then(() => lock.acquire());
         await untilLost(lease);
       });
-      expect(await failure(inner)).toMatchObject({ code: 'ELOCKLOST' });
+      expect(await rejection(inner)).toMatchObject({ code: 'ELOCKLOST' });
       innerEnded.open();
       expect(await first).toMatchObject({ code: 'ELOCKLOST', fence: lostFence });
     });
     await stage.clock.settle();
     stage.server.delete('a');
-    expect(await stage.until(failure(work))).toMatchObject({ outcome: { status: 'fulfilled' } });
+    expect(await stage.until(rejection(work))).toMatchObject({ outcome: { status: 'fulfilled' } });
     outerEnded.open();
     const lease = await stage.until(second ?? Promise.reject(new Error('not started')));
     expect(lease.isHeld).toBe(true);
@@ -112,9 +105,9 @@ describe('work that outlives a using that was lost', () => {
       await untilLost(lease);
     });
     stage.server.delete('a');
-    await stage.until(failure(work));
+    await stage.until(rejection(work));
     const within = lost ?? (await lock.acquire());
-    expect(await failure(lock.acquire({ within }))).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+    expect(await rejection(lock.acquire({ within }))).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
   });
 });
 

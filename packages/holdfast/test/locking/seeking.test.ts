@@ -7,8 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { LockTimeoutError } from '../../src/errors.ts';
 import { lockChannel } from '../../src/keys/name.ts';
 import { CHANNELS, type WokenMessage } from '../../src/telemetry/channels.ts';
+import { rejection } from '../support/rejection.ts';
 import { answers, fails, refuses } from './support/scripted-client.ts';
-import { CountedRandom, failure, Stage, type StageProcess } from './support/stage.ts';
+import { CountedRandom, Stage, type StageProcess } from './support/stage.ts';
 
 const HELD_MS = 60_000;
 
@@ -31,7 +32,7 @@ describe('a process that finds the lock held by a guest', () => {
   test('joins the line once grants would be heard, and asks again once it listens to the guest', async () => {
     const { stage, process } = setup();
     process.client.next('listen', answers(40), answers(30));
-    void failure(process.lock('a').acquire());
+    void rejection(process.lock('a').acquire());
     await stage.clock.advance(100);
     const tickets = process.client.sent('lock.acquire').map(({ args }) => args[7] !== '');
     expect([attemptTimes(process), tickets]).toEqual([
@@ -99,7 +100,7 @@ describe('a process that finds the lock held by a guest', () => {
     const stage = new Stage();
     stage.server.occupy('a', HELD_MS);
     const process = stage.process({ random: new CountedRandom(() => 0.999) });
-    void failure(process.lock('a').acquire({ waitMs: 12_000 }));
+    void rejection(process.lock('a').acquire({ waitMs: 12_000 }));
     await stage.clock.advance(12_000);
     const times = attemptTimes(process);
     const sleeps = times.slice(3).map((time, i) => time - (times[i + 2] ?? 0));
@@ -144,7 +145,7 @@ describe('a process that finds the lock held by a guest', () => {
   test('stops listening when nobody waits any more', async () => {
     const { stage, process } = setup();
     const controller = new AbortController();
-    const error = failure(process.lock('a').acquire({ signal: controller.signal }));
+    const error = rejection(process.lock('a').acquire({ signal: controller.signal }));
     await stage.clock.advance(10);
     expect(stage.server.channels.publicNames).toEqual([lockChannel('a')]);
     controller.abort();
@@ -156,10 +157,10 @@ describe('a process that finds the lock held by a guest', () => {
   test('keeps to the wait of a caller who comes while it still subscribes for others who have left', async () => {
     const { stage, process } = setup();
     process.client.next('listen', answers(1_900));
-    const first = failure(process.lock('a').acquire({ waitMs: 50 }));
+    const first = rejection(process.lock('a').acquire({ waitMs: 50 }));
     await stage.clock.advance(60);
     expect(await first).toBeInstanceOf(LockTimeoutError);
-    const second = failure(process.lock('a').acquire({ waitMs: 50 }));
+    const second = rejection(process.lock('a').acquire({ waitMs: 50 }));
     expect(await stage.until(second)).toBeInstanceOf(LockTimeoutError);
     expect(stage.clock.monotonicMs() - 1_000).toBe(60 + 50);
   });

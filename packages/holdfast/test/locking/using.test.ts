@@ -1,8 +1,9 @@
 /** `using`, and what a lease is to its caller: results are never hidden, losses never swallowed. */
 import { describe, expect, test } from 'vitest';
 import type { LockLostError } from '../../src/errors.ts';
+import { rejection } from '../support/rejection.ts';
 import { hangs, losesAnswer, refuses } from './support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from './support/stage.ts';
+import { Stage, type StageProcess } from './support/stage.ts';
 
 function setup(): { stage: Stage; process: StageProcess } {
   const stage = new Stage();
@@ -22,11 +23,11 @@ describe('using', () => {
   test('gives the error of its body and releases', async () => {
     const { stage, process } = setup();
     const fault = new Error('of the body');
-    expect(await failure(process.lock('a').using(() => Promise.reject(fault)))).toBe(fault);
+    expect(await rejection(process.lock('a').using(() => Promise.reject(fault)))).toBe(fault);
     const thrown = (): never => {
       throw fault;
     };
-    expect(await failure(process.lock('a').using(thrown))).toBe(fault);
+    expect(await rejection(process.lock('a').using(thrown))).toBe(fault);
     expect(stage.server.keys).toEqual([]);
   });
 
@@ -48,7 +49,7 @@ describe('using', () => {
       return 'done';
     });
     stage.server.delete('a');
-    const error = (await stage.until(failure(work))) as LockLostError;
+    const error = (await stage.until(rejection(work))) as LockLostError;
     expect(error).toMatchObject({ code: 'ELOCKLOST', reason: 'gone', lock: 'a' });
     expect(error.outcome).toEqual({ status: 'fulfilled', value: 'done' });
     expect(error.message).toMatch(/not ours any more; the body finished all the same$/);
@@ -65,7 +66,7 @@ describe('using', () => {
       },
       { leaseMs: 600 },
     );
-    const error = (await stage.until(failure(work))) as LockLostError;
+    const error = (await stage.until(rejection(work))) as LockLostError;
     expect(error).toMatchObject({ code: 'ELOCKLOST', reason: 'expired', cause: fault });
     expect(error.outcome).toEqual({ status: 'rejected', reason: fault });
   });
@@ -76,7 +77,7 @@ describe('using', () => {
       stage.server.delete('a');
       return 5;
     });
-    const error = (await failure(work)) as LockLostError;
+    const error = (await rejection(work)) as LockLostError;
     expect(error).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
     expect(error.outcome).toEqual({ status: 'fulfilled', value: 5 });
   });
@@ -101,7 +102,7 @@ describe('using', () => {
       },
       { waitMs: 100 },
     );
-    expect(await stage.until(failure(work))).toMatchObject({ code: 'ELOCKTIMEOUT' });
+    expect(await stage.until(rejection(work))).toMatchObject({ code: 'ELOCKTIMEOUT' });
     expect(hasRun).toBe(false);
   });
 

@@ -8,7 +8,7 @@ import { resolveLocksOptions } from '../../src/options/options.ts';
 import { LockProtocol } from '../../src/primitives/lock/protocol.ts';
 import { TimerQueue } from '../../src/runtime/timer-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { failure } from './support/stage.ts';
+import { rejection } from '../support/rejection.ts';
 
 function setup(options: AcquireOptions = {}): {
   clock: FakeClock;
@@ -29,7 +29,7 @@ describe('a waiter', () => {
   test('that aborts is told why, by whom and after how long', async () => {
     const controller = new AbortController();
     const { clock, waiter } = setup({ signal: controller.signal });
-    const error = failure(waiter.promise);
+    const error = rejection(waiter.promise);
     clock.advanceSync(250);
     const reason = new Error('the request was cancelled');
     controller.abort(reason);

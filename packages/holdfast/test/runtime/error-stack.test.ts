@@ -5,7 +5,8 @@ import { type Lease, LockConfigError, Locks } from '../../src/index.ts';
 import { OUTCOMES } from '../../src/scripts/outcome.ts';
 import { CHANNELS } from '../../src/telemetry/channels.ts';
 import { type Fate, fails, hangs, refuses, says } from '../locking/support/scripted-client.ts';
-import { failure, Stage, type StageProcess } from '../locking/support/stage.ts';
+import { Stage, type StageProcess } from '../locking/support/stage.ts';
+import { rejection } from '../support/rejection.ts';
 
 interface Scene {
   readonly stage: Stage;
@@ -186,7 +187,7 @@ async function stackSeenBy(scene: Scene, attempt: Attempt): Promise<{ error: Err
   async function theCaller(): Promise<void> {
     await attempt(scene);
   }
-  const error = (await scene.stage.until(failure(theCaller()), 600_000)) as Error;
+  const error = (await scene.stage.until(rejection(theCaller()), 600_000)) as Error;
   return { error, stack: error.stack ?? '' };
 }
 
@@ -208,7 +209,7 @@ describe('the stack of an error', () => {
     async function second(): Promise<void> {
       await process.lock('a').acquire();
     }
-    const both = Promise.all([failure(first()), failure(second())]);
+    const both = Promise.all([rejection(first()), rejection(second())]);
     await stage.clock.advance(100);
     await process.session.close(0);
     const [one, other] = (await both) as [Error, Error];
@@ -225,7 +226,10 @@ describe('the stack of an error', () => {
     async function first(): Promise<void> {
       await process.lock('b').acquire();
     }
-    const errors = (await Promise.all([failure(first()), failure(process.lock('b').acquire())])) as Error[];
+    const errors = (await Promise.all([
+      rejection(first()),
+      rejection(process.lock('b').acquire()),
+    ])) as Error[];
     expect(errors[0]?.stack).toMatch(/ first /);
     for (const error of errors) {
       expect(error).toMatchObject({ code: 'ELOCKCONFIG', message: mistake.message, lock: 'b' });
@@ -240,7 +244,7 @@ describe('the stack of an error', () => {
     const { signal } = lease;
     await stage.clock.advance(1_000);
     const { stack } = signal.reason;
-    const told = (await failure(lease.extend(1_000))) as Error;
+    const told = (await rejection(lease.extend(1_000))) as Error;
     expect(told).not.toBe(signal.reason);
     expect(told).toMatchObject({ ...signal.reason, message: signal.reason.message, cause: signal.reason });
     expect(signal.reason.stack).toBe(stack);

@@ -1,10 +1,11 @@
 /** Promises that a test expects to fail, and those whose failure is somebody else's to tell. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inspect } from 'node:util';
 
-/** What a promise rejects with. A promise that resolves is an error. */
+/** What a promise rejects with; attached at once, so that nobody finds it unhandled. A promise that resolves is an error. */
 export function rejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
-    (value) => Promise.reject(new Error(`expected a rejection, got ${JSON.stringify(value)}`)),
+    (value) => Promise.reject(new Error(`expected a rejection, got ${inspect(value)}`)),
     (error: unknown) => error,
   );
 }

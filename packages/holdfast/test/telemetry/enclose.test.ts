@@ -3,7 +3,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, test } from 'vitest';
 import { CHANNELS, type UsingTrace } from '../../src/telemetry/channels.ts';
-import { failure, Stage } from '../locking/support/stage.ts';
+import { Stage } from '../locking/support/stage.ts';
+import { uncaughtDuring } from '../locking/support/uncaught.ts';
+import { rejection } from '../support/rejection.ts';
 
 const START = `tracing:${CHANNELS.using}:start`;
 const user = new AsyncLocalStorage<string>();
@@ -17,22 +19,6 @@ function onUsing(handle: (trace: UsingTrace) => void): void {
   const listener = (trace: unknown): void => handle(trace as UsingTrace);
   subscribe(START, listener);
   ends.push(() => unsubscribe(START, listener));
-}
-
-/** What nobody caught while this ran. The test runner listens too and would take it for its own, so it steps aside. */
-async function uncaughtDuring(work: () => Promise<void>): Promise<unknown[]> {
-  const runners = process.listeners('uncaughtException');
-  const uncaught: unknown[] = [];
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', (error) => uncaught.push(error));
-  try {
-    await work();
-    await new Promise((resolve) => setImmediate(resolve));
-  } finally {
-    process.removeAllListeners('uncaughtException');
-    for (const runner of runners) process.on('uncaughtException', runner);
-  }
-  return uncaught;
 }
 
 const lockOf = (name: string) => new Stage().process().lock(name);
@@ -81,7 +67,7 @@ test.each<[string, (run: () => unknown) => unknown]>([
   const thrown = lockOf('b').using(() => {
     throw error;
   });
-  expect(await failure(thrown)).toBe(error);
+  expect(await rejection(thrown)).toBe(error);
 });
 
 test('a function that throws is told to the process, and the body runs all the same', async () => {

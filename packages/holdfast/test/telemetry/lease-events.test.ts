@@ -8,8 +8,9 @@ import {
   type LostMessage,
   type RenewTrace,
 } from '../../src/telemetry/channels.ts';
-import { failure, Stage } from '../locking/support/stage.ts';
+import { Stage } from '../locking/support/stage.ts';
 import { useBench } from '../support/bench.ts';
+import { rejection } from '../support/rejection.ts';
 
 const bench = useBench();
 const acquires = (): readonly LockTrace[] => bench.diagnostics(`tracing:${CHANNELS.acquire}:asyncEnd`);
@@ -43,7 +44,7 @@ describe('the events of one lease', () => {
     const stage = new Stage();
     const [one, two] = [stage.process(), stage.process()];
     const lease = await one.lock('a').acquire();
-    const error = await stage.until(failure(two.lock('a').acquire({ waitMs: 700 })));
+    const error = await stage.until(rejection(two.lock('a').acquire({ waitMs: 700 })));
     expect(acquired.at(-1)).toMatchObject({ lock: 'a', error, waitedMs: 700 });
     expect(acquired.at(-1)?.lease).toBeUndefined();
     await lease.release();

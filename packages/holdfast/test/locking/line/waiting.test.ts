@@ -4,8 +4,9 @@ import { lockChannel } from '../../../src/keys/name.ts';
 import type { FencedLease } from '../../../src/locking/lease.ts';
 import type { LocksOptions } from '../../../src/options/options.ts';
 import { OUTCOMES } from '../../../src/scripts/outcome.ts';
+import { rejection } from '../../support/rejection.ts';
 import { answers, fails, says } from '../support/scripted-client.ts';
-import { CountedRandom, failure, Stage, type StageProcess } from '../support/stage.ts';
+import { CountedRandom, Stage, type StageProcess } from '../support/stage.ts';
 
 /** A holder of ours that is none of the processes of a test. */
 const OURS = '00000000-0000-8000-8000-ffffffffffff:1';
@@ -60,7 +61,7 @@ describe('a line of processes', () => {
     stage.server.occupy('a', 60_000, OURS);
     const processes = Array.from({ length: count }, () => steady(stage));
     for (const process of processes) {
-      void failure(process.lock('a').acquire());
+      void rejection(process.lock('a').acquire());
       await stage.clock.settle();
     }
     await stage.clock.advance(2 * everyMs);
@@ -73,7 +74,7 @@ describe('a line of processes', () => {
     stage.server.occupy('a', 60_000, OURS);
     const processes = Array.from({ length: 30 }, () => steady(stage));
     for (const process of processes) {
-      void failure(process.lock('a').acquire());
+      void rejection(process.lock('a').acquire());
       await stage.clock.settle();
     }
     await stage.clock.advance(3_000);
@@ -112,7 +113,7 @@ describe('a line of processes', () => {
       const isFull = script === 'lock.acquire' && process.client.sent('lock.acquire').length < 50;
       return isFull ? says(full) : answers();
     };
-    void failure(process.lock('a').acquire());
+    void rejection(process.lock('a').acquire());
     await stage.clock.advance(10_000);
     expect(attemptTimes(process)).toEqual([0, 0, 5_000, 10_000]);
     await process.session.destroy();
@@ -167,7 +168,7 @@ describe('a line of processes', () => {
     const { stage, lease } = await lineOf(0);
     const [leaving, staying] = [steady(stage), steady(stage)];
     const controller = new AbortController();
-    const left = failure(leaving.lock('a').acquire({ signal: controller.signal }));
+    const left = rejection(leaving.lock('a').acquire({ signal: controller.signal }));
     await stage.clock.settle();
     const next = staying.lock('a').acquire();
     await stage.clock.settle();
@@ -262,10 +263,10 @@ describe('behind a guest', () => {
     stage.server.occupy('a', 60_000);
     const controller = new AbortController();
     const processes = [steady(stage), steady(stage), steady(stage)] as const;
-    const left = failure(processes[0].lock('a').acquire({ signal: controller.signal }));
+    const left = rejection(processes[0].lock('a').acquire({ signal: controller.signal }));
     await stage.clock.settle();
     for (const process of processes.slice(1)) {
-      void failure(process.lock('a').acquire());
+      void rejection(process.lock('a').acquire());
       await stage.clock.settle();
     }
     controller.abort();

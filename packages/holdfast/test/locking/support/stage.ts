@@ -118,11 +118,3 @@ export class Stage {
     return work;
   }
 }
-
-/** What a promise that will reject rejects with; attached at once, so that nobody finds it unhandled. */
-export function failure(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    (result) => Promise.reject(new Error(`expected a rejection, got ${String(result)}`)),
-    (error: unknown) => error,
-  );
-}

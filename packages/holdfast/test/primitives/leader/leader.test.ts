@@ -1,8 +1,8 @@
 /** The promises of a leader and its pitfalls, on a clock that the test moves. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CHANNELS } from '../../../src/telemetry/channels.ts';
+import { uncaughtDuring } from '../../locking/support/uncaught.ts';
 import { gate as makeGate } from '../../support/gate.ts';
 import { World } from '../schedule/world.ts';
 import { Terms } from './terms.ts';
@@ -340,26 +340,16 @@ test('events are told on the channel too', async () => {
 
 test('a listener that throws hurts nobody but the program that gave it', async () => {
   const world = await World.open();
-  const errors: unknown[] = [];
-  const hear = (error: unknown): void => {
-    errors.push(error);
-  };
-  const listeners = process.listeners('uncaughtException');
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', hear);
-  onTestFinished(() => {
-    process.off('uncaughtException', hear);
-    for (const listener of listeners) process.on('uncaughtException', listener);
-  });
   const leader = world.replica().leader('boss');
   leader.on('elected', () => {
     throw new Error('listener');
   });
-  void leader.run(({ signal }) => untilAborted(signal));
-  await world.advance(1_000);
-  await nextTurn();
+  const uncaught = await uncaughtDuring(async () => {
+    void leader.run(({ signal }) => untilAborted(signal));
+    await world.advance(1_000);
+  });
   expect(leader.isLeader).toBe(true);
-  expect(errors).toMatchObject([{ message: 'listener' }]);
+  expect(uncaught).toMatchObject([{ message: 'listener' }]);
 });
 
 test.each([

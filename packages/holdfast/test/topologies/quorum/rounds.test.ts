@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Client, ScriptCall } from '../../../src/clients/client.ts';
 import { type FencedLease, Locks } from '../../../src/index.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { gate } from '../../support/gate.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const HOUR_MS = 3_600_000;
@@ -175,10 +176,7 @@ describe('a fence is nobody else’s', () => {
     const start = (a.time.wallMs() + HOUR_MS) * 1_000;
     for (const server of [a, c]) await server.node.command('SET', key, `${start}`);
     await b.node.command('SET', key, `${start - 500}`);
-    let arrive = (): void => {};
-    const until = new Promise<void>((resolve) => {
-      arrive = resolve;
-    });
+    const { opened: until, open: arrive } = gate();
     b.slow = { session: 0, scripts: ['lock.raise'], until };
     c.slow = { session: 0, scripts: ['lock.acquire', 'lock.raise'], until };
     for (const { calls } of servers) calls.length = 0;
@@ -196,15 +194,6 @@ describe('a fence is nobody else’s', () => {
   });
 });
 
-/** A promise, and what resolves it. */
-function gate(): [until: Promise<void>, open: () => void] {
-  let open = (): void => {};
-  const until = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return [until, open];
-}
-
 describe('after the grant every server that voted has the fence', () => {
   const counterKey = 'redisson_lock_token:{name}';
   const counterOf = async ({ node }: Server): Promise<number> =>
@@ -219,7 +208,7 @@ describe('after the grant every server that voted has the fence', () => {
   }> {
     const { servers, locks, others } = await setup(0, 60, -90);
     const [a, b, c] = servers as [Server, Server, Server];
-    const [until, arrive] = gate();
+    const { opened: until, open: arrive } = gate();
     c.slow = { session: 0, scripts, until };
     const lease = await locks.lock('name').acquire();
     expect(Math.floor(lease.fence / 1_000)).toBe(b.time.wallMs());
@@ -250,7 +239,7 @@ describe('after the grant every server that voted has the fence', () => {
     const start = clock.wallMs() * 1_000 + 50_000;
     for (const { node } of servers) await node.command('SET', counterKey, `${start}`);
     await c.node.command('SET', counterKey, `${start - 500}`);
-    const [until, arrive] = gate();
+    const { opened: until, open: arrive } = gate();
     c.slow = { session: 0, scripts: ['lock.raise'], until };
     const lease = await locks.lock('name').acquire();
     expect(lease.fence).toBe(start + 1);

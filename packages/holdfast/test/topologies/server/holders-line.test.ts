@@ -5,8 +5,9 @@ import { TimerQueue } from '../../../src/runtime/timer-queue.ts';
 import type { Decision } from '../../../src/topologies/server/decision.ts';
 import { Holders } from '../../../src/topologies/server/holders.ts';
 import { answers, takesEffectLate } from '../../locking/support/scripted-client.ts';
-import { CountedRandom, failure, Stage } from '../../locking/support/stage.ts';
+import { CountedRandom, Stage } from '../../locking/support/stage.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { rejection } from '../../support/rejection.ts';
 import {
   GONE,
   GRANTED,
@@ -99,7 +100,7 @@ describe('a release on a server with a line', () => {
     const stage = new Stage();
     const [owner, process] = [stage.process(), stage.process()];
     await owner.lock('a').acquire();
-    const waiting = failure(process.lock('a').acquire());
+    const waiting = rejection(process.lock('a').acquire());
     await stage.clock.settle();
     const [holder = ''] = stage.server.line('a');
     const terms = { holder, leaseMs: 30_000 };
@@ -115,7 +116,7 @@ describe('a release on a server with a line', () => {
     const process = await stage.acquaintedProcess();
     const controller = new AbortController();
     process.client.next('lock.acquire', answers(), takesEffectLate(300));
-    const left = failure(process.lock('a').acquire({ signal: controller.signal }));
+    const left = rejection(process.lock('a').acquire({ signal: controller.signal }));
     await stage.clock.advance(1);
     controller.abort();
     await left;
