@@ -56,26 +56,29 @@ describe('a server that has restarted', () => {
     // Uptime is told in whole seconds of the clock: one that starts late in a second is a second old very soon.
     const locks = await quorum.assembled(MUTEX, { restartGuardMs: 900 });
     const server = quorum.server(0);
-    let startedMs = 0;
-    await waitFor(
+    const name = quorum.name();
+    const looks = await waitFor(
       async () => {
         await server.kill();
         await waitFor(() => Date.now() % 1_000 > 850, { limitMs: 2_000 });
-        startedMs = Date.now();
+        const startedMs = Date.now();
         await server.restart();
         // Late in that second, and soon enough for a look at how it votes.
         const isLate = (await startSecond(server)) === Math.floor(startedMs / 1_000);
-        return isLate && startedMs % 1_000 > 850 && Date.now() - startedMs < 500;
+        if (!isLate || startedMs % 1_000 <= 850 || Date.now() - startedMs >= 500) return null;
+        await waitFor(() => Date.now() % 1_000 < 850);
+        const seen: number[][] = [];
+        while (Date.now() - startedMs < 700) {
+          await using _lease = await locks.mutex(name).acquire();
+          const places = await quorum.voters(MUTEX, name);
+          // A look that came later than that says nothing.
+          if (Date.now() - startedMs < 850) seen.push(places);
+        }
+        return seen.length > 0 && seen;
       },
-      { limitMs: 60_000, what: 'a start at the end of a second' },
+      { limitMs: 60_000, what: 'a start at the end of a second, and a look in time' },
     );
-    await waitFor(() => Date.now() % 1_000 < 850);
-    const name = quorum.name();
-    while (Date.now() - startedMs < 700) {
-      await using _lease = await locks.mutex(name).acquire();
-      const places = await quorum.voters(MUTEX, name);
-      if (Date.now() - startedMs < 850) expect(places).not.toContain(0);
-    }
+    for (const places of looks) expect(places).not.toContain(0);
   });
 
   test('is guarded against for as long as a lease that was extended', async () => {
