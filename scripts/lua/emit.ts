@@ -86,9 +86,13 @@ ${header.outcomes.map((outcome) => emitCase(outcome, `${name}Text`)).join('\n')}
 
 function emitBatch(header: Header, name: string): string {
   const type = capitalise(name);
-  return `${emitFields(header, `${type}Item`)}export type ${type}Outcome = ${header.outcomes
-    .map((outcome) => `'${outcome.name}'`)
-    .join(' | ')};
+  const plain = header.outcomes.filter(({ payload }) => payload.length === 0);
+  const bare = header.outcomes.find(({ payload }) => payload.length > 0);
+  const types = [
+    ...plain.map((outcome) => `'${outcome.name}'`),
+    ...(bare === undefined ? [] : [`{ ${outcomeFields(bare, header).join('; ')} }`]),
+  ];
+  return `${emitFields(header, `${type}Item`)}export type ${type}Outcome = ${types.join(' | ')};
 
 /** ${header.sentence} */
 export const ${name}: BatchScript<${type}Item, ${type}Outcome> = {
@@ -105,8 +109,8 @@ export const ${name}: BatchScript<${type}Item, ${type}Outcome> = {
   decode(reply: Reply, count: number): ${type}Outcome[] {
     const outcomes: ${type}Outcome[] = [];
     for (const item of openBatch(${name}Text, reply, count)) {
-      switch (item) {
-${header.outcomes
+${emitEachBare(bare)}      switch (item) {
+${plain
   .map(
     (outcome) => `        case OUTCOMES.${outcome.name}:
           outcomes.push('${outcome.name}');
@@ -120,6 +124,17 @@ ${header.outcomes
     return outcomes;
   },
 };
+`;
+}
+
+/** The one outcome that has a payload comes as one string: its name, so that no other string is taken for it, and the payload. */
+function emitEachBare(bare: Outcome | undefined): string {
+  if (bare === undefined) return '';
+  const [payload] = bare.payload.map(({ name }) => camelCase(name));
+  return `      if (typeof item === 'string' && item.startsWith('${bare.name} ')) {
+        outcomes.push({ is: '${bare.name}', ${payload}: item.slice(${bare.name.length + 1}) });
+        continue;
+      }
 `;
 }
 

@@ -41,7 +41,10 @@ export interface Header {
   /** One outcome for each element, instead of one reply. An element's keys follow each other in KEYS. */
   readonly isBatch: boolean;
   readonly keys: readonly Key[];
+  /** Keys that the script makes itself, from one of `keys` and in its slot. They are never vital: see rules/keys.ts. */
+  readonly besides: readonly Key[];
   readonly args: readonly Argument[];
+  /** In a batch an outcome has no payload, or is answered as one string: its name, a space and the payload. */
   readonly outcomes: readonly Outcome[];
   readonly bare: Bare | undefined;
   /** Whether many calls of the script may be sent as one. */
@@ -68,6 +71,7 @@ export function readHeader(file: string, text: string): Header {
   }
 
   const keys: Key[] = [];
+  const besides: Key[] = [];
   const args: Argument[] = [];
   const outcomes: Outcome[] = [];
   const includes: string[] = [];
@@ -81,19 +85,24 @@ export function readHeader(file: string, text: string): Header {
     if (tag === null) continue;
     const at = { file, line: count + 1 };
     const [, each, word = '', rest = ''] = tag;
-    if (['key', 'arg', 'outcome'].includes(word)) forms.add(each ? 'each' : 'one');
-    else if (each) refuse(at.line, '@each key, @each arg or @each outcome', `@each ${word}`);
+    if (['key', 'beside', 'arg', 'outcome'].includes(word) || (each && word === 'bare'))
+      forms.add(each ? 'each' : 'one');
+    else if (each)
+      refuse(at.line, '@each key, @each beside, @each arg, @each outcome or @each bare', `@each ${word}`);
     if (word === 'key') keys.push(readKey(at, rest));
+    else if (word === 'beside') besides.push(readKey(at, rest));
     else if (word === 'arg') args.push(readArgument(at, rest));
     else if (word === 'outcome' && each)
       outcomes.push(...rest.split(/ +/).map((name) => readOutcome(at, name)));
     else if (word === 'outcome') outcomes.push(readOutcome(at, rest));
+    else if (word === 'bare' && each) outcomes.push(readEachBare(at, rest));
     else if (word === 'bare' && bare === undefined) bare = readBare(at, rest, outcomes);
     else if (word === 'bundle' && rest === '') canBundle = true;
     else if (word === 'include') includes.push(rest);
     else if (word === 'repeat' && /^harmless: \S/.test(rest)) hasRepeat = true;
     else if (word === 'repeat') refuse(at.line, '`@repeat harmless: ` and why', `\`@repeat ${rest}\``);
-    else refuse(at.line, '@key, @arg, @outcome, one @bare, @bundle, @repeat or @include', `@${word}`);
+    else
+      refuse(at.line, '@key, @beside, @arg, @outcome, one @bare, @bundle, @repeat or @include', `@${word}`);
   }
 
   if (!hasRepeat) refuse(count, 'a line `-- @repeat harmless: ` and why', 'none in the header');
@@ -101,13 +110,16 @@ export function readHeader(file: string, text: string): Header {
   if (forms.size > 1) refuse(count, 'only @each lines in a batch script', 'lines with and without @each');
   const isBatch = forms.has('each');
   if (isBatch && canBundle) refuse(count, 'no @bundle in a batch script', '@bundle');
+  if (isBatch && outcomes.filter(({ payload }) => payload.length > 0).length > 1)
+    refuse(count, 'one @each bare at most', 'several');
   if (isBatch && keys.length === 0) refuse(count, 'at least one `@each key`', 'none');
-  const names = [...keys, ...args].map(({ name }) => name);
+  const names = [...keys, ...besides, ...args].map(({ name }) => name);
   for (const list of [names, outcomes.map(({ name }) => name), includes]) {
     const twice = list.find((name, i) => list.indexOf(name) !== i);
     if (twice !== undefined) refuse(count, 'each name once in the header', `${twice} twice`);
   }
-  return { shebang, flags, sentence, isBatch, keys, args, outcomes, bare, canBundle, includes, lines: count };
+  const given = { keys, besides, args, outcomes, bare };
+  return { shebang, flags, sentence, isBatch, ...given, canBundle, includes, lines: count };
 }
 
 type Place = Pick<Complaint, 'file' | 'line'>;
@@ -163,6 +175,16 @@ function readBare(at: Place, rest: string, outcomes: readonly Outcome[]): Bare {
     throw new LuaComplaint({ ...at, expected, found: `\`${rest}\`` });
   }
   return { outcome: outcome.name, item, line: at.line };
+}
+
+/** An outcome of a batch with a payload, answered as one string: an element has one place in the reply. */
+function readEachBare(at: Place, rest: string): Outcome {
+  const [name = '', item = '', ...more] = rest.split(/ +/);
+  if (more.length > 0 || !NAME.test(item) || item === 'is') {
+    const expected = '`@each bare OUTCOME item`, for the text behind the name of that outcome';
+    throw new LuaComplaint({ ...at, expected, found: `\`${rest}\`` });
+  }
+  return readOutcome(at, `${name} ${item}:string`);
 }
 
 function readOutcome(at: Place, rest: string): Outcome {

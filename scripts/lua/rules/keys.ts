@@ -16,6 +16,9 @@ interface Demand {
  * Every key that a command touches is one of the header's. A function may take a key as a parameter; then each
  * call of it must pass one, and so on up to the script's own lines.
  *
+ * A key that a script makes itself stands in its header too (`@beside`): it is for something that can be done without. So it
+ * is touched by pcall only, because a user may lack the right to it, or a slot that moves may have it elsewhere already.
+ *
  * A script that walks over keys finds them itself. It says so by the flag that a cluster asks for, and must not write.
  */
 export const checkKeys: Rule = (program) => {
@@ -26,10 +29,16 @@ export const checkKeys: Rule = (program) => {
   );
   const complaints: Complaint[] = [...rewritten(program.script, keys), ...passedAround(program)];
   const seen = new Set<Declaration>();
+  const touched = new Set<string>();
   // The loop appends to its own list: a parameter used as a key makes a demand on every caller.
   for (const { unit, call, key } of demands) {
     const declaration = key?.kind === 'name' ? unit.names.declarationOf(key) : undefined;
     if (declaration !== undefined && keys.has(declaration)) continue;
+    if (declaration !== undefined && isBeside(program, declaration)) {
+      touched.add(declaration.name);
+      complaints.push(...notByPcall(unit, call));
+      continue;
+    }
     if (declaration?.role !== 'parameter' || declaration.writes.length > 0) {
       const expected = `a key of the header (${program.header.keys.map(({ name }) => name).join(', ')})`;
       complaints.push({ file: unit.file, line: call.line, expected, found: quoteLine(unit, call.line) });
@@ -42,8 +51,31 @@ export const checkKeys: Rule = (program) => {
       }
     }
   }
-  return complaints;
+  return [...complaints, ...untouched(program, touched)];
 };
+
+/** A local that is made by a call and has the name that the header gives to a key beside the others. */
+function isBeside({ header }: Program, { name, role, value, writes }: Declaration): boolean {
+  if (role !== 'local' || value?.kind !== 'call' || writes.length > 0) return false;
+  return header.besides.some((beside) => beside.name === name);
+}
+
+function notByPcall(unit: Unit, call: Call): Complaint[] {
+  if (dottedName(call.callee) === 'redis.pcall') return [];
+  const expected = 'redis.pcall for a key that the script makes itself';
+  return [{ file: unit.file, line: call.line, expected, found: quoteLine(unit, call.line) }];
+}
+
+function untouched({ header, script }: Program, touched: ReadonlySet<string>): Complaint[] {
+  return header.besides
+    .filter(({ name }) => !touched.has(name))
+    .map(({ name }) => ({
+      file: script.file,
+      line: header.lines,
+      expected: `a command on the key \`${name}\`, which the header declares`,
+      found: 'none',
+    }));
+}
 
 function isWalk({ header: { flags } }: Program): boolean {
   return flags.includes('allow-cross-slot-keys') && flags.includes('no-writes');

@@ -142,9 +142,10 @@ function checkElements(
       if (script.names.declarationOf(target.object) !== built.declaration) continue;
       const value = statement.values[index];
       const outcome = outcomeOf(program, value);
-      if (outcome) given?.add(outcome.name);
+      const told = outcome ?? namedOutcome(program, value);
+      if (told) given?.add(told.name);
       const kind = value === undefined ? 'nil' : kindOf(value, script.names);
-      const isRight = wanted === 'outcome' ? outcome !== undefined : kind === 'string' || kind === 'unknown';
+      const isRight = wanted === 'outcome' ? told !== undefined : kind === 'string' || kind === 'unknown';
       if (isRight) continue;
       const expected = wanted === 'outcome' ? 'an outcome of the header' : 'a string';
       complaints.push({
@@ -156,6 +157,14 @@ function checkElements(
     }
   }
   return complaints;
+}
+
+/** The outcome of a batch that comes as a string: its name, a space, and the payload. */
+function namedOutcome({ header }: Program, value: Expression | undefined): Outcome | undefined {
+  if (!header.isBatch || value?.kind !== 'operation' || value.operator !== '..') return undefined;
+  const [name] = value.operands;
+  if (name?.kind !== 'literal' || name.type !== 'string') return undefined;
+  return header.outcomes.find((outcome) => outcome.payload.length > 0 && name.value === `${outcome.name} `);
 }
 
 function outcomeOf({ header, script }: Program, expression: Expression | undefined): Outcome | undefined {

@@ -17,6 +17,7 @@ export const OUTCOMES = {
   RAISED: 15,
   LEFT: 16,
   FREE: 17,
+  REVOKED: 18,
   // 20 to 29: once.
   STARTED: 20,
   DONE: 21,

@@ -34,16 +34,19 @@ function readScript(file: string): string {
 }
 
 function describeScript(file: string): string {
-  const { sentence, isBatch, keys, args, outcomes, bare } = readHeader(file, readScript(file));
+  const { sentence, isBatch, keys, besides, args, outcomes, bare } = readHeader(file, readScript(file));
   const repeat = /^-- @repeat harmless: (.*)$/m.exec(readScript(file))?.[1];
   const name = file.replace('.lua', '').replace('/', '.');
   const given = [
     ...keys.map(({ name, meaning }) => `| \`${name}\` | key | ${meaning} |`),
+    ...besides.map(({ name, meaning }) => `| \`${name}\` | made by the script | ${meaning} |`),
     ...args.map(({ name, type, meaning }) => `| \`${name}\` | ${type} | ${meaning} |`),
   ];
   const answers = outcomes.map((outcome) => {
     const payload = outcome.payload.map(({ name, type }) => `\`${name}\` (${type})`).join(', ');
     const row = `| \`${outcome.name}\` | ${OUTCOMES[outcome.name]} | ${payload}`;
+    if (isBatch && payload !== '')
+      return `${row}, as one string: \`${outcome.name}\`, a space and the text |`;
     if (bare?.outcome !== outcome.name) return `${row} |`;
     // With nothing else to tell, a script has no reason to answer with a list.
     if (outcome.payload.length === 1) return `${row}, as one integer alone |`;

@@ -25,7 +25,7 @@ note(journal, owner)
 return { GRANTED, server_now() }
 `;
 
-const SWEEP = `#!lua
+export const SWEEP: string = `#!lua
 --- Deletes each thing that its owner still has.
 -- @each key thing string: the owner
 -- @each arg owner string: who had it

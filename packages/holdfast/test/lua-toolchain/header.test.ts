@@ -69,7 +69,7 @@ test('the rest of a reply comes last in its payload', () => {
 
 test('a tag is one that we know', () => {
   expect(complaintsWith('thing/take.lua', '@arg owner', '@param owner')).toEqual([
-    'thing/take.lua:5: expected @key, @arg, @outcome, one @bare, @bundle, @repeat or @include, found @param',
+    'thing/take.lua:5: expected @key, @beside, @arg, @outcome, one @bare, @bundle, @repeat or @include, found @param',
   ]);
 });
 
@@ -101,7 +101,18 @@ test('a batch script has only lines with @each', () => {
 
 test('only keys, arguments and outcomes are said for each element', () => {
   expect(complaintsWith('thing/sweep.lua', '@repeat', '@each repeat')).toEqual([
-    'thing/sweep.lua:7: expected @each key, @each arg or @each outcome, found @each repeat',
+    'thing/sweep.lua:7: expected @each key, @each beside, @each arg, @each outcome or @each bare, found @each repeat',
+  ]);
+});
+
+test('a batch has one outcome with a payload at most, and says which text that is', () => {
+  const withBare = (bare: string): string[] =>
+    complaintsWith('thing/sweep.lua', '-- @repeat', `${bare}\n-- @repeat`);
+  expect(withBare('-- @each bare HELD owner:string')).toEqual([
+    'thing/sweep.lua:7: expected `@each bare OUTCOME item`, for the text behind the name of that outcome, found `HELD owner:string`',
+  ]);
+  expect(withBare('-- @each bare HELD owner\n-- @each bare REVOKED words')).toEqual([
+    'thing/sweep.lua:9: expected one @each bare at most, found several',
   ]);
 });
 

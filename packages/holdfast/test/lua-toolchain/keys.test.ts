@@ -113,3 +113,40 @@ test('a script that walks over keys and only reads finds its keys itself', () =>
   expect(complaintsWithFile('thing/walk.lua', WALK.replace(',allow-cross-slot-keys', ''))).toHaveLength(1);
   expect(complaintsWithFile('thing/walk.lua', WALK.replace('no-writes,', ''))).toHaveLength(1);
 });
+
+/** A script that makes a key itself. */
+const BESIDE = `#!lua
+--- Takes the thing, and leaves a mark.
+-- @key thing string: the owner
+-- @beside mark string: that it was taken
+-- @arg owner string: who takes it
+-- @outcome GRANTED
+-- @repeat harmless: the same owner gets it again
+local thing = KEYS[1]
+local owner = ARGV[1]
+local function beside(key)
+  return 'mark:{' .. key .. '}'
+end
+local mark = beside(thing)
+redis.call('SET', thing, owner, 'PX', 1000)
+redis.pcall('SET', mark, owner, 'PX', 1000)
+return { GRANTED }
+`;
+
+test('a key that a script makes itself stands in the header and is touched by pcall only', () => {
+  const complaints = (before: string, after: string): string[] =>
+    complaintsWithFile('thing/mark.lua', BESIDE.replace(before, after));
+  expect(complaintsWithFile('thing/mark.lua', BESIDE)).toEqual([]);
+  expect(complaints("pcall('SET', mark", "call('SET', mark")).toEqual([
+    "thing/mark.lua:15: expected redis.pcall for a key that the script makes itself, found `redis.call('SET', mark, owner, 'PX', 1000)`",
+  ]);
+  expect(complaints('-- @beside mark string: that it was taken\n', '')[0]).toContain(
+    'expected a key of the header (thing)',
+  );
+  expect(complaints("redis.pcall('SET', mark", "mark = owner\nredis.pcall('SET', mark")[0]).toContain(
+    'expected a key of the header (thing)',
+  );
+  expect(complaints("'SET', mark, owner", "'SET', thing, mark")).toEqual([
+    'thing/mark.lua:7: expected a command on the key `mark`, which the header declares, found none',
+  ]);
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { complaintsWith, complaintsWithFile, TAKE as FIXTURE_TAKE } from './fixture.ts';
+import { complaintsWith, complaintsWithFile, TAKE as FIXTURE_TAKE, SWEEP } from './fixture.ts';
 
 const LAST = 'return { GRANTED, server_now() }';
 
@@ -169,4 +169,22 @@ test('one value alone is returned only where the header has a bare outcome, and 
   expect(complaintsWithFile('thing/take.lua', text)).toContain(
     'thing/take.lua:22: expected one table that begins with an outcome of the header, found `return lease_ms`',
   );
+});
+
+test('an outcome of a batch with a payload comes as a string that begins with its name', () => {
+  const outcomes = '@each outcome RELEASED GONE';
+  const told = (reply: string): string[] =>
+    complaintsWithFile(
+      'thing/sweep.lua',
+      SWEEP.replace(outcomes, `${outcomes}\n-- @each bare REVOKED words`).replace(
+        '= GONE\n',
+        `= GONE\n${reply}\n`,
+      ),
+    );
+  expect(told("outcomes[i] = 'REVOKED ' .. owner")).toEqual([]);
+  expect(told("outcomes[i] = 'RELEASED ' .. owner")).toHaveLength(2);
+  expect(told('outcomes[i] = owner')).toHaveLength(2);
+  expect(told('')).toEqual([
+    'thing/sweep.lua:7: expected a return of REVOKED, which the header declares, found none',
+  ]);
 });
