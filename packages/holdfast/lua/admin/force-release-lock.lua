@@ -3,6 +3,7 @@
 -- @key lock any type: what stands under the name
 -- @key fence string: the last fence given out
 -- @key line hash: who waits, see include/line.lua
+-- @beside left string: the words, for the owner that lost it; absent without words
 -- @arg owner string: from whom, as inspect shows it; empty: from whoever has it
 -- @arg channel string: where those listen who have no ticket
 -- @arg mode string: how to tell them: plain, sharded or both
@@ -17,6 +18,7 @@
 -- @include is-lock
 -- @include lock-grant
 -- @include revoke
+-- @include leave-words
 local lock = KEYS[1]
 local fence = KEYS[2]
 local line = KEYS[3]
@@ -36,4 +38,5 @@ if not is_lock(field, ttl_ms) then return { CONFLICT, 'a hash that is not a lock
 local holder = field[1]
 if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end
 local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, words)
+leave_words(lock, holder, words, ttl_ms)
 return { RELEASED, holder, receivers }

@@ -17,7 +17,7 @@ import type { AdminServers, Answer } from './servers.ts';
 export interface ForceReleaseOptions {
   /** Only from this owner, as `inspect` and `list` show it. @default whoever holds it */
   readonly owner?: string;
-  /** Why, at most 500 characters. An owner that is told at once finds it in the message of its `LockLostError`. */
+  /** Why, at most 500 characters. The owner finds it in the message of its `LockLostError`. */
   readonly reason?: string;
 }
 
@@ -87,7 +87,15 @@ async function outcomesOf(
   const strings = new Set(asLock.filter(({ value }) => value.is === 'MUTEX').map(({ index }) => index));
   if (strings.size === 0) return done;
   const mutexCall = ({ line, mailbox }: typeof keys, mode: PubSubMode): ScriptCall =>
-    adminForceReleaseMutex.call({ mutex: key, line, owner, channel: mutexChannel(key), mode, mailbox });
+    adminForceReleaseMutex.call({
+      mutex: key,
+      line,
+      owner,
+      channel: mutexChannel(key),
+      mode,
+      mailbox,
+      words,
+    });
   const askMutex = (of: typeof keys): Promise<Answer<AdminForceReleaseMutexOutcome>[]> =>
     servers.ask(
       { ...servers.deciding, needed: Math.max(1, servers.majority - done.length) },

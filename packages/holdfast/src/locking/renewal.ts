@@ -279,6 +279,7 @@ export class Renewal {
     if (!hold.isLive) return;
     const leftMs = hold.remainingMs(this.#timers.clock);
     if (result?.is === 'gone') {
+      hold.takenFor = result.words ?? hold.takenFor;
       hold.lose(hold.goneAs);
     } else if (leftMs <= 0) {
       hold.lose(hold.endsAs);

@@ -350,6 +350,17 @@ const adminForceReleaseLockSource =
   'if is_done and receivers then return receivers end\n' +
   "return notify(mode, channel, '0')\n" +
   'end\n' +
+  'local function words_key(key, owner)\n' +
+  "local tagged = string.match(key, '{') and key or '{' .. key .. '}'\n" +
+  "return 'holdfast_revoked:' .. tagged .. ':' .. owner\n" +
+  'end\n' +
+  'local WORDS_MS = 60000\n' +
+  'local function leave_words(key, owner, words, ttl_ms)\n' +
+  "if words == '' then return end\n" +
+  'local left = words_key(key, owner)\n' +
+  'if ttl_ms == -1 then ttl_ms = WORDS_MS end\n' +
+  "redis.pcall('SET', left, 'revoked ' .. words, 'PX', math.max(ttl_ms, 1))\n" +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
   'local line = KEYS[3]\n' +
@@ -368,11 +379,12 @@ const adminForceReleaseLockSource =
   'local holder = field[1]\n' +
   "if owner ~= '' and owner ~= holder then return { HELD, holder, ttl_ms } end\n" +
   'local receivers = revoke(lock, fence, line, holder, channel, mode, mailbox, words)\n' +
+  'leave_words(lock, holder, words, ttl_ms)\n' +
   'return { RELEASED, holder, receivers }\n';
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '01d5f000ad34cfe90d1fe0847c9270b37e134648',
+  sha: '1f036610a6b3310b20fe09479ad649bbdd5a604e',
   source: adminForceReleaseLockSource,
 };
 
@@ -741,12 +753,24 @@ const adminForceReleaseMutexSource =
   'if is_done and receivers then return receivers end\n' +
   "return notify(mode, channel, '0')\n" +
   'end\n' +
+  'local function words_key(key, owner)\n' +
+  "local tagged = string.match(key, '{') and key or '{' .. key .. '}'\n" +
+  "return 'holdfast_revoked:' .. tagged .. ':' .. owner\n" +
+  'end\n' +
+  'local WORDS_MS = 60000\n' +
+  'local function leave_words(key, owner, words, ttl_ms)\n' +
+  "if words == '' then return end\n" +
+  'local left = words_key(key, owner)\n' +
+  'if ttl_ms == -1 then ttl_ms = WORDS_MS end\n' +
+  "redis.pcall('SET', left, 'revoked ' .. words, 'PX', math.max(ttl_ms, 1))\n" +
+  'end\n' +
   'local mutex = KEYS[1]\n' +
   'local line = KEYS[2]\n' +
   'local owner = ARGV[1]\n' +
   'local channel = ARGV[2]\n' +
   'local mode = ARGV[3]\n' +
   'local mailbox = ARGV[4]\n' +
+  'local words = ARGV[5]\n' +
   "local found = redis.call('TYPE', mutex)['ok']\n" +
   "if found == 'none' then return { GONE } end\n" +
   "if found ~= 'string' then return { CONFLICT, found } end\n" +
@@ -756,11 +780,12 @@ const adminForceReleaseMutexSource =
   "if not shown then return { CONFLICT, 'a string too long for a mutex' } end\n" +
   "if owner ~= '' and owner ~= shown then return { HELD, shown, ttl_ms } end\n" +
   "local receivers = revoke(mutex, mutex, line, '', channel, mode, mailbox, '')\n" +
+  'leave_words(mutex, shown, words, ttl_ms)\n' +
   'return { RELEASED, shown, receivers }\n';
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: 'a6c0b0c381cb2a2dfe97988a29b5f163a54b534f',
+  sha: 'cd51c70bd0ba2da547bf6a43e77429509f38985e',
   source: adminForceReleaseMutexSource,
 };
 
@@ -777,6 +802,8 @@ export interface AdminForceReleaseMutexInput {
   readonly mode: string;
   /** the channel of a session, less its id; empty on a server of a quorum, which has no line */
   readonly mailbox: string;
+  /** why, in the operator's words; told to the owner */
+  readonly words: string;
 }
 
 export type AdminForceReleaseMutexOutcome =
@@ -792,7 +819,7 @@ export const adminForceReleaseMutex: Script<AdminForceReleaseMutexInput, AdminFo
     return {
       script: adminForceReleaseMutexText,
       keys: [input.mutex, input.line],
-      args: [input.owner, input.channel, input.mode, input.mailbox],
+      args: [input.owner, input.channel, input.mode, input.mailbox, input.words],
     };
   },
   decode(reply: Reply): AdminForceReleaseMutexOutcome {
@@ -2499,6 +2526,7 @@ const lockRecountSource =
   '#!lua flags=allow-oom\n' +
   'local COUNTED = 9\n' +
   'local GONE = 6\n' +
+  'local REVOKED = 18\n' +
   'local function server_now()\n' +
   "local time = redis.call('TIME')\n" +
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
@@ -2525,6 +2553,16 @@ const lockRecountSource =
   "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
   'end\n' +
+  'local function words_key(key, owner)\n' +
+  "local tagged = string.match(key, '{') and key or '{' .. key .. '}'\n" +
+  "return 'holdfast_revoked:' .. tagged .. ':' .. owner\n" +
+  'end\n' +
+  'local function left_words(key, owner)\n' +
+  'local left = words_key(key, owner)\n' +
+  "local words = redis.pcall('GET', left)\n" +
+  "if type(words) ~= 'string' or #words > 2048 or string.sub(words, 1, 8) ~= 'revoked ' then return nil end\n" +
+  'return string.sub(words, 9)\n' +
+  'end\n' +
   'local lock = KEYS[1]\n' +
   'local fence = KEYS[2]\n' +
   'local holder = ARGV[1]\n' +
@@ -2533,7 +2571,11 @@ const lockRecountSource =
   'local fixed = tonumber(ARGV[4])\n' +
   'local last_fence = tonumber(ARGV[5])\n' +
   'local fence_ttl_ms = tonumber(ARGV[6])\n' +
-  "if redis.call('HEXISTS', lock, holder) == 0 then return { GONE } end\n" +
+  "if redis.call('HEXISTS', lock, holder) == 0 then\n" +
+  'local words = left_words(lock, holder)\n' +
+  'if words then return { REVOKED, words } end\n' +
+  'return { GONE }\n' +
+  'end\n' +
   "local ttl_ms = redis.call('PTTL', lock)\n" +
   'if ttl_ms == -1 or (fixed == 0 and ttl_ms < lease_ms) then\n' +
   "redis.call('PEXPIRE', lock, lease_ms)\n" +
@@ -2545,7 +2587,7 @@ const lockRecountSource =
 
 const lockRecountText: ScriptText = {
   name: 'lock.recount',
-  sha: '7b1ae15c2cd9a9e5017c3392ef241a84e4760a73',
+  sha: '972c0cfb658cbec5d0aac773a4f22148d3952f90',
   source: lockRecountSource,
 };
 
@@ -2568,7 +2610,10 @@ export interface LockRecountInput {
   readonly fenceTtlMs: number;
 }
 
-export type LockRecountOutcome = { readonly is: 'COUNTED' } | { readonly is: 'GONE' };
+export type LockRecountOutcome =
+  | { readonly is: 'COUNTED' }
+  | { readonly is: 'GONE' }
+  | { readonly is: 'REVOKED'; readonly words: string };
 
 /** States how many times a hold is entered, and never shortens its lease. A fixed lease it never prolongs either. */
 export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
@@ -2596,6 +2641,9 @@ export const lockRecount: Script<LockRecountInput, LockRecountOutcome> = {
       case OUTCOMES.GONE:
         requireItems(lockRecountText, items, 1);
         return { is: 'GONE' };
+      case OUTCOMES.REVOKED:
+        requireItems(lockRecountText, items, 2);
+        return { is: 'REVOKED', words: stringAt(lockRecountText, items, 1) };
       default:
         return refuseReply(lockRecountText, reply);
     }
@@ -3020,6 +3068,7 @@ const lockRenewSource =
   'local RENEWED = 7\n' +
   'local GONE = 6\n' +
   'local FAILED = 8\n' +
+  'local REVOKED = 18\n' +
   'local function server_now()\n' +
   "local time = redis.call('TIME')\n" +
   'local seconds, micros = tonumber(time[1]), tonumber(time[2])\n' +
@@ -3046,6 +3095,16 @@ const lockRenewSource =
   "redis.pcall('PEXPIRE', fence, counter_life_ms(stored, ttl_ms, now_ms, lease_ms), 'GT')\n" +
   'end\n' +
   'end\n' +
+  'local function words_key(key, owner)\n' +
+  "local tagged = string.match(key, '{') and key or '{' .. key .. '}'\n" +
+  "return 'holdfast_revoked:' .. tagged .. ':' .. owner\n" +
+  'end\n' +
+  'local function left_words(key, owner)\n' +
+  'local left = words_key(key, owner)\n' +
+  "local words = redis.pcall('GET', left)\n" +
+  "if type(words) ~= 'string' or #words > 2048 or string.sub(words, 1, 8) ~= 'revoked ' then return nil end\n" +
+  'return string.sub(words, 9)\n' +
+  'end\n' +
   'local outcomes = {}\n' +
   'local now_ms = server_now()\n' +
   'for i = 1, #KEYS / 2 do\n' +
@@ -3066,7 +3125,9 @@ const lockRenewSource =
   'outcomes[i] = RENEWED\n' +
   'keep_counter(fence, last_fence, fence_ttl_ms, now_ms, tonumber(lease_ms))\n' +
   "elseif mine == 0 or string.sub(mine['err'], 1, 9) == 'WRONGTYPE' then\n" +
+  'local words = left_words(lock, holder)\n' +
   'outcomes[i] = GONE\n' +
+  "if words then outcomes[i] = 'REVOKED ' .. words end\n" +
   'else\n' +
   'outcomes[i] = FAILED\n' +
   'end\n' +
@@ -3075,7 +3136,7 @@ const lockRenewSource =
 
 const lockRenewText: ScriptText = {
   name: 'lock.renew',
-  sha: '77d65f03ceca56f4ff17fac0a390165bf4b96b15',
+  sha: '4fea8240d88b2da936254dd7bafa52438daef7e6',
   source: lockRenewSource,
 };
 
@@ -3094,7 +3155,11 @@ export interface LockRenewItem {
   readonly fenceTtlMs: number;
 }
 
-export type LockRenewOutcome = 'RENEWED' | 'GONE' | 'FAILED';
+export type LockRenewOutcome =
+  | 'RENEWED'
+  | 'GONE'
+  | 'FAILED'
+  | { readonly is: 'REVOKED'; readonly words: string };
 
 /** Restarts the lease of each hold that still has its lock. Never re-creates one. */
 export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
@@ -3111,6 +3176,10 @@ export const lockRenew: BatchScript<LockRenewItem, LockRenewOutcome> = {
   decode(reply: Reply, count: number): LockRenewOutcome[] {
     const outcomes: LockRenewOutcome[] = [];
     for (const item of openBatch(lockRenewText, reply, count)) {
+      if (typeof item === 'string' && item.startsWith('REVOKED ')) {
+        outcomes.push({ is: 'REVOKED', words: item.slice(8) });
+        continue;
+      }
       switch (item) {
         case OUTCOMES.RENEWED:
           outcomes.push('RENEWED');
@@ -3936,6 +4005,17 @@ const mutexRenewSource =
   'local RENEWED = 7\n' +
   'local GONE = 6\n' +
   'local FAILED = 8\n' +
+  'local REVOKED = 18\n' +
+  'local function words_key(key, owner)\n' +
+  "local tagged = string.match(key, '{') and key or '{' .. key .. '}'\n" +
+  "return 'holdfast_revoked:' .. tagged .. ':' .. owner\n" +
+  'end\n' +
+  'local function left_words(key, owner)\n' +
+  'local left = words_key(key, owner)\n' +
+  "local words = redis.pcall('GET', left)\n" +
+  "if type(words) ~= 'string' or #words > 2048 or string.sub(words, 1, 8) ~= 'revoked ' then return nil end\n" +
+  'return string.sub(words, 9)\n' +
+  'end\n' +
   'local outcomes = {}\n' +
   'for i = 1, #KEYS do\n' +
   'local mutex = KEYS[i]\n' +
@@ -3951,7 +4031,9 @@ const mutexRenewSource =
   'if owner == 1 then\n' +
   'outcomes[i] = RENEWED\n' +
   "elseif type(owner) ~= 'table' or string.sub(owner['err'], 1, 9) == 'WRONGTYPE' then\n" +
+  'local words = left_words(mutex, redis.sha1hex(token))\n' +
   'outcomes[i] = GONE\n' +
+  "if words then outcomes[i] = 'REVOKED ' .. words end\n" +
   'else\n' +
   'outcomes[i] = FAILED\n' +
   'end\n' +
@@ -3960,7 +4042,7 @@ const mutexRenewSource =
 
 const mutexRenewText: ScriptText = {
   name: 'mutex.renew',
-  sha: '705b6a031c05a2bb1b9d3f4bae9f97ee0b6c4b71',
+  sha: '527d287be0596f2c1204b9e2f265c838e4df4f97',
   source: mutexRenewSource,
 };
 
@@ -3973,7 +4055,11 @@ export interface MutexRenewItem {
   readonly leaseMs: number;
 }
 
-export type MutexRenewOutcome = 'RENEWED' | 'GONE' | 'FAILED';
+export type MutexRenewOutcome =
+  | 'RENEWED'
+  | 'GONE'
+  | 'FAILED'
+  | { readonly is: 'REVOKED'; readonly words: string };
 
 /** Restarts the lease of each mutex that still holds its token. Never re-creates one. */
 export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
@@ -3990,6 +4076,10 @@ export const mutexRenew: BatchScript<MutexRenewItem, MutexRenewOutcome> = {
   decode(reply: Reply, count: number): MutexRenewOutcome[] {
     const outcomes: MutexRenewOutcome[] = [];
     for (const item of openBatch(mutexRenewText, reply, count)) {
+      if (typeof item === 'string' && item.startsWith('REVOKED ')) {
+        outcomes.push({ is: 'REVOKED', words: item.slice(8) });
+        continue;
+      }
       switch (item) {
         case OUTCOMES.RENEWED:
           outcomes.push('RENEWED');

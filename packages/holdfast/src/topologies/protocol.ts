@@ -106,8 +106,14 @@ export interface Statement {
   readonly isOwnKeyOnly?: boolean;
 }
 
+/** The hold is gone, because an operator took it away for that reason. */
+export interface Revoked {
+  readonly is: 'REVOKED';
+  readonly words: string;
+}
+
 /** One server's answer to a statement. `FAILED`: the server could not look at that key. */
-export type StateAnswer = 'KEPT' | 'GONE' | 'FAILED';
+export type StateAnswer = 'KEPT' | 'GONE' | 'FAILED' | Revoked;
 
 /** How a kind states something of many holds in one call. One object for each kind and verb. */
 export interface StatementBatch {

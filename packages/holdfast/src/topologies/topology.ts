@@ -102,7 +102,8 @@ export type ReleaseResult =
 /** Only `kept` moves a deadline; only `gone` and time declare a loss. */
 export type StateResult =
   | { readonly is: 'kept' }
-  | { readonly is: 'gone' }
+  /** With the words of the operator who took the hold away, if one did and said why. */
+  | { readonly is: 'gone'; readonly words?: string }
   | { readonly is: 'failed'; readonly servers: readonly ServerFailure[] };
 
 /** The call for the server of that number, or null when that server is not to be asked. */

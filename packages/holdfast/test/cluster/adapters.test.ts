@@ -78,8 +78,12 @@ describe.each(CLUSTER_FLAVOURS)('$name', (flavour) => {
       // The end of its block.
       fence: lease.fence + HANDOVERS_DEFAULT,
     });
-    expect(await other.forceRelease(name)).toMatch(locks.session);
-    expect(await told).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+    expect(await other.forceRelease(name, { reason: 'stuck since noon' })).toMatch(locks.session);
+    expect(await told).toMatchObject({
+      code: 'ELOCKLOST',
+      reason: 'revoked',
+      message: expect.stringContaining('released by force: "stuck since noon"'),
+    });
     expect(await other.check()).toEqual([]);
   });
 

@@ -1,6 +1,11 @@
 /** Slots that move while somebody holds a lock in them, waits for one, or comes for one. */
 import { afterEach, expect, test } from 'vitest';
-import { type FencedLease, LockUnavailableError, LockUnknownError } from '../../src/index.ts';
+import {
+  type FencedLease,
+  type LockLostError,
+  LockUnavailableError,
+  LockUnknownError,
+} from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
 import { listedNames } from '../support/locks/listed.ts';
 import { wokenBy } from '../support/locks/woken.ts';
@@ -84,6 +89,38 @@ test.each(SOME_CLUSTER_FLAVOURS)(
     const inner = await locks.lock(torn).acquire({ within: third });
     expect(await inner.release()).toBe(true);
     expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([true, true, true]);
+  },
+);
+
+test(
+  'what is taken away by force in a slot that is half-way is told to its owner, with the words or without',
+  STEADY,
+  async () => {
+    const [locks, admin] = await Promise.all([bench.session(), bench.session()]);
+    const name = 'forced';
+    const [moved, stayed, torn, early] = [`{${name}}:a`, `{${name}}:b`, `{${name}}:c`, `{${name}}:d`];
+    const leases = new Map<string, FencedLease>();
+    for (const one of [moved, stayed, torn, early]) {
+      leases.set(one, await locks.lock(one).acquire({ leaseMs: 60_000, renew: false }));
+    }
+    const take = async (one: string): Promise<void> =>
+      expect(await admin.forceRelease(one, { reason: `no more ${one}` })).not.toBeNull();
+    const told = (one: string): Promise<unknown> =>
+      rejection(leases.get(one)?.extend(60_000) ?? Promise.resolve());
+    await take(early);
+    await migrationOf(name);
+    await migration?.begin();
+    await migration?.moveKeys(moved, `redisson_lock_token:${moved}`, torn);
+    for (const one of [moved, stayed, torn]) {
+      await take(one);
+      const error = await told(one);
+      // A node that the slot leaves refuses a key that it does not have. Then there are no words, and the loss is told all the same.
+      expect(error).toMatchObject({ code: 'ELOCKLOST', reason: expect.stringMatching(/^(gone|revoked)$/) });
+      if ((error as LockLostError).reason === 'revoked') expect(String(error)).toContain(`no more ${one}`);
+    }
+    await migration?.settle();
+    // Words move with their slot.
+    expect(await told(early)).toMatchObject({ reason: 'revoked', message: expect.stringContaining(early) });
   },
 );
 

@@ -279,6 +279,15 @@ export class ContractBench extends Bench {
     return ports.map((port) => new Redis({ host: '127.0.0.1', port }));
   }
 
+  /** The words of operators stay for as long as the leases that they ended would have: always with an expiry. */
+  async clearWords(): Promise<void> {
+    const keys = (await this.keys()).filter((key) => key.startsWith('holdfast_revoked:'));
+    for (const key of keys) {
+      if ((await this.redis.pttl(key)) === -1) throw new Error(`${key} has no expiry`);
+      await this.redis.del(key);
+    }
+  }
+
   /** Removes what a rule that failed has left on the server. */
   async sweep(): Promise<void> {
     const keys = await this.keys();

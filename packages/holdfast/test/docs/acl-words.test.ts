@@ -4,6 +4,7 @@ import { describe, expect, type TestContext, test } from 'vitest';
 import { Locks } from '../../src/index.ts';
 import { gate } from '../support/gate.ts';
 import { LOCK } from '../support/locks/kind.ts';
+import { rejection } from '../support/rejection.ts';
 import { aclWords, CONNECTING, JOBS, LEAST, ONCE } from '../support/servers/acl-rules.ts';
 import { ask, asStrings } from '../support/servers/raw-redis.ts';
 import { useRedis } from '../support/servers/redis-server.ts';
@@ -61,6 +62,10 @@ async function useAll([here, there]: readonly [Locks, Locks], name: string): Pro
     await handOver(here, there, kind, free).catch(() => {});
   }
   await here.lock(name).using(() => here.lock(name).using(() => {}));
+  // An owner whose lock was taken away by force asks why, by the renewal that finds it gone.
+  const taken = await here.lock(`${name}:taken`).acquire({ leaseMs: 60_000 });
+  await ask(redis.port, ['DEL', `${name}:taken`]);
+  expect(await rejection(taken.extend(60_000))).toMatchObject({ reason: 'gone' });
   // Many at once travel together.
   await Promise.all(Array.from({ length: 8 }, (_, i) => here.lock(`${name}:${i}`).using(() => {})));
   // Another library has it: its release is told on the public channel.

@@ -7,6 +7,7 @@ import { CHANNELS, Locks, LockUnavailableError, type RenewTrace } from '../../sr
 import { sessionRecord } from '../../src/scripts/generated.ts';
 import { useLeakCheck } from '../support/leak-check.ts';
 import { wokenBy } from '../support/locks/woken.ts';
+import { rejection } from '../support/rejection.ts';
 import {
   ALERTS,
   AUDIT,
@@ -142,6 +143,31 @@ test('a user with the second list may look around and release by force', async (
   for await (const { name } of locks.list({ prefix: 'locks:' })) expect(name).toBe('locks:b');
   expect(await locks.forceRelease('locks:b')).toBe(`${locks.session}:1`);
   expect(await locks.check()).toEqual([]);
+});
+
+test('a user that may not leave or read why a lock was taken away takes it away, and hears of it, all the same', async () => {
+  for (const [user, lists] of [
+    ['curt', [LEAST, LOOKING]],
+    ['deaf', [LEAST]],
+  ] as const) {
+    await addUser(
+      user,
+      aclWords(...lists).filter((word) => word !== '~holdfast_revoked:*'),
+    );
+  }
+  for (const [taker, owner, reason] of [
+    ['more', 'least', 'revoked'],
+    ['curt', 'least', 'gone'],
+    ['more', 'deaf', 'gone'],
+  ] as const) {
+    const [there] = sessionsOf('ioredis', taker);
+    const [here] = sessionsOf('ioredis', owner);
+    for (const kind of ['lock', 'mutex'] as const) {
+      const lease = await here[kind]('locks:c').acquire({ leaseMs: 60_000 });
+      expect(await there.forceRelease('locks:c', { reason: 'stuck' })).not.toBeNull();
+      expect(await rejection(lease.extend(60_000))).toMatchObject({ code: 'ELOCKLOST', reason });
+    }
+  }
 });
 
 test('a user that may not set an expiry gets no lock, and leaves no key behind', async () => {

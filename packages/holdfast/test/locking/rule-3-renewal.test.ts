@@ -18,6 +18,7 @@ const UNCLEAR: readonly (readonly [name: string, fate: Fate])[] = [
   ['that meets an error nobody expects', fails('ERR something')],
   ['that the server refuses for this key alone', says([OUTCOMES.FAILED])],
   ['that is answered with nonsense', says(['what'])],
+  ['that is answered with words and no outcome', says(['stuck since noon'])],
 ];
 
 function setup(): { stage: Stage; process: StageProcess } {
@@ -79,6 +80,41 @@ describe('rule 3: a renewal', () => {
     await stage.clock.advance(LEASE_MS);
     expect(process.client.sent('lock.release')).toEqual([]);
     expect(stage.server.owner('a')).toBe('stranger:1');
+  });
+
+  test.each([['lock'], ['mutex']] as const)(
+    'of a %s that the server answers with the words of an operator tells the owner at once why',
+    async (kind) => {
+      const { stage, process } = setup();
+      const [first, second] = [
+        await process[kind]('a').acquire({ leaseMs: LEASE_MS }),
+        await process[kind]('b').acquire({ leaseMs: LEASE_MS }),
+      ];
+      const words = 'REVOKED stuck "since"\u0000 noon';
+      process.client.next(`${kind}.renew`, says([words, OUTCOMES.RENEWED]));
+      await stage.clock.advance(LEASE_MS / 3);
+      expect([first.isHeld, second.isHeld]).toEqual([false, true]);
+      expect(first.signal.reason).toMatchObject({
+        reason: 'revoked',
+        message: expect.stringContaining('it was released by force: "stuck \\"since\\"\\u{0} noon"'),
+      });
+      process.client.next(`${kind}.renew`, says(['REVOKED another']));
+      const told = await rejection(second.extend(LEASE_MS));
+      expect(told).toMatchObject({ reason: 'revoked', message: expect.stringContaining('"another"') });
+      // The server has said that the holds are gone: nothing is released.
+      await stage.clock.advance(LEASE_MS);
+      expect(process.client.sent(`${kind}.release`)).toEqual([]);
+    },
+  );
+
+  test('that the server answers without words has none, and is not asked about again', async () => {
+    const { stage, process } = setup();
+    const lease = await process.lock('a').acquire({ leaseMs: LEASE_MS });
+    process.client.next('lock.renew', says([OUTCOMES.GONE]));
+    await stage.clock.advance(LEASE_MS / 3);
+    expect(lease.signal.reason).toMatchObject({ reason: 'gone' });
+    await stage.clock.advance(LEASE_MS);
+    expect(process.client.sent('lock.renew')).toHaveLength(1);
   });
 
   test('never creates the lock anew', async () => {

@@ -106,6 +106,10 @@ test('a batch reply is decoded to one outcome an item', () => {
     'RENEWED',
   ]);
   expect(mutexRenew.decode([], 0)).toEqual([]);
+  expect(mutexRenew.decode(['REVOKED why REVOKED', GONE], 2)).toEqual([
+    { is: 'REVOKED', words: 'why REVOKED' },
+    'GONE',
+  ]);
 });
 
 test.each<[why: string, reply: Reply]>([
@@ -137,6 +141,8 @@ test.each<[why: string, reply: Reply]>([
   ['too short', [OUTCOMES.RENEWED]],
   ['too long', [OUTCOMES.RENEWED, OUTCOMES.GONE, OUTCOMES.GONE]],
   ['with an outcome of another script', [OUTCOMES.RENEWED, OUTCOMES.GRANTED]],
+  ['with a string that names no outcome', [OUTCOMES.RENEWED, 'why']],
+  ['with the number of an outcome that has a payload', [OUTCOMES.RENEWED, OUTCOMES.REVOKED]],
   ['with a hole', [OUTCOMES.RENEWED, null]],
 ])('a batch reply that is %s is refused', (_why, reply) => {
   expect(() => lockRenew.decode(reply, 2)).toThrow('the script lock.renew answered');

@@ -153,6 +153,48 @@ test('the session of the owner is told which hold it has lost, and only that ses
   expect(await other.heard()).toEqual([]);
 });
 
+test('the words are left for the owner that lost it, for no longer than its lease', async () => {
+  await holdLock(`${OWNER}:12`);
+  expect(await forceRelease({ words: 'stuck\u0000 since %s noon' })).toMatchObject({ is: 'RELEASED' });
+  const left = `holdfast_revoked:{order}:${OWNER}:12`;
+  expect(await database.contents()).toEqual({ [left]: 'revoked stuck\u0000 since %s noon' });
+  await database.expectTtl(left, 30_000);
+  // A second call finds no owner, and leaves what there is.
+  expect(await forceRelease({ words: 'again' })).toEqual({ is: 'GONE' });
+  expect(await database.redis.get(left)).toBe('revoked stuck\u0000 since %s noon');
+});
+
+test('words are left on a server of a quorum too, and in the slot of a name with braces', async () => {
+  const lock = 'of:{order}:1';
+  await database.redis.hset(lock, `${OWNER}:12`, '1');
+  await database.redis.pexpire(lock, 5_000);
+  expect(await forceRelease({ lock, mailbox: '', words: 'stuck' })).toMatchObject({ is: 'RELEASED' });
+  expect(await database.contents()).toEqual({ [`holdfast_revoked:${lock}:${OWNER}:12`]: 'revoked stuck' });
+});
+
+test('words for the owner of a lock that had lost its expiry have one all the same', async () => {
+  await database.redis.hset(INPUT.lock, `${OWNER}:12`, '1');
+  expect(await forceRelease({ words: 'stuck' })).toMatchObject({ is: 'RELEASED' });
+  await database.expectTtl(`holdfast_revoked:{order}:${OWNER}:12`, 60_000);
+});
+
+test('who keeps a lock is left no words', async () => {
+  await holdLock();
+  await forceRelease({ owner: 'session:0', words: 'stuck' });
+  expect(await database.redis.keys('holdfast_revoked:*')).toEqual([]);
+});
+
+test('a user who may not leave the words still releases, and hands on', async () => {
+  const heard = await database.listen(`holdfast_session:${FIRST}`);
+  await holdLock();
+  await plantLine(database, INPUT.line, [{ holder: `${FIRST}:2`, session: FIRST }]);
+  const user = await database.restricted('resetkeys', '~order', '~redisson_*', '~holdfast_line:*');
+  const call = adminForceReleaseLock.call({ ...INPUT, words: 'stuck' });
+  expect(adminForceReleaseLock.decode(await database.run(call, user))).toMatchObject({ is: 'RELEASED' });
+  expect(await heard.heard()).toHaveLength(1);
+  expect(await database.redis.keys('holdfast_revoked:*')).toEqual([]);
+});
+
 test('on a server of a quorum there is no line: nobody becomes the owner, nobody is told by name', async () => {
   const [owner, first, everybody] = [
     await database.listen(`holdfast_session:${OWNER}`),

@@ -17,6 +17,7 @@ const INPUT: AdminForceReleaseMutexInput = {
   channel: 'mutex-channel',
   mode: 'plain',
   mailbox: 'holdfast_session:',
+  words: '',
 };
 
 const SESSION = 'bbbbbbbb-0000-8000-8000-000000000000';
@@ -58,6 +59,22 @@ test('a mutex is taken from the owner whose digest is named, and from no other',
   await holdMutex();
   expect(await forceRelease({ owner: TOKEN_1 })).toMatchObject({ is: 'RELEASED', owner: TOKEN_1 });
   expect(await database.contents()).toEqual({});
+});
+
+test('the words are left for the owner that lost it, under its digest, for no longer than its lease', async () => {
+  await holdMutex();
+  expect(await forceRelease({ words: 'stuck\u0000 since %s noon' })).toMatchObject({ is: 'RELEASED' });
+  const left = `holdfast_revoked:{order}:${TOKEN_1}`;
+  expect(await database.contents()).toEqual({ [left]: 'revoked stuck\u0000 since %s noon' });
+  await database.expectTtl(left, 30_000);
+  expect(await forceRelease({ words: 'again' })).toEqual({ is: 'GONE' });
+  expect(await database.redis.get(left)).toBe('revoked stuck\u0000 since %s noon');
+});
+
+test('who keeps a mutex is left no words', async () => {
+  await holdMutex();
+  expect(await forceRelease({ owner: 'token-2', words: 'stuck' })).toMatchObject({ is: 'HELD' });
+  expect(await database.contents()).toEqual({ [INPUT.mutex]: 'token-1' });
 });
 
 test('the next in line who hears is the owner at once, for as long as its claim, and nobody else is told', async () => {

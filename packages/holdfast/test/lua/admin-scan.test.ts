@@ -137,3 +137,10 @@ test('of what cannot be a lock only the type and the length are read', async () 
   const reads = called.filter((call) => !/^(info|config|evalsha|script)/.test(call)).sort();
   expect(reads).toEqual(['hlen 1', 'scan 1', 'strlen 20', 'type 21']);
 });
+
+test('the words of an operator are no mutex, whatever they say', async () => {
+  for (const words of [`${'0'.repeat(32)}:holdfast`, 'INC-2024-000123456789-takeaway', 'x'.repeat(33)]) {
+    await cache(`holdfast_revoked:{order}:${randomUUID()}:1`, `revoked ${words}`);
+  }
+  expect(await told({ wantsAll: 1 })).toEqual([]);
+});

@@ -96,3 +96,13 @@ test('a server out of memory still counts', async () => {
     expect(await recount()).toEqual({ is: 'COUNTED' });
   });
 });
+
+test('a hold that was taken away by force is gone with the words that were left for it, and for no other', async () => {
+  const left = `holdfast_revoked:{${INPUT.lock}}:${INPUT.holder}`;
+  await database.redis.set(left, 'revoked stuck', 'PX', 5_000);
+  expect(await recount()).toEqual({ is: 'REVOKED', words: 'stuck' });
+  expect(await recount()).toEqual({ is: 'REVOKED', words: 'stuck' });
+  expect(await recount({ holder: 'session:2' })).toEqual({ is: 'GONE' });
+  await hold(3_000);
+  expect(await recount()).toEqual({ is: 'COUNTED' });
+});

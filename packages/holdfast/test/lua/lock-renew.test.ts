@@ -130,3 +130,85 @@ test('a server out of memory still renews', async () => {
   });
   await database.expectTtl(ITEM.lock, 30_000);
 });
+
+/** Where an operator's words for that hold stand. */
+function left({ lock, holder }: LockRenewItem): string {
+  return `holdfast_revoked:{${lock}}:${holder}`;
+}
+
+async function leave(item: LockRenewItem, words: string): Promise<void> {
+  await database.redis.set(left(item), words, 'PX', 5_000);
+}
+
+test('a hold that was taken away by force is gone with the words that were left for it, again and again', async () => {
+  await leave(ITEM, 'revoked stuck\u0000 since %s noon');
+  const revoked = [{ is: 'REVOKED', words: 'stuck\u0000 since %s noon' }];
+  expect(await renew(ITEM)).toEqual(revoked);
+  expect(await renew(ITEM)).toEqual(revoked);
+  await database.expectTtl(left(ITEM), 5_000);
+  expect(await database.contents()).toEqual({ [left(ITEM)]: 'revoked stuck\u0000 since %s noon' });
+});
+
+test('words for one holder are none for another of the same name, nor for one that has its lock', async () => {
+  const next = { ...ITEM, holder: 'session:2' };
+  await leave(ITEM, 'revoked stuck');
+  expect(await renew(next)).toEqual(['GONE']);
+  await hold(next);
+  expect(await renew(next)).toEqual(['RENEWED']);
+  expect(await renew(ITEM)).toEqual([{ is: 'REVOKED', words: 'stuck' }]);
+  await leave(next, 'revoked by mistake');
+  expect(await renew(next)).toEqual(['RENEWED']);
+});
+
+test('each hold of a batch gets its own words', async () => {
+  const items = ['a', 'b', 'of:{c}', 'd'].map((lock, i) => ({
+    ...ITEM,
+    lock,
+    fence: lock,
+    holder: `session:${i}`,
+  }));
+  const [a, b, c] = items as [LockRenewItem, LockRenewItem, LockRenewItem];
+  await leave(a, 'revoked first');
+  await hold(b);
+  await database.redis.set(`holdfast_revoked:${c.lock}:${c.holder}`, 'revoked third', 'PX', 5_000);
+  expect(await renew(...items)).toEqual([
+    { is: 'REVOKED', words: 'first' },
+    'RENEWED',
+    { is: 'REVOKED', words: 'third' },
+    'GONE',
+  ]);
+});
+
+test.each([
+  ['what nobody of ours has written', 'stuck'],
+  ['more than anybody may say', `revoked ${'x'.repeat(2_041)}`],
+])('%s is no word of an operator', async (_what, text) => {
+  await leave(ITEM, text);
+  expect(await renew(ITEM)).toEqual(['GONE']);
+});
+
+test('words under a key of another type are none', async () => {
+  await database.redis.rpush(left(ITEM), 'revoked stuck');
+  expect(await renew(ITEM)).toEqual(['GONE']);
+});
+
+test('a user who may not read the words is told of the loss all the same', async () => {
+  await leave(ITEM, 'revoked stuck');
+  const kept = { ...ITEM, lock: 'other' };
+  await hold(kept);
+  const user = await database.restricted('resetkeys', '~order', '~other', '~redisson_*');
+  const reply = await database.run(lockRenew.call([ITEM, kept]), user);
+  expect(lockRenew.decode(reply, 2)).toEqual(['GONE', 'RENEWED']);
+});
+
+test('a renewal that keeps its lock does not look for words', async () => {
+  await hold(ITEM);
+  const reads = async (): Promise<string | undefined> =>
+    /cmdstat_get:calls=(\d+)/.exec(await database.redis.info('commandstats'))?.[1];
+  await database.redis.config('RESETSTAT');
+  expect(await renew(ITEM)).toEqual(['RENEWED']);
+  // The counter of its fences.
+  expect(await reads()).toBe('1');
+  expect(await renew({ ...ITEM, holder: 'session:2' })).toEqual(['GONE']);
+  expect(await reads()).toBe('2');
+});

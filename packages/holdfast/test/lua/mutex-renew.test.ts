@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type MutexRenewItem, type MutexRenewOutcome, mutexRenew } from '../../src/scripts/generated.ts';
 import { useDatabase } from './database.ts';
@@ -109,4 +110,35 @@ test('a server out of memory still renews', async () => {
     expect(await renew(ITEM)).toEqual(['RENEWED']);
   });
   await database.expectTtl(ITEM.mutex, 30_000);
+});
+
+/** Where an operator's words for that owner stand: under its digest, because its token is a secret. */
+function left({ mutex, token }: MutexRenewItem): string {
+  return `holdfast_revoked:{${mutex}}:${createHash('sha1').update(token).digest('hex')}`;
+}
+
+test('each mutex that was taken away by force is gone with the words that were left for its owner', async () => {
+  const items = ['a', 'b', 'c'].map((mutex, i) => ({ ...ITEM, mutex, token: `token-${i}` }));
+  const [a, b] = items as [MutexRenewItem, MutexRenewItem];
+  await database.redis.set(left(a), 'revoked stuck\u0000 since %s noon', 'PX', 5_000);
+  await hold(b);
+  const answers = [{ is: 'REVOKED', words: 'stuck\u0000 since %s noon' }, 'RENEWED', 'GONE'];
+  expect(await renew(...items)).toEqual(answers);
+  expect(await renew(...items)).toEqual(answers);
+  await database.expectTtl(left(a), 5_000);
+});
+
+test('words for one owner of a mutex are none for the next, nor for one that has it', async () => {
+  const next = { ...ITEM, token: 'token-2' };
+  await database.redis.set(left(ITEM), 'revoked stuck', 'PX', 5_000);
+  expect(await renew(next)).toEqual(['GONE']);
+  await hold(next);
+  await database.redis.set(left(next), 'revoked by mistake', 'PX', 5_000);
+  expect(await renew(next, ITEM)).toEqual(['RENEWED', { is: 'REVOKED', words: 'stuck' }]);
+});
+
+test('a user who may not read the words of a mutex is told of the loss all the same', async () => {
+  await database.redis.set(left(ITEM), 'revoked stuck', 'PX', 5_000);
+  const user = await database.restricted('resetkeys', '~report');
+  expect(mutexRenew.decode(await database.run(mutexRenew.call([ITEM]), user), 1)).toEqual(['GONE']);
 });

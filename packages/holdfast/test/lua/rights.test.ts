@@ -126,11 +126,11 @@ function callsOn(place: string): readonly ScriptCall[] {
     }),
     sessionForget.call({ record: `holdfast_session:${place}` }),
     adminForceReleaseLock.call({
-      ...{ lock, fence, line, owner: '', channel: 'channel', mode: 'plain', mailbox: MAILBOX, words: '' },
+      ...{ lock, fence, line, owner: '', channel: 'channel', mode: 'plain', mailbox: MAILBOX, words: 'why' },
     }),
     adminForceReleaseMutex.call({
       ...{ mutex, line: `holdfast_line:{${mutex}}`, owner: '', channel: 'channel', mode: 'plain' },
-      mailbox: MAILBOX,
+      ...{ mailbox: MAILBOX, words: 'why' },
     }),
   ];
 }

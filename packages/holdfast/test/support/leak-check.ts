@@ -21,6 +21,8 @@ const FENCE_COUNTERS = /redisson_lock_token:/;
 const LINES = /holdfast_line:/;
 /** The record of a session that was killed or destroyed expires within a minute. One without an expiry is a leak. */
 const RECORDS = /^holdfast_session:/;
+/** The words for an owner that lost its lock by force expire with its lease. Words without an expiry are a leak. */
+const WORDS = /^holdfast_revoked:/;
 /**
  * Sockets take a few turns of the event loop to go. The number of looks counts beside the time, because on a
  * busy machine a single look may take all of it.
@@ -164,7 +166,7 @@ async function listKeys(port: number): Promise<string[]> {
 
 async function isLeftBehind(port: number, key: string): Promise<boolean> {
   if (LINES.test(key)) return hasTickets(port, key);
-  return RECORDS.test(key) ? !(await expires(port, key)) : true;
+  return RECORDS.test(key) || WORDS.test(key) ? !(await expires(port, key)) : true;
 }
 
 /** Whether the key has an expiry in whichever database it is, or has gone meanwhile. */

@@ -101,18 +101,23 @@ describe('one server', () => {
     const { process } = setup();
     const { client, topology } = process;
     const protocol = process.lockProtocol('a');
-    client.next('lock.renew', says([OUTCOMES.RENEWED, OUTCOMES.GONE, OUTCOMES.FAILED]));
-    const renewals = ['s:1', 's:2', 's:3'].map((holder) => ({
+    client.next('lock.renew', says([OUTCOMES.RENEWED, OUTCOMES.GONE, OUTCOMES.FAILED, 'REVOKED why']));
+    const renewals = ['s:1', 's:2', 's:3', 's:4'].map((holder) => ({
       protocol,
       holder,
       leaseMs: 500,
       claim: { isLive: true, lastFence: undefined },
       batch: protocol.renewal,
     }));
-    expect(await topology.state(renewals, 500)).toMatchObject([{ is: 'kept' }, gone, failed]);
+    expect(await topology.state(renewals, 500)).toMatchObject([
+      { is: 'kept' },
+      gone,
+      failed,
+      { is: 'gone', words: 'why' },
+    ]);
     expect(await topology.state([], 500)).toEqual([]);
     client.next('lock.renew', says([OUTCOMES.RENEWED]));
-    expect(await topology.state(renewals, 500)).toMatchObject([failed, failed, failed]);
+    expect(await topology.state(renewals, 500)).toMatchObject([failed, failed, failed, failed]);
   });
 
   test('has answered once it has said anything, an error included', async () => {

@@ -92,7 +92,11 @@ const RECOUNT: StatementBatch = {
       fenceTtlMs: recount.protocol.fenceTtlMs,
     });
   },
-  read: (reply: Reply): StateAnswer[] => [lockRecount.decode(reply).is === 'COUNTED' ? 'KEPT' : 'GONE'],
+  read(reply: Reply): StateAnswer[] {
+    const answer = lockRecount.decode(reply);
+    if (answer.is === 'REVOKED') return [answer];
+    return [answer.is === 'COUNTED' ? 'KEPT' : 'GONE'];
+  },
 };
 
 const RAISE: StatementBatch = {

@@ -10,6 +10,7 @@ import { LockConfigError, type ServerFailure } from '../../errors.ts';
 import { instantNow } from '../../runtime/instant.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
+import { GONE } from '../server/server.ts';
 import type {
   AcquireResult,
   QueryAnswer,
@@ -196,7 +197,7 @@ export class QuorumTopology implements Topology {
   #majorityOf(answers: readonly Promise<StateResult>[]): Promise<StateResult> {
     return decide<StateResult, StateResult>(answers, (heard) => {
       if (count(heard, 'kept') >= this.majority) return { is: 'kept' };
-      if (count(heard, 'gone') > this.size - this.majority) return { is: 'gone' };
+      if (count(heard, 'gone') > this.size - this.majority) return goneWith(heard);
       return countPending(heard) > 0 ? undefined : { is: 'failed', servers: failuresOf(heard) };
     });
   }
@@ -229,6 +230,11 @@ export class QuorumTopology implements Topology {
     if (vote.is !== 'granted' || protocol.fencing === undefined || claim.lastFence === undefined) return;
     await node.server.state([protocol.fencing.raise(terms, claim.lastFence, true)], timeoutMs);
   }
+}
+
+/** A majority says that the hold is gone. Why, any of them may say; for those that have not answered yet nobody waits. */
+function goneWith(answers: readonly (StateResult | undefined)[]): StateResult {
+  return answers.find((answer) => answer?.is === 'gone' && answer.words !== undefined) ?? GONE;
 }
 
 /** A server that is down is not asked. One that says that the hold is gone need not release it. */

@@ -10,7 +10,7 @@ import { LockConfigError, type ServerFailure } from '../../errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Instant, instantNow, remainingAt } from '../../runtime/instant.ts';
 import { inMs } from '../../runtime/printable.ts';
-import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
+import type { HoldTerms, Protocol, Revoked, Statement } from '../protocol.ts';
 import type { StateResult } from '../topology.ts';
 import type { Decision } from './decision.ts';
 import { read } from './reading.ts';
@@ -24,7 +24,7 @@ interface Shortage {
   readonly canRetry: boolean;
 }
 
-type Confirmation = 'confirmed' | 'gone' | Shortage;
+type Confirmation = 'confirmed' | 'gone' | Revoked | Shortage;
 
 /** The server, or something in between, does not know the command. */
 const UNKNOWN_COMMAND = /^ERR unknown command/i;
@@ -81,7 +81,7 @@ class ConfirmedServer extends Server {
       giveUpMs,
     );
     const heardAt = instantNow(this.#clock);
-    if (confirmation === 'gone') {
+    if (confirmation === 'gone' || isRevoked(confirmation)) {
       return voidFor(this.#shortage('it was gone before replicas had it: a failover'));
     }
     if (confirmation !== 'confirmed') return voidFor(confirmation);
@@ -105,8 +105,10 @@ class ConfirmedServer extends Server {
     if (written instanceof CallFailure) return this.#unanswered(written);
     const answers = read(written.reply, () => batch.read(written.reply, 1));
     if (answers instanceof CallFailure) return this.#unanswered(answers);
-    if (answers[0] === 'GONE') return 'gone';
-    if (answers[0] !== 'KEPT') return this.#shortage('the server refused to read the key');
+    const [answer = 'FAILED'] = answers;
+    if (answer === 'GONE') return 'gone';
+    if (typeof answer === 'object') return answer;
+    if (answer !== 'KEPT') return this.#shortage('the server refused to read the key');
     const copies = await written.copies;
     if (copies instanceof CallFailure) return this.#uncounted(copies);
     return this.#isEnough(copies) ? 'confirmed' : this.#tooFew(copies, startedMs);
@@ -156,7 +158,13 @@ function voidFor({ failure, canRetry }: Shortage): Decision {
   return { is: 'void', servers: [failure], canRetry };
 }
 
+function isRevoked(confirmation: Confirmation): confirmation is Revoked {
+  return typeof confirmation === 'object' && 'is' in confirmation;
+}
+
 function stateResult(confirmation: Confirmation): StateResult {
   if (confirmation === 'confirmed') return KEPT;
-  return confirmation === 'gone' ? GONE : { is: 'failed', servers: [confirmation.failure] };
+  if (confirmation === 'gone') return GONE;
+  if (isRevoked(confirmation)) return { is: 'gone', words: confirmation.words };
+  return { is: 'failed', servers: [confirmation.failure] };
 }

@@ -206,6 +206,7 @@ export class Server implements Decider {
   #stateResult(answer: StateAnswer): StateResult {
     if (answer === 'KEPT') return KEPT;
     if (answer === 'GONE') return GONE;
+    if (answer !== 'FAILED') return { is: 'gone', words: answer.words };
     return { is: 'failed', servers: [this.failure('reply', 'the server refused to read the key')] };
   }
 }

@@ -207,7 +207,7 @@ function forceContract(test: ContractTest, kind: Kind): void {
       expect(await locks.forceRelease(name)).toBeNull();
     });
 
-    test('an owner of another session is told by its next renewal, and waiters are woken', async ({
+    test('an owner of another session is told why by its next renewal, and waiters are woken', async ({
       bench,
     }) => {
       const [locks, admin, third] = await Promise.all([bench.session(), bench.session(), bench.session()]);
@@ -217,11 +217,29 @@ function forceContract(test: ContractTest, kind: Kind): void {
       const waiting = kind.of(third, name).acquire({ leaseMs: LONG_MS });
       await bench.untilWaiting(kind, name);
       const forcedMs = performance.now();
-      expect(await admin.forceRelease(name)).not.toBeNull();
+      expect(await admin.forceRelease(name, { reason: 'stuck "since" noon\u0007' })).not.toBeNull();
       expect((await waiting).isHeld).toBe(true);
       expect(performance.now() - forcedMs).toBeLessThan(PROMPT_MS);
-      expect(await reason).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+      expect(await reason).toMatchObject({
+        code: 'ELOCKLOST',
+        reason: 'revoked',
+        message: expect.stringContaining('it was released by force: "stuck \\"since\\" noon\\u{7}"'),
+      });
       expect((await waiting).isHeld).toBe(true);
+      await bench.clearWords();
+    });
+
+    test('its next owner, who loses it in another way, hears no words of those', async ({ bench }) => {
+      const [locks, next, admin] = await Promise.all([bench.session(), bench.session(), bench.session()]);
+      const name = bench.name();
+      await kind.of(locks, name).acquire({ leaseMs: LONG_MS });
+      expect(await admin.forceRelease(name, { reason: 'stuck' })).not.toBeNull();
+      const after = await kind.of(next, name).acquire({ leaseMs: LONG_MS });
+      const reason = aborted(after.signal);
+      await bench.redis.del(bench.key(name));
+      await rejection(after.extend(LONG_MS));
+      expect(await reason).toMatchObject({ code: 'ELOCKLOST', reason: 'gone' });
+      await bench.clearWords();
     });
 
     test('an owner that is named loses it, and an owner after it does not', async ({ bench }) => {

@@ -53,10 +53,11 @@ async function live(locks: Locks, other: Locks): Promise<void> {
     if (kind === LOCK) await (await locks.lock('a').acquire({ within: lease })).release();
     expect(await lease.release()).toBe(true);
     expect(await (await waiting).release()).toBe(true);
-    const taken = await kind.of(locks, 'b').acquire();
+    const taken = await kind.of(locks, 'b').acquire({ leaseMs: 5_000 });
     expect(await other.inspect('b')).toMatchObject({ name: 'b', kind: kind.name });
     expect(await listedNames(other)).toEqual(['b']);
-    expect(await other.forceRelease('b')).not.toBeNull();
+    expect(await other.forceRelease('b', { reason: 'stuck' })).not.toBeNull();
+    expect(await rejection(taken.extend(5_000))).toMatchObject({ reason: 'revoked' });
     expect(await taken.release()).toBe(false);
   }
   await locks.check();
@@ -73,7 +74,7 @@ function keysOf({ args }: SeenCommand): readonly string[] {
 const SESSION = /^holdfast_session:[0-9a-f-]{36}$/;
 
 function isOurs(key: string): boolean {
-  const beside = ['redisson_lock_token:', 'holdfast_line:'].some((kind) =>
+  const beside = ['redisson_lock_token:', 'holdfast_line:', 'holdfast_revoked:'].some((kind) =>
     key.startsWith(`${kind}{${PREFIX}`),
   );
   return key.startsWith(PREFIX) || beside || SESSION.test(key);

@@ -7,6 +7,7 @@ import { useLeakCheck } from '../../support/leak-check.ts';
 import { held } from '../../support/locks/held.ts';
 import { KINDS, LOCK } from '../../support/locks/kind.ts';
 import { rejection } from '../../support/rejection.ts';
+import { ask } from '../../support/servers/raw-redis.ts';
 import { steady } from '../../support/steady.ts';
 import { always, expectKeptOut } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -122,6 +123,31 @@ describe.each(KINDS)('a $name that is renewed', STEADY, (kind) => {
       ({ history }) => history.filter((args) => kind.releases(args) && args.includes(name)).length,
     );
     expect(releases).toEqual([0, 0, 0, 1, 1]);
+  });
+
+  test('that an operator has taken away is told why, although one server alone says so', async () => {
+    const locks = await quorum.assembled(kind);
+    const name = quorum.name();
+    const lease = await kind.of(locks, name).acquire({ leaseMs: LEASE_MS });
+    await quorum.untilAll(kind, name);
+    const [holder] = await quorum.votes(kind, name);
+    const left = `holdfast_revoked:{${name}}:${kind.shown(holder ?? null)}`;
+    await ask(quorum.server(1).port, ['SET', left, 'revoked stuck since noon', 'PX', '60000']);
+    // A minority that says why it does not have the hold has no say in whether it is held: it gets its vote back.
+    await quorum.remove(name, [0, 1]);
+    await unlessLost(lease, async () => (await quorum.voters(kind, name)).length === 5);
+    expect(lease.isHeld).toBe(true);
+    // No majority without the one that says why.
+    for (const i of [3, 4]) quorum.server(i).freeze();
+    await quorum.remove(name, [0, 1, 2]);
+    await rejection(lease.extend(LEASE_MS));
+    const told = await lost(lease);
+    await quorum.resume([3, 4]);
+    expect(told).toMatchObject({
+      reason: 'revoked',
+      message: expect.stringContaining('released by force: "stuck since noon"'),
+    });
+    await quorum.untilFree(kind, name, 10_000);
   });
 
   test('is lost at its end by our own timer when a majority hangs, before anybody else can have it', async () => {

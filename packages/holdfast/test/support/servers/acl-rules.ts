@@ -4,7 +4,7 @@
  */
 
 /** For locks and mutexes whose keys begin with `locks:`. */
-export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:*
+export const LEAST = `~locks:* ~redisson_lock_token:{locks:* ~holdfast_line:{locks:* ~holdfast_session:* ~holdfast_revoked:*
 &redisson_lock__channel:{locks:* &holdfast_mutex__channel:{locks:* &holdfast_session:*
 +evalsha +eval +time +exists +get +set +del +pexpire +pttl
 +hset +hdel +hlen +hgetall +hexists +hmget

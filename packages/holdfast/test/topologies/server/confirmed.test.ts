@@ -10,7 +10,9 @@ import {
   Locks,
   type ScriptCall,
 } from '../../../src/index.ts';
+import { OUTCOMES } from '../../../src/scripts/outcome.ts';
 import { SingleTopology } from '../../../src/topologies/single.ts';
+import { says } from '../../locking/support/scripted-client.ts';
 import { Stage } from '../../locking/support/stage.ts';
 
 const TERMS = { min: 1, timeoutMs: 500, aof: false };
@@ -99,6 +101,13 @@ describe('a renewal and a re-entry', () => {
     const renewal = { protocol, holder: 's:1', leaseMs: 500, claim, batch: protocol.renewal };
     const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, claim }, 2);
     expect(await stage.until(topology.state([renewal], 500))).toEqual([{ is: 'gone' }]);
+    for (const [script, reply, statement] of [
+      ['lock.renew', ['REVOKED why'], renewal],
+      ['lock.recount', [OUTCOMES.REVOKED, 'why'], recount],
+    ] as const) {
+      client.next(script, says(reply));
+      expect(await stage.until(topology.state([statement], 500))).toEqual([{ is: 'gone', words: 'why' }]);
+    }
     await stage.until(
       client.run(protocol.acquire(HOLD, { notAfterMs: 0, wantsTime: false, hasLine: true }), 500),
     );
