@@ -105,7 +105,7 @@ function addRelease(program: Command): void {
     )
     .argument('<name>', 'the name of the lock')
     .option('--force', 'required: confirms that the owner may be at work')
-    .option('--reason <text>', 'required: why; told to an owner that listens, and kept in the audit trail')
+    .option('--reason <text>', 'required: why; told to the owner, and kept in the audit trail')
     .option('--no-audit', 'do not write it down, if the audit trail cannot be written')
     .option('--yes', 'do not ask')
     .action(async (name: string, flags: ReleaseFlags) => {

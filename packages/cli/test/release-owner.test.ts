@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { rejection } from '../../holdfast/test/support/rejection.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { openLocks, sessionOf, untilRecorded } from './support/holders.ts';
@@ -40,13 +41,22 @@ test('a mutex that has another owner by the time of the yes stays with it', asyn
   expect(await next.release()).toBe(true);
 });
 
-test('a mutex that still has its owner is taken from it', async () => {
-  const lease = await openLocks(redis, 'billing').mutex('order').acquire();
-  const terminal = await asked('order');
-  terminal.type('y\r');
-  expect(await terminal.ended).toBe(0);
-  expect(await lease.release()).toBe(false);
-});
+test.each(['lock', 'mutex'] as const)(
+  'a %s that still has its owner is taken from it, and the owner hears why although it does not listen',
+  async (kind) => {
+    const lease = await openLocks(redis, 'billing')[kind]('order').acquire({ leaseMs: 60_000 });
+    const terminal = await asked('order');
+    terminal.type('y\r');
+    expect(await terminal.ended).toBe(0);
+    // A renewal, now instead of after 20 s.
+    expect(await rejection(lease.extend(60_000))).toMatchObject({
+      code: 'ELOCKLOST',
+      reason: 'revoked',
+      message: expect.stringContaining('it was released by force: "the host is gone"'),
+    });
+    expect(await lease.release()).toBe(false);
+  },
+);
 
 test('a trail that cannot be written holds a release back, unless --no-audit says to do without', async () => {
   const own = await startRedis();

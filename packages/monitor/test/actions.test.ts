@@ -1,6 +1,7 @@
 /** Taking a lock away from the page, and what is written down. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { aborted } from '../../holdfast/test/support/aborted.ts';
+import { rejection } from '../../holdfast/test/support/rejection.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
@@ -58,6 +59,19 @@ describe('a release by force', () => {
       },
     ]);
     await waitFor(async () => (await seen.monitor.figures.read()).counters.ends.forced === 1);
+  });
+
+  test('tells an owner that does not listen why, by its next renewal', async () => {
+    const lease = await session(client(server.port)).lock('order').acquire({ leaseMs: 60_000 });
+    const seen = acting();
+    const row = await seen.untilRow('order');
+    const body = { name: 'order', holder: row.holder, fence: row.fence, reason: 'stuck since noon' };
+    expect((await seen.post('api/v1/release', body, BEARER)).status).toBe(200);
+    // A renewal, now instead of after 20 s.
+    expect(await rejection(lease.extend(60_000))).toMatchObject({
+      reason: 'revoked',
+      message: expect.stringContaining('released by force: "stuck since noon"'),
+    });
   });
 
   test('from another owner than was shown is refused with who has it now, and nothing is done', async () => {

@@ -52,7 +52,9 @@ test('mutexes of ours are seen by a digest, strings of others only under a patte
   await locks.mutex('mine').acquire();
   await redis.set('cache:1', 'f3b0c44298fc1c149afbf4c8996fb924', 'PX', 60_000);
   await redis.set('token:1', 'f3b0c44298fc1c149afbf4c8996fb925', 'PX', 60_000);
-  const seen = new TestMonitor({ redis, mutexes: ['cache:*'] });
+  // What an operator said to an owner is no mutex, whatever the patterns are.
+  await redis.set('holdfast_revoked:{cache:2}:1', 'revoked stuck since noon', 'PX', 60_000);
+  const seen = new TestMonitor({ redis, mutexes: ['cache:*', 'holdfast_*'] });
   const mine = await seen.untilRow('mine');
   const cache = await seen.untilRow('cache:1');
   expect([mine.kind, cache.kind]).toEqual(['mutex', 'mutex']);
@@ -63,6 +65,7 @@ test('mutexes of ours are seen by a digest, strings of others only under a patte
   });
   expect(survey.keys).toBeGreaterThan(2);
   expect(seen.row('token:1')).toBeUndefined();
+  expect(seen.row('holdfast_revoked:{cache:2}:1')).toBeUndefined();
   expect(JSON.stringify(await seen.state())).not.toContain('f3b0c44298fc1c149afbf4c8996fb92');
 });
 

@@ -124,7 +124,7 @@ where waiting would not help: a wrong command line, a refused login, something t
 lock, nothing is released, and the exit code is 75.
 
 The next process in line is the owner in the same step. The owner that lost the lock is notified by a message with the
-reason, if it listens: if its process has waited for a lock before. Otherwise it is notified at its next renewal, without the reason. The
+reason, if it listens: if its process has waited for a lock before. Otherwise it is notified at its next renewal, with the reason too. The
 owner of a mutex is always notified at its next renewal, because a mutex does not say whose it is.`,
   doctor: `Each finding is \`ok\`, \`warning\` or \`problem\`, with a sentence on why and one on what to do. To test the rights it takes, hands over and releases
 a lock and a mutex with a name of its own under \`--prefix\`. The fence counter of that lock expires within a minute.

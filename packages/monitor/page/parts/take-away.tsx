@@ -59,11 +59,11 @@ export function TakeAway({ row: first, onClose }: TakeAwayProps): JSX.Element {
       <OwnerFacts row={row.value} />
       <p>
         The owner may still be at work. Until it learns that the lock is gone,{' '}
-        <strong>two may be at work at once</strong>. An owner that listens is told at once, with your reason;
-        any other at its next renewal.
+        <strong>two may be at work at once</strong>. An owner that listens is told at once, any other at its
+        next renewal, and both with your reason.
       </p>
       <form onSubmit={(event) => void send(event)}>
-        <Field label="Why? It is written to the audit trail, and told to an owner that listens.">
+        <Field label="Why? It is written to the audit trail, and told to the owner.">
           {(id) => (
             <textarea
               id={id}

@@ -31,7 +31,7 @@ export const SURVEY_COUNT = 200;
  */
 export const SURVEY: Script = script(`#!lua flags=no-writes,allow-cross-slot-keys
 local wants_strings = ARGV[4] == '1'
-local own = { 'redisson_lock_token:', 'holdfast_line:', 'holdfast_session:', 'holdfast_monitor:', 'holdfast_audit' }
+local own = { 'redisson_lock_token:', 'holdfast_line:', 'holdfast_session:', 'holdfast_revoked:', 'holdfast_monitor:', 'holdfast_audit' }
 local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
 local reply = { page[1], #page[2] }
 local function is_own(key)
