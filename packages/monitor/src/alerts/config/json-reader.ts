@@ -40,7 +40,7 @@ export class JsonReader {
     const node = parseTree(this.#text, errors, { allowTrailingComma: true, disallowComments: false });
     for (const { error, offset, length } of errors) {
       const found = this.#text.slice(offset, offset + Math.max(1, length));
-      this.#report(offset, '', `valid JSON (${words(printParseErrorCode(error))})`, quoted(found));
+      this.#report(offset, '', `valid JSON (${words(printParseErrorCode(error))})`, unreadable(found));
     }
     return node === undefined || errors.length > 0 ? null : new JsonValue(this, node, '');
   }
@@ -92,6 +92,12 @@ export class JsonValue {
     return this.#node.type === 'string' ? String(this.#node.value) : this.refuse(expected);
   }
 
+  /** A text of that form. One of another form is not repeated. */
+  asMatching(form: RegExp, expected: string): string | null {
+    const text = this.asString(expected);
+    return text === null || form.test(text) ? text : this.refuse(expected, 'another text');
+  }
+
   asBoolean(): boolean | null {
     return this.#node.type === 'boolean' ? this.#node.value === true : this.refuse('true or false');
   }
@@ -114,7 +120,7 @@ export class JsonValue {
   }
 
   asList(expected: string): readonly JsonValue[] | null {
-    if (this.#node.type !== 'array') return this.refuse(expected);
+    if (this.#node.type !== 'array') return this.refuse(expected, this.#kind());
     return (this.#node.children ?? []).map(
       (node, index) => new JsonValue(this.#reader, node, `${this.path}[${index}]`),
     );
@@ -122,15 +128,16 @@ export class JsonValue {
 
   /** Every property; a name that stands twice is reported. */
   asProperties(expected: string): readonly JsonProperty[] | null {
-    if (this.#node.type !== 'object') return this.refuse(expected);
+    if (this.#node.type !== 'object') return this.refuse(expected, this.#kind());
     const seen = new Set<string>();
     const properties: JsonProperty[] = [];
     for (const { children = [] } of this.#node.children ?? []) {
       const [key, node] = children;
       if (key === undefined || node === undefined) continue;
       const name = String(key.value);
-      const path = this.path === '' ? name : `${this.path}.${name}`;
-      if (seen.has(name)) this.#reader.refuse(key, path, 'each name once', `"${name}" a second time`);
+      const shown = hasAddress(name) ? AN_ADDRESS : name;
+      const path = this.path === '' ? shown : `${this.path}.${shown}`;
+      if (seen.has(name)) this.#reader.refuse(key, path, 'each name once', `"${shown}" a second time`);
       seen.add(name);
       properties.push({ name, value: new JsonValue(this.#reader, node, path) });
     }
@@ -144,15 +151,19 @@ export class JsonValue {
     for (const { name, value } of properties) {
       if (known.includes(name)) continue;
       const key = findNodeAtLocation(this.#node, [name])?.parent?.children?.[0] ?? this.#node;
-      this.#reader.refuse(key, value.path, `one of ${known.join(', ')}`, `"${name}"`);
+      this.#reader.refuse(key, value.path, `one of ${known.join(', ')}`, quoted(`"${name}"`));
     }
     return new JsonFields(this, properties);
   }
 
   #found(): string {
     const { type, offset, length } = this.#node;
-    if (type === 'object' || type === 'array') return type === 'array' ? 'a list' : 'an object';
-    return quoted(this.#reader.slice(offset, length));
+    return type === 'object' || type === 'array' ? this.#kind() : quoted(this.#reader.slice(offset, length));
+  }
+
+  /** Without its text: what stands where a list or an object is wanted may be a secret that belongs inside. */
+  #kind(): string {
+    return KINDS[this.#node.type] ?? 'another value';
   }
 }
 
@@ -182,7 +193,24 @@ export class JsonFields {
   }
 }
 
+const KINDS: Readonly<Record<string, string>> = {
+  object: 'an object',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+};
+
+/** An address is as secret as a password, wherever it stands. */
+const AN_ADDRESS = 'an address';
+const hasAddress = (text: string): boolean => text.includes('://');
+
+/** Where the file is no JSON nobody knows what a text in it is: a secret without quotes, or the rest of one. */
+function unreadable(text: string): string {
+  return text.trim() === '' || /^[{}[\],:]$/.test(text) ? quoted(text) : 'another text';
+}
+
 function quoted(text: string): string {
+  if (hasAddress(text)) return AN_ADDRESS;
   const shown = text.length > FOUND_LENGTH_MAX ? `${text.slice(0, FOUND_LENGTH_MAX)}…` : text;
   return shown.trim() === '' ? 'nothing' : shown.replace(/\s+/g, ' ');
 }

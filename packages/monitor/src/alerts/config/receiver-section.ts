@@ -23,13 +23,17 @@ export const RECEIVER_FIELDS: Readonly<Record<ReceiverType, readonly string[]>> 
   stdout: [],
 };
 
+/** What has another form may be the secret itself, in the wrong place. */
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const NO_ADDRESS = /^(?!.*:\/\/)/s;
+
 const SECRET = 'text, {"env": "NAME"} or {"file": "/path"}';
 
 export function readReceivers(section: JsonValue, reader: SecretReader): Receiver[] {
   const receivers: Receiver[] = [];
   for (const { name, value } of section.asProperties('an object of receivers') ?? []) {
     if (!new RegExp(RECEIVER_NAME).test(name))
-      value.refuse('a name of 1 to 64 letters, digits, _ or -', `"${name}"`);
+      value.refuse('a name of 1 to 64 letters, digits, _ or -', 'another name');
     const receiver = readReceiver(name, value, reader);
     if (receiver !== null) receivers.push(receiver);
   }
@@ -59,8 +63,8 @@ function readSource(value: JsonValue): SecretSource | null {
   if (value.isString) return { from: 'value', value: value.asString(SECRET) ?? '' };
   const fields = value.asFields(['env', 'file'], SECRET);
   if (fields === null) return null;
-  const name = fields.get('env')?.asString('the name of a variable');
-  const path = fields.get('file')?.asString('the path of a file');
+  const name = fields.get('env')?.asMatching(VARIABLE, 'the name of a variable');
+  const path = fields.get('file')?.asMatching(NO_ADDRESS, 'the path of a file');
   if (typeof name === 'string' && path === undefined) return { from: 'env', name };
   if (typeof path === 'string' && name === undefined) return { from: 'file', path };
   return name === null || path === null ? null : value.refuse('either "env" or "file"');
