@@ -15,6 +15,8 @@ export const REPEAT_MS_DEFAULT: Readonly<Record<Level, number>> = {
   warning: 12 * 3_600_000,
 };
 
+export const REPEAT_MS_MIN = 60_000;
+
 /** How long alerts of one rule are gathered into one message. One cause fires for many locks within moments. */
 export const GROUP_MS_DEFAULT = 5_000;
 

@@ -11,13 +11,14 @@ import {
   GROUP_MS_DEFAULT,
   HEARTBEAT_MS_DEFAULT,
   REPEAT_MS_DEFAULT,
+  REPEAT_MS_MIN,
 } from './defaults.ts';
 import { type ConfigIssue, JsonReader, type JsonValue } from './json-reader.ts';
 import { readReceivers, readSecretValue, readUrl } from './receiver-section.ts';
 import { readDuration, readRules } from './rule-section.ts';
 import { type SecretReader, systemSecrets } from './secret.ts';
 import type { AlertSettings } from './settings.ts';
-import { parseBytes } from './units.ts';
+import { formatDuration, parseBytes } from './units.ts';
 
 export const FIELDS = [
   '$schema',
@@ -119,7 +120,15 @@ function readRepeat(value: JsonValue): AlertSettings['repeatMs'] | null {
   const fields = value.asFields(['warning', 'critical']);
   if (fields === null) return null;
   return {
-    warning: fields.read('warning', readDuration, REPEAT_MS_DEFAULT.warning),
-    critical: fields.read('critical', readDuration, REPEAT_MS_DEFAULT.critical),
+    warning: fields.read('warning', readRepeatMs, REPEAT_MS_DEFAULT.warning),
+    critical: fields.read('critical', readRepeatMs, REPEAT_MS_DEFAULT.critical),
   };
+}
+
+/** More often it would be sent with every look at the servers, and nothing else would get through to the receiver. */
+function readRepeatMs(value: JsonValue): number | null {
+  const ms = readDuration(value);
+  return ms === null || ms >= REPEAT_MS_MIN
+    ? ms
+    : value.refuse(`at least "${formatDuration(REPEAT_MS_MIN)}"`);
 }

@@ -102,6 +102,7 @@ function build(name: string, type: ReceiverType, fields: JsonFields, reader: Sec
     case 'smtp': {
       const url = fields.read('url', (value) => readUrl(value, reader, ['smtp', 'smtps']), null);
       const password = fields.read('password', (value) => readSecretValue(value, reader), null);
+      if (url !== null && !checkMailLogin(url, fields)) return null;
       const from = fields.get('from')?.asString('an address') ?? null;
       const to = readTexts(fields.get('to'), 'a list of addresses');
       if (url === null || from === null || to === null) return null;
@@ -113,7 +114,7 @@ function build(name: string, type: ReceiverType, fields: JsonFields, reader: Sec
         (fields.get('headers')?.asProperties('an object of headers') ?? []).flatMap(
           ({ name: header, value }) => {
             const secret = readSecretValue(value, reader);
-            return secret === null ? [] : [[header, secret]];
+            return secret === null || !checkHeader(header, secret, value) ? [] : [[header, secret]];
           },
         ),
       );
@@ -122,10 +123,38 @@ function build(name: string, type: ReceiverType, fields: JsonFields, reader: Sec
   }
 }
 
+/** A header that HTTP does not allow would fail every try to send. */
+function checkHeader(name: string, secret: Secret, value: JsonValue): boolean {
+  try {
+    new Headers([[name, secret.reveal()]]);
+    return true;
+  } catch {
+    value.refuse('a name and a value that HTTP allows in a header', 'another');
+    return false;
+  }
+}
+
+/** A login that cannot be read would fail every try to send, and a password without a user is never sent. */
+function checkMailLogin(url: Secret, fields: JsonFields): boolean {
+  const { username, password } = new URL(url.reveal());
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    fields.get('url')?.refuse('a % in a user or a password to be written as %25', 'one that stands alone');
+    return false;
+  }
+  const given = fields.get('password');
+  if (username !== '' || given === undefined) return true;
+  given.refuse('a user in the URL with it, as smtp://user@host', 'none');
+  return false;
+}
+
 function readCommon(name: string, fields: JsonFields) {
   const levels = fields.get('levels')?.asList('a list of levels');
   const chosen = levels?.flatMap((value) => value.asOneOf(LEVELS) ?? []);
+  if (levels?.length === 0) refuseEmpty(fields.get('levels'), 'a list of levels');
   const rules = fields.get('rules')?.asList('a list of rules');
+  if (rules?.length === 0) refuseEmpty(fields.get('rules'), 'a list of rules');
   const known = rules?.flatMap((value) => {
     const id = value.asString('the name of a rule');
     if (id === null || isRule(id)) return id ?? [];
@@ -143,8 +172,12 @@ function readCommon(name: string, fields: JsonFields) {
 function readTexts(value: JsonValue | undefined, expected: string): string[] | null {
   const texts = value?.asList(expected)?.map((one) => one.asString('text'));
   if (texts === undefined || texts.includes(null)) return null;
-  if (texts.length === 0) return value?.refuse(`${expected}, one at least`, 'an empty list') ?? null;
+  if (texts.length === 0) return refuseEmpty(value, expected);
   return texts.filter((text) => text !== null);
+}
+
+function refuseEmpty(value: JsonValue | undefined, expected: string): null {
+  return value?.refuse(`${expected}, one at least`, 'an empty list') ?? null;
 }
 
 function allFields(): string[] {

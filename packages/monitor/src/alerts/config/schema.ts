@@ -48,7 +48,7 @@ export function configSchema(): Schema {
       duration: { type: 'string', pattern: DURATION_PATTERN },
       secret: {
         oneOf: [
-          { type: 'string' },
+          { type: 'string', minLength: 1 },
           { ...closed({ env: { type: 'string' } }), required: ['env'] },
           { ...closed({ file: { type: 'string' } }), required: ['file'] },
         ],
@@ -112,8 +112,8 @@ function receiverSchema(type: ReceiverType): Schema {
   return {
     ...closed({
       type: { const: type },
-      levels: { type: 'array', items: { enum: LEVELS } },
-      rules: { type: 'array', items: { enum: JUDGED_RULES.map(({ id }) => id) } },
+      levels: { type: 'array', items: { enum: LEVELS }, minItems: 1 },
+      rules: { type: 'array', items: { enum: JUDGED_RULES.map(({ id }) => id) }, minItems: 1 },
       resolved: FLAG,
       ...Object.fromEntries(names.map((name) => [name, RECEIVER_SCHEMAS[name] ?? {}])),
     }),

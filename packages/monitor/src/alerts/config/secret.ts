@@ -57,7 +57,8 @@ export const systemSecrets: SecretReader = {
 
 /** The secret, or a string that says why it cannot be had. */
 export function readSecret(source: SecretSource, reader: SecretReader): Secret | string {
-  if (source.from === 'value') return new Secret(source.value);
+  if (source.from === 'value')
+    return source.value === '' ? 'a text that is not empty' : new Secret(source.value);
   if (source.from === 'env') {
     const value = reader.env(source.name);
     return value === undefined || value === ''

@@ -44,7 +44,7 @@ export function judgeAttempt(attempt: Attempt, tries: number, ageMs: number, cha
 export function describeError(error: unknown, secrets: readonly Secret[]): string {
   const message = error instanceof Error ? messageOf(error) : String(error);
   const line = withoutSecrets(message, secrets)
-    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim();
   return line.length > ERROR_LENGTH_MAX ? `${line.slice(0, ERROR_LENGTH_MAX)}…` : line;
 }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from 'holdfast';
 import { printableJson } from 'holdfast';
+import type { Secret } from '../config/secret.ts';
 import type { CommandReceiver } from '../config/settings.ts';
 import { type Attempt, describeError } from '../delivery/attempt.ts';
 import { within } from '../delivery/within.ts';
@@ -11,17 +12,27 @@ import { SEND_MS_MAX } from './http.ts';
 /** How much is kept of what a program writes to standard error. */
 const SAID_LENGTH_MAX = 1_024;
 
-export async function runCommand({ argv }: CommandReceiver, notice: Notice, clock: Clock): Promise<Attempt> {
+export async function runCommand(
+  { argv }: CommandReceiver,
+  notice: Notice,
+  secrets: readonly Secret[],
+  clock: Clock,
+): Promise<Attempt> {
+  const failed = (error: unknown): Attempt => ({
+    is: 'failed',
+    error: describeError(error, secrets),
+    retryAfterMs: null,
+  });
   try {
     const failure = await within(clock, SEND_MS_MAX, (signal) => run(argv, printableJson(notice), signal));
-    return failure === null ? { is: 'sent' } : { is: 'failed', error: failure, retryAfterMs: null };
+    return failure === null ? { is: 'sent' } : failed(failure);
   } catch (error) {
-    return { is: 'failed', error: describeError(error, []), retryAfterMs: null };
+    return failed(error);
   }
 }
 
 /** Null when it exits with 0; otherwise why it did not. */
-function run(argv: readonly string[], input: string, signal: AbortSignal): Promise<string | null> {
+function run(argv: readonly string[], input: string, signal: AbortSignal): Promise<Error | null> {
   const [program = '', ...args] = argv;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'] });
@@ -33,8 +44,7 @@ function run(argv: readonly string[], input: string, signal: AbortSignal): Promi
     child.stdin.on('error', () => {});
     child.once('error', reject);
     child.once('exit', (code, by) => {
-      const why = describeError(new Error(`${program} ended with ${by ?? `code ${code}`}: ${said}`), []);
-      resolve(code === 0 ? null : why);
+      resolve(code === 0 ? null : new Error(`${program} ended with ${by ?? `code ${code}`}: ${said}`));
     });
     signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.stdin.end(`${input}\n`);

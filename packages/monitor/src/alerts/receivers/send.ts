@@ -8,7 +8,7 @@ import type { Clock } from 'holdfast';
 import { printableJson } from 'holdfast';
 import type { Secret } from '../config/secret.ts';
 import { type AlertSettings, type Receiver, secretsOf } from '../config/settings.ts';
-import type { Attempt } from '../delivery/attempt.ts';
+import { type Attempt, describeError } from '../delivery/attempt.ts';
 import type { Notice } from '../machine/notice.ts';
 import { runCommand } from './command.ts';
 import { sendHttp } from './http.ts';
@@ -23,18 +23,30 @@ export interface SendSurroundings {
   print(line: string): void;
 }
 
-/** Never rejects. */
+/** Never rejects: a receiver whose settings no sender can use is one that failed. */
 export async function send(
   receiver: Receiver,
   notice: Notice,
-  { clock, secrets, print }: SendSurroundings,
+  surroundings: SendSurroundings,
 ): Promise<Attempt> {
+  try {
+    return await sendTo(receiver, notice, surroundings);
+  } catch (error) {
+    return { is: 'failed', error: describeError(error, surroundings.secrets), retryAfterMs: null };
+  }
+}
+
+function sendTo(
+  receiver: Receiver,
+  notice: Notice,
+  { clock, secrets, print }: SendSurroundings,
+): Attempt | Promise<Attempt> {
   switch (receiver.type) {
     case 'stdout':
       print(printableJson(notice));
       return { is: 'sent' };
     case 'command':
-      return runCommand(receiver, notice, clock);
+      return runCommand(receiver, notice, secrets, clock);
     case 'smtp':
       return sendMail(receiver, notice, secrets, clock);
     default:
