@@ -82,6 +82,36 @@ describe.concurrent('a command line', () => {
       ['doctor', '--fail-on', 'ok'],
       /--fail-on <level>' argument 'ok' is invalid. Allowed choices are warning, problem/,
     ],
+    [
+      'with slots that are too near',
+      ['run', '--once-per', '0s', ...JOB],
+      /--once-per: expected a time from 100ms to 366d, got "0s"/,
+    ],
+    [
+      'with slots that are too far',
+      ['run', '--once-per', '400d', ...JOB],
+      /--once-per: expected a time from 100ms to 366d, got "400d"/,
+    ],
+    [
+      'with a time zone for slots that have none',
+      ['run', '--once-per', '1h', '--time-zone', 'Europe/Rome', ...JOB],
+      /--time-zone: expected a cron pattern with it, got a time/,
+    ],
+    [
+      'with a fleet that can be no label',
+      ['monitor', '--port', '0', '--fleet', 'a b'],
+      /--fleet: expected 1 to 64 letters, digits, dots, dashes and underscores, got "a b"\n$/,
+    ],
+    [
+      'with a user that no login can have',
+      ['monitor', '--port', '0', '--user', 'a:b', '--password-file', '/dev/null'],
+      /--user: expected a name without a colon, and not empty, got "a:b"\n$/,
+    ],
+    [
+      'with two kinds of login',
+      ['monitor', '--port', '0', '--user', 'a', '--token-file', '/dev/null', '--password-file', '/dev/null'],
+      /expected --token-file or --user, got both\n$/,
+    ],
     ['with one shop and chaos', ['demo', '--instances', '1'], /expected at least 2, so that one may fail/],
   ])('%s exits with 64 and says what was expected', async (_what, args, said) => {
     const ran = await holdfast(args);

@@ -1,6 +1,6 @@
 /** `holdfast job run`: a job now, once, under its lock. And the command of `holdfast run --once-per`. */
 import type { SingleRunOptions } from 'holdfast';
-import { parseDurationMs } from '../duration.ts';
+import { formatDuration, parseDurationMs } from '../duration.ts';
 import { Failure } from '../failure.ts';
 import { quote } from '../printable.ts';
 import { checkExecutable } from '../run/executable.ts';
@@ -27,6 +27,10 @@ export interface OncePerFlags extends JobFlags {
   readonly late?: number;
 }
 
+/** The limits of the library, told in the words of the command line. */
+const EVERY_MS_MIN = 100;
+const EVERY_MS_MAX = 366 * 86_400_000;
+
 /** Outside of the schedule: the last run in the marker is this one, and scheduled slots follow as before. */
 export async function jobRun(name: string, command: readonly string[], flags: JobFlags): Promise<number> {
   const waitMs = typeof flags.wait === 'number' ? flags.wait : 0;
@@ -39,8 +43,12 @@ export async function runOncePer(
   flags: OncePerFlags,
 ): Promise<number> {
   const { timeZone, attempts, early, late, wait } = flags;
+  const slots = slotsOf(flags.oncePer);
+  if (timeZone !== undefined && slots.cron === undefined) {
+    throw new Failure('usage', '--time-zone: expected a cron pattern with it, got a time');
+  }
   return start(name, command, flags, {
-    ...slotsOf(flags.oncePer),
+    ...slots,
     ...(timeZone === undefined ? {} : { timeZone }),
     ...(attempts === undefined ? {} : { attempts }),
     ...(early === undefined ? {} : { earlyMs: early }),
@@ -80,7 +88,11 @@ function refuseQuorum(name: string, flags: JobFlags): void {
 /** `5m` is a grid of the server's time; everything with a blank in it, or a nickname such as @daily, is a pattern. */
 function slotsOf(text: string): Pick<SingleRunOptions, 'cron' | 'everyMs'> {
   const everyMs = parseDurationMs(text);
-  if (everyMs !== null) return { everyMs };
+  if (everyMs !== null) {
+    if (everyMs >= EVERY_MS_MIN && everyMs <= EVERY_MS_MAX) return { everyMs };
+    const expected = `from ${formatDuration(EVERY_MS_MIN)} to ${formatDuration(EVERY_MS_MAX)}`;
+    throw new Failure('usage', `--once-per: expected a time ${expected}, got ${JSON.stringify(text)}`);
+  }
   if (/\s/.test(text.trim()) || text.startsWith('@')) return { cron: text.trim() };
   throw new Failure(
     'usage',

@@ -8,6 +8,7 @@ import { Failure } from '../failure.ts';
 import { type ReloadTerms, reload } from '../monitor/reload.ts';
 import { writerClients } from '../monitor/writer.ts';
 import { printJson, printLines, printNotice } from '../output.ts';
+import { quote } from '../printable.ts';
 import type { ServerFlags } from '../servers/address.ts';
 import { unopenedClients } from '../servers/unopened.ts';
 
@@ -33,6 +34,7 @@ export interface MonitorFlags extends ServerFlags {
 type Library = typeof import('holdfast-monitor');
 
 export async function monitor(flags: MonitorFlags): Promise<number> {
+  checkNames(flags);
   const library = await import('holdfast-monitor');
   const settings = readSettings(library, flags);
   if (flags.checkConfig === true) {
@@ -46,6 +48,17 @@ export async function monitor(flags: MonitorFlags): Promise<number> {
     return EXIT.ok;
   }
   return run(library, flags, settings);
+}
+
+/** The names that the library would refuse as a mistake of a program. */
+function checkNames({ fleet, user }: MonitorFlags): void {
+  if (fleet !== undefined && !/^[A-Za-z0-9._-]{1,64}$/.test(fleet)) {
+    const expected = 'expected 1 to 64 letters, digits, dots, dashes and underscores';
+    throw new Failure('usage', `--fleet: ${expected}, got ${quote(fleet)}`);
+  }
+  if (user === '' || user?.includes(':')) {
+    throw new Failure('usage', `--user: expected a name without a colon, and not empty, got ${quote(user)}`);
+  }
 }
 
 function readSettings(library: Library, { config, fleet }: MonitorFlags): SettingsHolder | null {
@@ -112,6 +125,8 @@ type LoginOptions = Pick<MonitorOptions, 'token' | 'login'>;
 function readLogin(flags: MonitorFlags): LoginOptions {
   const { HOLDFAST_MONITOR_TOKEN: token = '', HOLDFAST_MONITOR_PASSWORD: password = '' } = process.env;
   if (flags.user !== undefined) {
+    if (flags.tokenFile !== undefined)
+      throw new Failure('usage', 'expected --token-file or --user, got both');
     const known =
       flags.passwordFile === undefined ? password : readSecret(flags.passwordFile, '--password-file');
     if (known === '') {
