@@ -42,6 +42,15 @@ export function checkFenceNumber(value: unknown): number {
   return checkInteger('the fence', value, 1);
 }
 
+/** An option that nobody reads would be believed all the same: an isolation, a fingerprint, the name of a table. */
+export function checkOptions(what: string, value: unknown, known: readonly string[]): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TypeError(`expected ${what} to be an object, got ${described(value)}`);
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`expected ${what} among ${known.join(', ')}, got ${described(unknown)}`);
+}
+
 export function checkFunction(what: string, value: unknown): void {
   if (typeof value !== 'function') throw new TypeError(`expected ${what}, got ${described(value)}`);
 }

@@ -15,9 +15,9 @@ import {
 } from './verbs/check-fence.ts';
 import { contextOf, type VerbOptions } from './verbs/context.ts';
 import { type FencedUpdate, fencedUpdatePlan } from './verbs/fenced-update.ts';
-import { type IdempotentOptions, idempotentPlan } from './verbs/idempotent.ts';
+import { IDEMPOTENT_OPTIONS, type IdempotentOptions, idempotentPlan } from './verbs/idempotent.ts';
 import { callPlan, type RetryOptions, retryPlan, transactionPlan } from './verbs/retry.ts';
-import { type CleanUpOptions, cleanUpPlan, migratePlan } from './verbs/tables.ts';
+import { CLEAN_UP_OPTIONS, type CleanUpOptions, cleanUpPlan, migratePlan } from './verbs/tables.ts';
 
 /** While a promise is awaited, other requests would use the same connection, inside this transaction. */
 function refusePromise<T>(what: string, value: T): T {
@@ -59,7 +59,10 @@ export function idempotent<T>(
   checkFunction('a body that is a function', body);
   const connection = adaptSync(db);
   const run = (): T => refusePromise('the body', body());
-  return runSync(idempotentPlan(contextOf(connection, options), key, run, options), connection.query);
+  return runSync(
+    idempotentPlan(contextOf(connection, options, IDEMPOTENT_OPTIONS), key, run, options),
+    connection.query,
+  );
 }
 
 /** The function opens and ends a transaction of its own, a NEW one each time. */
@@ -93,7 +96,7 @@ export function migrate(db: SyncTransaction, names: TableNames = {}): void {
 /** Deletes old keys, in batches, and returns how many. */
 export function cleanUp(db: SyncTransaction, options: CleanUpOptions): number {
   const connection = adaptSync(db);
-  return runSync(cleanUpPlan(contextOf(connection, options), options), connection.query);
+  return runSync(cleanUpPlan(contextOf(connection, options, CLEAN_UP_OPTIONS), options), connection.query);
 }
 
 /** Forgets the fence of a resource. True when there was one. */

@@ -12,15 +12,16 @@ import {
 } from './verbs/check-fence.ts';
 import { contextOf, type VerbOptions } from './verbs/context.ts';
 import { type FencedUpdate, fencedUpdatePlan } from './verbs/fenced-update.ts';
-import { type IdempotentOptions, idempotentPlan } from './verbs/idempotent.ts';
+import { IDEMPOTENT_OPTIONS, type IdempotentOptions, idempotentPlan } from './verbs/idempotent.ts';
 import {
   callPlan,
   type RetryOptions,
   retryPlan,
+  TRANSACTION_OPTIONS,
   type TransactionOptions,
   transactionPlan,
 } from './verbs/retry.ts';
-import { type CleanUpOptions, cleanUpPlan, migratePlan } from './verbs/tables.ts';
+import { CLEAN_UP_OPTIONS, type CleanUpOptions, cleanUpPlan, migratePlan } from './verbs/tables.ts';
 
 /**
  * Records the fence in the database, or throws `StaleFenceError` when it has seen a larger one. Must be the **first** statement
@@ -63,7 +64,10 @@ export async function idempotent<T>(
   options: IdempotentOptions<T> = {},
 ): Promise<T> {
   const connection = adapt(tx);
-  return await runAsync(idempotentPlan(contextOf(connection, options), key, body, options), connection.query);
+  return await runAsync(
+    idempotentPlan(contextOf(connection, options, IDEMPOTENT_OPTIONS), key, body, options),
+    connection.query,
+  );
 }
 
 /** The function opens and ends a transaction of its own, a NEW one each time. */
@@ -89,7 +93,7 @@ export async function retry<T>(first: unknown, second?: unknown, third?: Transac
   const connection = adapt(first);
   const context = contextOf(connection);
   const once = () => transactionPlan<T>(context, () => second(first), third ?? {});
-  return await runAsync(retryPlan(once, third), connection.query);
+  return await runAsync(retryPlan(once, third, TRANSACTION_OPTIONS), connection.query);
 }
 
 /** Makes the tables where they are missing. Safe to call from many processes at the same time. */
@@ -104,7 +108,7 @@ export async function cleanUp(
   options: CleanUpOptions,
 ): Promise<number> {
   const adapted = adaptAny(connection);
-  return await runAsync(cleanUpPlan(contextOf(adapted, options), options), adapted.query);
+  return await runAsync(cleanUpPlan(contextOf(adapted, options, CLEAN_UP_OPTIONS), options), adapted.query);
 }
 
 /**

@@ -143,6 +143,40 @@ test.each([
     'expected attempts to be an integer of at least 1, got 0',
   ],
   ['no function', () => retry(7 as never), 'expected a function that opens a transaction'],
+  [
+    'an option of idempotent that there is not',
+    () => idempotent(seam, 'k', () => 1, { fingerPrint: 'x' } as never),
+    'expected the options among names, fingerprint, codec, maxBytes, got "fingerPrint"',
+  ],
+  [
+    'a table that has no such name',
+    () => checkFence(seam, FENCE, { names: { fence: 'f' } } as never),
+    'expected names among fences, keys, got "fence"',
+  ],
+  [
+    'an isolation by the name that ORMs have for it',
+    () => retry(seam, () => 1, { isolationLevel: 'serializable' } as never),
+    'expected the options among attempts, isolation, got "isolationLevel"',
+  ],
+  [
+    'an isolation where the function opens the transaction',
+    () => retry(() => 1, { isolation: 'serializable' } as never),
+    'expected the options among attempts, got "isolation"',
+  ],
+  [
+    'a level that is none, on SQLite',
+    () =>
+      retry({ ...seam, dialect: 'sqlite', inTransaction: () => false }, () => 1, {
+        isolation: 'chaos' as never,
+      }),
+    'got "chaos"',
+  ],
+  [
+    'an update with a column too many',
+    () => fencedUpdate(seam, { table: 't', where: { id: 1 }, set: { a: 1 }, fence: 1, column: 'f' } as never),
+    'expected what fencedUpdate is given among table, where, set, fence, fenceColumn, got "column"',
+  ],
+  ['no update', () => fencedUpdate(seam, null as never), 'given to be an object, got null'],
   ['a level that is none', () => retry(seam, () => 1, { isolation: 'chaos' as never }), 'got "chaos"'],
 ])('%s is refused, before anything is sent', async (_, call, message) => {
   sent.length = 0;
@@ -202,6 +236,7 @@ test('a message has no character that steers a terminal, forges a line or hides'
       new KeyMismatchError(key),
       new StaleFenceError({ resource: key, fence: 1, seen: 2 }),
       await rejection(checkFence({ dialect: key, query: () => {} } as never, FENCE)),
+      await rejection(fencedUpdate(seam, { table: 't', where: { id: key }, set: { a: 1 }, fence: 1 })),
     ]) {
       const { message } = error as Error;
       expect(message).not.toMatch(unprintable);

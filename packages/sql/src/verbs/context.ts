@@ -4,6 +4,7 @@
  * In this folder: one file for each verb, as a plan that both entries run. Only the entries (`index.ts`, `sync.ts`,
  * `verbs.ts`, `verbs-sync.ts`) import from here.
  */
+import { checkOptions } from '../checks.ts';
 import type { Connection, Dialect } from '../connections/connection.ts';
 import { type TableNames, type Tables, tablesOf } from '../dialects/names.ts';
 
@@ -18,7 +19,15 @@ export interface Context {
   readonly tables: Tables;
 }
 
-export function contextOf(connection: Connection, { names }: VerbOptions = {}): Context {
+/** `more`: the options of the verb beside the names of the tables. */
+export function contextOf(
+  connection: Connection,
+  options: VerbOptions = {},
+  more: readonly string[] = [],
+): Context {
+  checkOptions('the options', options, ['names', ...more]);
+  const { names = {} } = options;
+  checkOptions('names', names, ['fences', 'keys']);
   return { connection, dialect: connection.dialect, tables: tablesOf(connection.dialect, names) };
 }
 

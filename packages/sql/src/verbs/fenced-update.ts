@@ -1,7 +1,7 @@
 /** `fencedUpdate`: one row with a fence of its own, changed only by a fence that is not older. */
-import { checkFenceNumber, described } from '../checks.ts';
+import { checkFenceNumber, checkOptions, described } from '../checks.ts';
 import { quoted } from '../dialects/names.ts';
-import { StaleFenceError } from '../errors.ts';
+import { StaleFenceError, shown } from '../errors.ts';
 import { ask, type Plan, valuesOf } from '../plan.ts';
 import type { Context } from './context.ts';
 import { abortTransaction, requireTransaction, requireTransactionAfter } from './transaction.ts';
@@ -20,6 +20,8 @@ export interface FencedUpdate {
    */
   readonly fenceColumn?: string;
 }
+
+const FIELDS = ['table', 'where', 'set', 'fence', 'fenceColumn'];
 
 interface Columns {
   readonly names: readonly string[];
@@ -66,6 +68,14 @@ function* fencesOf(
   return rows.map((row) => valuesOf(row)[0]);
 }
 
+/** For messages: the values may come from a request. */
+function shownCondition(where: FencedUpdate['where']): string {
+  const isPlain = (value: unknown): boolean => ['number', 'bigint', 'boolean'].includes(typeof value);
+  return Object.entries(where)
+    .map(([name, value]) => `${name}=${isPlain(value) ? String(value) : shown(String(value))}`)
+    .join(',');
+}
+
 function conditionText(where: FencedUpdate['where']): string {
   return Object.entries(where)
     .map(([name, value]) => `${name}=${String(value)}`)
@@ -101,6 +111,7 @@ function* changed(
 
 export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<void> {
   const { dialect } = context;
+  checkOptions('what fencedUpdate is given', given, FIELDS);
   const fence = checkFenceNumber(given.fence);
   const table = quoted(dialect, 'table', given.table);
   const column = quoted(dialect, 'fenceColumn', given.fenceColumn ?? 'fence');
@@ -111,7 +122,7 @@ export function* fencedUpdatePlan(context: Context, given: FencedUpdate): Plan<v
   if (dialect !== 'mysql') yield* requireTransaction(context);
   const count = yield* changed(context, table, column, { set, where, fence });
   if (count === 1) return;
-  const row = `a row of ${given.table} with ${conditionText(given.where)}`;
+  const row = `a row of ${given.table} with ${shownCondition(given.where)}`;
   if (count > 1) {
     yield* abortTransaction(context, 'fencedUpdate changed several rows');
     throw new RangeError(`expected one row, got ${count}: where must name ${row} alone; roll back`);

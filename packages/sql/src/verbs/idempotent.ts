@@ -24,6 +24,8 @@ export interface IdempotentOptions<T> extends VerbOptions {
   readonly maxBytes?: number | undefined;
 }
 
+export const IDEMPOTENT_OPTIONS: readonly string[] = ['fingerprint', 'codec', 'maxBytes'];
+
 interface Claim {
   readonly isOurs: boolean;
   readonly result: unknown;

@@ -1,5 +1,5 @@
 /** `retry`: runs a whole transaction again after an error that a new transaction may not meet. */
-import { checkFunction, checkInteger, described } from '../checks.ts';
+import { checkFunction, checkInteger, checkOptions, described } from '../checks.ts';
 import type { Dialect } from '../connections/connection.ts';
 import { isRetryable } from '../dialects/error-codes.ts';
 import { NotInTransactionError } from '../errors.ts';
@@ -23,8 +23,17 @@ export interface TransactionOptions extends RetryOptions {
   readonly isolation?: (typeof ISOLATIONS)[number] | undefined;
 }
 
+const RETRY_OPTIONS: readonly string[] = ['attempts'];
+export const TRANSACTION_OPTIONS: readonly string[] = [...RETRY_OPTIONS, 'isolation'];
+
 /** Runs again while the error is retryable and attempts are left. */
-export function* retryPlan<T>(once: () => Plan<T>, { attempts = ATTEMPTS }: RetryOptions = {}): Plan<T> {
+export function* retryPlan<T>(
+  once: () => Plan<T>,
+  options: RetryOptions = {},
+  known: readonly string[] = RETRY_OPTIONS,
+): Plan<T> {
+  checkOptions('the options', options, known);
+  const { attempts = ATTEMPTS } = options;
   checkInteger('attempts', attempts, 1);
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -43,12 +52,13 @@ export function* callPlan<T>(run: () => unknown): Plan<T> {
 }
 
 function beginning(dialect: Dialect, isolation: TransactionOptions['isolation']): readonly string[] {
-  if (dialect === 'sqlite') return ['BEGIN IMMEDIATE'];
-  if (isolation === undefined) return [dialect === 'mysql' ? 'START TRANSACTION' : 'BEGIN'];
+  const usual = { postgresql: 'BEGIN', mysql: 'START TRANSACTION', sqlite: 'BEGIN IMMEDIATE' };
+  if (isolation === undefined) return [usual[dialect]];
   if (!ISOLATIONS.includes(isolation))
     throw new TypeError(
       `expected isolation to be one of ${ISOLATIONS.join(', ')}, got ${described(isolation)}`,
     );
+  if (dialect === 'sqlite') return [usual.sqlite];
   const level = `ISOLATION LEVEL ${isolation.toUpperCase()}`;
   return dialect === 'mysql' ? [`SET TRANSACTION ${level}`, 'START TRANSACTION'] : [`BEGIN ${level}`];
 }

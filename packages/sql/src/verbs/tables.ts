@@ -20,6 +20,8 @@ export interface CleanUpOptions extends VerbOptions {
   readonly batch?: number | undefined;
 }
 
+export const CLEAN_UP_OPTIONS: readonly string[] = ['keysOlderThanMs', 'batch'];
+
 export function* migratePlan({ dialect, tables }: Context): Plan<void> {
   const statements = schemaOf(dialect, tables);
   if (dialect !== 'postgresql') {
