@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
-import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
+import { startRedis, useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { holdAs, recordKey } from './support/holders.ts';
 import { answered, holdfast, start } from './support/holdfast.ts';
 import { openTerminal } from './support/terminal.ts';
@@ -137,4 +137,28 @@ test('what a server says in an error is shown as escapes', async () => {
   expect(ran.stderr).not.toMatch(HARMFUL);
   expect(ran.stderr).toContain('ERR evil\\u{1b}[2J\\u{9b}31m');
   expect(ran).toMatchObject({ code: 69, stdout: '' });
+});
+
+/** Sixteen digits, of which a `Date` takes the half. */
+const NO_TIME = '9999999999999999';
+
+test('a time that no calendar has, in the marker of a job, is no time', async () => {
+  const fields = { slot: '1795064400000', state: 'done', attempt: '1', fence: '7', host: 'vm' };
+  const times = { began: NO_TIME, ended: NO_TIME, next: NO_TIME };
+  const marker = Object.entries({ ...fields, ...times }).flat();
+  await ask(redis.port, ['HSET', 'holdfast_job:{forged}', ...marker]);
+  const shown = await holdfast(['ls', '--jobs', 'forged', '--redis', redis.url]);
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  expect(shown.stdout).toMatch(/forged +2026-11-19 05:00:00Z +done/);
+});
+
+test('a time that no calendar has, in the audit trail, hides no other entry', async () => {
+  const own = await startRedis();
+  const entry = ['action', 'release', 'by', 'ada', 'reason', 'x', 'phase', 'asked'];
+  await ask(own.port, ['XADD', 'holdfast_audit', `${Date.now()}-1`, 'id', 'a', 'lock', 'true', ...entry]);
+  await ask(own.port, ['XADD', 'holdfast_audit', `${NO_TIME}-1`, 'id', 'b', 'lock', 'forged', ...entry]);
+  const told = await holdfast(['audit', '--redis', own.url]);
+  expect(told).toMatchObject({ code: 0, stderr: '' });
+  expect(told.stdout).toMatch(/ada .* true /);
+  expect(told.stdout).not.toContain('forged');
 });

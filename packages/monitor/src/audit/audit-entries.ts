@@ -17,7 +17,8 @@ export function readStream(reply: unknown): StreamEntry[] {
     const words = entry[1].map(String);
     const fields: Record<string, string> = {};
     for (let i = 0; i + 1 < words.length; i += 2) fields[words[i] ?? ''] = words[i + 1] ?? '';
-    return fields['id'] === undefined ? [] : [{ at: String(entry[0]), fields }];
+    const at = String(entry[0]);
+    return fields['id'] === undefined || !(timeOf(at) <= TIME_MS_MAX) ? [] : [{ at, fields }];
   });
 }
 
@@ -64,6 +65,9 @@ function view(
     result: end?.fields['result'] ?? null,
   };
 }
+
+/** The last moment that a `Date` can be. The id of an entry may be later. */
+const TIME_MS_MAX = 8_640_000_000_000_000;
 
 function timeOf(id: string): number {
   return Number(id.split('-')[0]);

@@ -44,8 +44,8 @@ export interface JobInfo {
 /** Null where there is no marker, or one that is not ours. */
 export function jobInfo(name: string, found: JobReadOutcome): JobInfo | null {
   if (found.is === 'ABSENT' || !STATES.includes(found.state)) return null;
-  const began = numberOf(found.began);
-  const ended = numberOf(found.ended);
+  const began = timeOf(found.began);
+  const ended = timeOf(found.ended);
   const hasRun = Number(found.attempt) > 0 && began !== undefined;
   const last: JobRun = {
     slot: new Date(Number(found.slot)),
@@ -59,7 +59,15 @@ export function jobInfo(name: string, found: JobReadOutcome): JobInfo | null {
   };
   const untilMs = ended ?? (found.state === 'running' ? found.nowMs : undefined);
   const tookMs = hasRun && untilMs !== undefined ? Math.max(0, untilMs - began) : undefined;
-  return { name, spec: found.spec, last, next: dateOf(numberOf(found.next)), tookMs };
+  return { name, spec: found.spec, last, next: dateOf(timeOf(found.next)), tookMs };
+}
+
+/** The last moment that a `Date` can be. Anybody who may write to Redis may have written a later one. */
+const TIME_MS_MAX = 8_640_000_000_000_000;
+
+function timeOf(text: string): number | undefined {
+  const ms = numberOf(text);
+  return ms !== undefined && ms <= TIME_MS_MAX ? ms : undefined;
 }
 
 function numberOf(text: string): number | undefined {
