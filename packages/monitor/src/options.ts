@@ -112,9 +112,10 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
   if (configured !== fleet) {
     throw new TypeError(`expected fleet to be that of the settings, ${configured}, got ${fleet}`);
   }
-  const { locksMax = 1 } = options;
-  if (!Number.isSafeInteger(locksMax) || locksMax < 1) {
-    throw new TypeError(`expected locksMax to be a whole number of at least 1, got ${String(locksMax)}`);
+  for (const name of ['locksMax', 'holdsMax', 'memoryLimit'] as const) {
+    const { [name]: count = 1 } = options;
+    if (Number.isSafeInteger(count) && count >= 1) continue;
+    throw new TypeError(`expected ${name} to be a whole number of at least 1, got ${String(count)}`);
   }
   if (!(budget >= 0.1 && budget <= 1)) throw new TypeError(`expected budget from 0.1 to 1, got ${budget}`);
   if (!/^\/([\w.~-]+\/)*$/.test(basePath)) {
@@ -128,6 +129,7 @@ export function checkOptions(options: MonitorOptions): CheckedOptions {
       'expected a token, a login or authorize with actions, got none: nobody could be told apart',
     );
   }
+  checkKinds(options);
   checkGroups(options.groups ?? []);
   const reloadable = (): Reloadable => reloadableOf(options);
   return { ...options, reloadable, fleet, prefix, budget, basePath, actions, audit, login };
@@ -140,6 +142,26 @@ function reloadableOf({ mutexes, groups, memoryLimit, settings }: MonitorOptions
     groups: groups ?? said?.groups ?? [],
     memoryLimit: memoryLimit ?? said?.memoryLimitBytes ?? null,
   };
+}
+
+/** What each of them must be, where nothing more is asked of it. */
+const KINDS = {
+  prefix: 'string',
+  actions: 'boolean',
+  audit: 'boolean',
+  authorize: 'function',
+  log: 'function',
+} as const;
+
+function checkKinds(options: MonitorOptions): void {
+  for (const [name, kind] of Object.entries(KINDS)) {
+    const value: unknown = options[name as keyof typeof KINDS];
+    if (value !== undefined && typeof value !== kind)
+      throw new TypeError(`expected ${name} to be a ${kind}, got ${typeof value}`);
+  }
+  const mutexes: unknown = options.mutexes ?? [];
+  if (!Array.isArray(mutexes) || !mutexes.every((pattern) => typeof pattern === 'string'))
+    throw new TypeError('expected mutexes to be a list of patterns such as "cache:*"');
 }
 
 function checkGroups(groups: unknown): void {

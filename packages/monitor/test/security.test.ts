@@ -23,6 +23,28 @@ async function codeOf(response: Response): Promise<string> {
   return `${response.status} ${error.code}`;
 }
 
+test.each([
+  [{ mutexes: 'cache:*' }, 'expected mutexes to be a list of patterns'],
+  [{ actions: 'no', token: TOKEN }, 'expected actions to be a boolean, got string'],
+  [{ audit: 'false' }, 'expected audit to be a boolean, got string'],
+  [{ authorize: { user: 'ada' } }, 'expected authorize to be a function, got object'],
+  [{ prefix: 7 }, 'expected prefix to be a string, got number'],
+  [{ memoryLimit: '2GB' }, 'expected memoryLimit to be a whole number of at least 1, got 2GB'],
+  [{ holdsMax: -1 }, 'expected holdsMax to be a whole number of at least 1, got -1'],
+])('%j is refused', (options, said) => {
+  const redis = client(server.port);
+  expect(() => createMonitor({ redis, ...(options as Partial<MonitorOptions>) })).toThrow(said);
+});
+
+test.each(['api/v1/alerts', 'api/v1/audit'])('%s has no page at a place that nobody gave', async (path) => {
+  const seen = monitor();
+  for (const before of ['x', '-', '(0', '1-1-1', '9'.repeat(40)]) {
+    expect(await codeOf(await seen.get(`${path}?before=${encodeURIComponent(before)}`)), before).toBe(
+      '400 bad-request',
+    );
+  }
+});
+
 describe('without a login', () => {
   test('only names of this machine are answered, so no page elsewhere gets in by a name of its own', async () => {
     const seen = monitor();

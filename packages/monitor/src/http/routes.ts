@@ -84,7 +84,7 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
     case 'api/v1/servers/history':
       return history(sampler, url);
     case 'api/v1/alerts':
-      return json(200, await orAway(parts.alerts.page(url.searchParams.get('before'))));
+      return json(200, await orAway(parts.alerts.page(cursorIn(url))));
     case 'api/v1/audit':
       return json(200, await orAway(parts.audit.page(cursorIn(url))));
     case 'metrics': {
