@@ -1,6 +1,7 @@
 /** Groups of names as a label of `/metrics`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { makeGuardedFolder } from '../../holdfast/test/support/processes/process-guard.ts';
 import { useRedis } from '../../holdfast/test/support/servers/redis-server.ts';
@@ -8,6 +9,7 @@ import { waitFor } from '../../holdfast/test/support/wait-for.ts';
 import { defaultSettings } from '../src/alerts/config/defaults.ts';
 import { parseConfig } from '../src/alerts/config/parse.ts';
 import { createMonitor, SettingsHolder } from '../src/index.ts';
+import { matcherOf } from '../src/sampling/locks/glob.ts';
 import { client, session, TestMonitor } from './support/monitor.ts';
 
 const server = useRedis();
@@ -85,4 +87,22 @@ test.each([
 ])('groups that are %s are refused', (_what, groups) => {
   const redis = client(server.port);
   expect(() => createMonitor({ redis, groups: groups as string[] })).toThrow(/expected groups/);
+});
+
+test('a pattern fits as the star says, whatever stands between', () => {
+  const part = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 6 });
+  fc.assert(
+    fc.property(part, fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 }), (pattern, name) => {
+      const expression = new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
+      expect(matcherOf([pattern], 'p:')?.(`p:${name}`)).toBe(expression.test(name));
+    }),
+  );
+});
+
+test('a pattern costs one pass over a name that somebody has made up to fit almost', () => {
+  const fits = matcherOf(['*:*:*:*:x'], '');
+  const before = process.cpuUsage();
+  expect(fits?.(':'.repeat(400))).toBe(false);
+  // A regular expression takes several seconds, in which the monitor sees and says nothing.
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
 });

@@ -29,14 +29,29 @@ export interface Grouped {
   readonly isOverflow: boolean;
 }
 
-function patternOf(text: string): RegExp {
-  const parts = text.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`, 's');
+/**
+ * Whether a name fits a pattern. The pieces between the stars are looked for one after the other, each where it comes first:
+ * in one pass. A regular expression would try all ways to share the name among the stars, and names come from requests.
+ */
+function fitterOf(pattern: string): (name: string) => boolean {
+  const [first = '', ...pieces] = pattern.split('*');
+  const last = pieces.pop();
+  if (last === undefined) return (name) => name === first;
+  return (name) => {
+    if (!name.startsWith(first) || !name.endsWith(last)) return false;
+    let at = first.length;
+    for (const piece of pieces) {
+      const found = name.indexOf(piece, at);
+      if (found < 0) return false;
+      at = found + piece.length;
+    }
+    return at + last.length <= name.length;
+  };
 }
 
 function chooseBy(patterns: readonly string[]): Choose {
-  const compiled = patterns.map((text) => [text, patternOf(text)] as const);
-  return (name) => compiled.find(([, pattern]) => pattern.test(name))?.[0];
+  const fitters = patterns.map((pattern) => [pattern, fitterOf(pattern)] as const);
+  return (name) => fitters.find(([, fits]) => fits(name))?.[0];
 }
 
 export class Groups {

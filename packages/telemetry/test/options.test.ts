@@ -1,6 +1,7 @@
 /** What is refused, and that nothing the telemetry is given can hurt the locks. */
 import * as api from '@opentelemetry/api';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
+import fc from 'fast-check';
 import { LockConfigError } from 'holdfast';
 import * as client from 'prom-client';
 import { describe, expect, test } from 'vitest';
@@ -76,6 +77,30 @@ describe('a second telemetry', () => {
 
 describe('groups', () => {
   const none = (): void => {};
+
+  test('fit as the star says, whatever stands between', () => {
+    const part = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 6 });
+    fc.assert(
+      fc.property(
+        part,
+        fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 }),
+        (pattern, name) => {
+          fc.pre(pattern !== '');
+          const expression = new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
+          const { group } = new Groups([pattern], none).of(name, 'lock');
+          expect(group).toBe(expression.test(name) ? pattern : '_other_');
+        },
+      ),
+    );
+  });
+
+  test('cost one pass over a name that somebody has made up to fit almost', () => {
+    const groups = new Groups(['*:*:*:*:x'], none);
+    const before = process.cpuUsage();
+    expect(groups.of(':'.repeat(400), 'lock').group).toBe('_other_');
+    // A regular expression takes several seconds, in which no lease of the process is renewed.
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+  });
 
   test('are the first pattern that matches; everything but * stands for itself', () => {
     const groups = new Groups(['order:*:line', 'order:*', 'a.c', '*'], none);
