@@ -192,6 +192,21 @@ test('a reader that does not read is cut after a megabyte, and the others go on'
   expect(bytes).toBeLessThan(1024 * 1024 + 100_000);
 });
 
+test('a page that comes back to more than it may leave unread begins with a reset, and goes on', async () => {
+  const source = fakeSource();
+  const hub = closing(new StreamHub(source));
+  const start = hub.id;
+  for (let n = 0; n < 3_000; n += 1) source.change(`${n}:${'x'.repeat(500)}`);
+  hub.turn();
+  const back = closing(new Listener(hub.open(start)));
+  await waitFor(() => back.heard.length >= 2);
+  expect(back.heard.map(({ event }) => event)).toEqual(['hello', 'reset']);
+  source.change('next');
+  hub.turn();
+  await waitFor(() => applied([], back.heard).has('next'));
+  expect(back.isOver).toBe(false);
+});
+
 test('the sixty-fifth stream is refused', async () => {
   const seen = new TestMonitor({ redis: client(server.port) });
   for (let i = 0; i < 64; i += 1) closing(new Listener((await seen.get('api/v1/stream')).body));

@@ -12,6 +12,8 @@ const KEPT_MS = 60_000;
 /** How much memory the remembered names may take. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 const UNREAD_BYTES_MAX = 1024 * 1024;
+/** Of rows for a page that comes back; what it is sent next has to fit beside them. */
+const MISSED_BYTES_MAX = UNREAD_BYTES_MAX / 2;
 const STREAMS_MAX = 64;
 
 export interface StreamSource {
@@ -163,11 +165,13 @@ export class StreamHub {
     const { now, version } = this.#source;
     this.#send(client, 'hello', { at: now(), version }, null);
     const missed = this.#namesSince(from);
-    if (missed === null) {
+    const locks = missed === null ? null : frame('locks', this.#rowsOf(missed), this.id);
+    // With more than it may leave unread it would be cut off before it could read: the whole state is compressed.
+    if (locks === null || Buffer.byteLength(locks) > MISSED_BYTES_MAX) {
       this.#send(client, 'reset', { at: now() }, null);
       return;
     }
-    this.#send(client, 'locks', this.#rowsOf(missed), this.id);
+    this.#write(client, locks);
     this.#send(client, 'servers', this.#source.servers(), this.id);
     this.#send(client, 'alert', this.#source.alerts(), this.id);
   }
@@ -201,6 +205,8 @@ export class StreamHub {
   }
 
   #write(client: Client, text: string): void {
+    // Cut off by what was written before.
+    if (!this.#clients.has(client)) return;
     const { controller } = client;
     controller.enqueue(this.#encoder.encode(text));
     // A browser that does not read what was sent is cut off, and catches up when it comes back.
