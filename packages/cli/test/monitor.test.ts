@@ -230,3 +230,27 @@ test('the audit trail is followed as it grows, and begins as far back as was ask
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   expect(child.lines).toHaveLength(2);
 });
+
+test('the audit trail is followed on after an outage, which is told; a trail that is none ends it', async () => {
+  const own = await startRedis();
+  const entry = async (id: string): Promise<void> => {
+    const asked = ['phase', 'asked', 'action', 'release', 'lock', id, 'by', 'ada', 'reason', 'x'];
+    await ask(own.port, ['XADD', 'holdfast_audit', '*', 'id', id, ...asked]);
+    await ask(own.port, ['XADD', 'holdfast_audit', '*', 'id', id, 'phase', 'done', 'result', 'gone']);
+  };
+  await entry('before');
+  const words = ['audit', '--follow', '--json', '--redis', own.url];
+  const child = startProgram<{ subject: string }>([process.execPath, MAIN, ...words]);
+  onTestFinished(async () => void (await child.kill('SIGKILL')));
+  expect(await child.next()).toMatchObject({ subject: 'before' });
+  await ask(own.port, ['CLIENT', 'KILL', 'TYPE', 'normal']);
+  await waitFor(() => child.stderr.includes('the audit trail cannot be read'), { limitMs: 60_000 });
+  await entry('after');
+  expect(await child.next()).toMatchObject({ subject: 'after', result: 'gone' });
+  expect(child.stderr).not.toMatch(/^\s+at /m);
+  await ask(own.port, ['DEL', 'holdfast_audit']);
+  await ask(own.port, ['SET', 'holdfast_audit', 'no stream']);
+  const ended = await holdfast(['audit', '--redis', own.url]);
+  expect(ended).toMatchObject({ code: 65, stdout: '' });
+  expect(ended.stderr).toMatch(/^holdfast: the audit trail cannot be read: WRONGTYPE .*\n$/);
+});

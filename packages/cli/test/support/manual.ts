@@ -117,6 +117,7 @@ does not say), and for how long. A waiting process is recorded as an owner is, a
 
 A lock that nobody holds may have a line all the same, for a moment: after a \`DEL\` by hand, while nobody in line listens, or while it is left
 to waiters of other libraries, which have no place in the line. \`inspect\` then prints the line and exits with 1.`,
+  audit: `With \`--follow\`, an outage is reported once on standard error, and waited out.`,
   watch: `\`watch\` goes on when a server does not answer: the table stays, with the time at which it was read and what is wrong (in a pipe: a
 \`trouble\` event), and is updated again when the server is back. \`q\`, Ctrl-C or SIGTERM ends it. At the start it exits with an error
 where waiting would not help: a wrong command line, a refused login, something that is not Redis.`,
