@@ -23,9 +23,10 @@ local function window_ms(state, mode, channel, is_polled, now_ms)
   if run_ms < 0 then run_ms = RUN_WINDOWS * WINDOW_MS_MAX end
   if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then
     local listeners = listeners_of(mode, channel)
-    -- A guest that took the lock again after its turn has had the next turns too.
+    -- A guest that took the lock again after its turn has had the next turns too. Rounded once, behind the product: two guests who
+    -- have had two turns owe three turns to three processes of ours.
     local turns = math.max(1, -state.window)
-    local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)
+    local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)
     if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end
   end
   if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then

@@ -268,7 +268,7 @@ const adminForceReleaseLockSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -384,7 +384,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: '1f036610a6b3310b20fe09479ad649bbdd5a604e',
+  sha: 'bab758961b45b6ef1a618ae8974b2708b38b099a',
   source: adminForceReleaseLockSource,
 };
 
@@ -671,7 +671,7 @@ const adminForceReleaseMutexSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -785,7 +785,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: 'cd51c70bd0ba2da547bf6a43e77429509f38985e',
+  sha: '38ff765285e199bc8e2e18ecff48c21bfa5d534f',
   source: adminForceReleaseMutexSource,
 };
 
@@ -2930,7 +2930,7 @@ const lockReleaseSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -3003,11 +3003,11 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '6a63c1c0f951679bf76a1f105c7614e6e722c1ac',
+  sha: '936615d63cb4217d795a7da07ecf25eed1306518',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '92f7a50eeeccfcf21b46b48d070cb59528f002ba',
+    sha: '7ff155e6639fc3108c9417854ccd249ff0f36c5c',
     source: bundleSource(lockReleaseSource, { headLength: 566, keys: 3, args: 4, isTimed: false, line: 3 }),
   },
 };
@@ -3469,7 +3469,7 @@ const mutexAcquireSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -3544,11 +3544,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: 'cff5a18551de869e3f03a40f2dceb3d5c50f4a5b',
+  sha: '78620436a4ed479b9768ca41ce28b9592b0ef585',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'a0e7bca5cd51e0d98442ef458c7cc8e894b49f79',
+    sha: 'deca65d4c4a02f210bb57614c3e7126e5d5af51c',
     source: bundleSource(mutexAcquireSource, { headLength: 348, keys: 2, args: 4, isTimed: true, line: 2 }),
   },
 };
@@ -3873,7 +3873,7 @@ const mutexReleaseSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= turns * math.floor((state.tickets + 1) / listeners)\n' +
+  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -3942,11 +3942,11 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '8a981b64229f2b13fb0e19f5d06229792cf9c5b7',
+  sha: '4494352457520ee7451b4f7b31b334dd77100f01',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '44a1efd6519a0f9a19342921fb463eb0df1a4dae',
+    sha: 'f0cd9199839fe384c46fbe340c27c69effcdb969',
     source: bundleSource(mutexReleaseSource, { headLength: 566, keys: 2, args: 4, isTimed: false, line: 2 }),
   },
 };

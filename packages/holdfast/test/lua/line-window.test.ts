@@ -234,15 +234,20 @@ describe('guests that wait for a lock', () => {
     expect(await line.field('open')).toBeGreaterThan(0);
   });
 
+  // Three processes of ours take part: an owner, and two in line when it releases.
   test.each([
-    { window: 0, owners: 2 },
-    { window: -1, owners: 2 },
-    { window: -2, owners: 4 },
-    { window: -3, owners: 6 },
+    { window: 0, listeners: 1, owners: 3 },
+    { window: -1, listeners: 1, owners: 3 },
+    { window: -2, listeners: 1, owners: 6 },
+    { window: -3, listeners: 1, owners: 9 },
+    { window: -1, listeners: 2, owners: 2 },
+    { window: -2, listeners: 2, owners: 3 },
+    { window: -3, listeners: 2, owners: 5 },
+    { window: -8, listeners: 7, owners: 3 },
   ])(
-    'get a window after $owners owners where their turns are noted as $window',
-    async ({ window, owners }) => {
-      await database.listen(CHANNEL);
+    'get a window after $owners owners where $listeners listen and their turns are noted as $window',
+    async ({ window, listeners, owners }) => {
+      for (let i = 0; i < listeners; i += 1) await database.listen(CHANNEL);
       await line.ask('a');
       for (const session of ['b', 'c']) {
         await line.listen(session);
@@ -251,6 +256,8 @@ describe('guests that wait for a lock', () => {
       await database.redis.hset(LINE, { window, run: owners - 1 });
       await line.release('a');
       expect(await line.owner()).toBe('b');
+      await line.listen('a');
+      await line.held('a', { number: 2 });
       await database.redis.hset(LINE, { window, run: owners });
       await line.release('b', { isRun: true });
       expect(await line.owner()).toBeNull();
