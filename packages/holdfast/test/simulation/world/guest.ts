@@ -10,12 +10,21 @@ import type { Timeline } from './timeline.ts';
 
 const LEASE_MS = 30_000;
 const WORKS_MS: readonly number[] = [1, 10, 60];
-const PAUSES_MS: readonly number[] = [5, 50, 300];
+/** 0: takes the key again right after it has given it back, before anybody who is woken by that can. */
+const PAUSES_MS: readonly number[] = [0, 5, 50, 300];
 const WAY_MS: readonly number[] = [0.2, 0.5, 1];
 /** How often a poller looks. */
 const POLL_MS: readonly number[] = [3, 8, 20];
 /** A waiter that hears nothing looks again after this. */
 const LOOK_MS = 2_000;
+
+/** How long a guest works, and does something else. */
+export interface GuestHabits {
+  readonly worksMs: readonly number[];
+  readonly pausesMs: readonly number[];
+}
+
+const HABITS: GuestHabits = { worksMs: WORKS_MS, pausesMs: PAUSES_MS };
 
 export interface GuestWorld {
   readonly timeline: Timeline;
@@ -71,6 +80,7 @@ export class Guest {
   readonly #kind: 'lock' | 'mutex';
   readonly #id: string;
   readonly #channel: string;
+  readonly #habits: GuestHabits;
   #connection: NodeConnection | null = null;
   /** Since when it waits, and null while it does not. */
   waitsSinceMs: number | null = null;
@@ -79,7 +89,15 @@ export class Guest {
   #hasKey = false;
   #isOver = false;
 
-  constructor(world: GuestWorld, node: SimulatedNode, prng: Prng, kind: 'lock' | 'mutex', lock: string) {
+  constructor(
+    world: GuestWorld,
+    node: SimulatedNode,
+    prng: Prng,
+    kind: 'lock' | 'mutex',
+    lock: string,
+    habits = HABITS,
+  ) {
+    this.#habits = habits;
     this.#world = world;
     this.#node = node;
     this.#prng = prng;
@@ -110,7 +128,7 @@ export class Guest {
   }
 
   #pause(): void {
-    this.#world.timeline.after(this.#prng.pick(PAUSES_MS), () => {
+    this.#world.timeline.after(this.#prng.pick(this.#habits.pausesMs), () => {
       if (this.#isOver) return;
       this.waitsSinceMs = this.#world.timeline.nowMs;
       this.#ask();
@@ -175,7 +193,7 @@ export class Guest {
     this.waitsSinceMs = null;
     this.#world.note('guest', `has ${this.lock}`);
     this.#world.entered(this);
-    this.#world.timeline.after(this.#prng.pick(WORKS_MS), () => {
+    this.#world.timeline.after(this.#prng.pick(this.#habits.worksMs), () => {
       this.#world.left(this);
       this.#release();
     });
@@ -189,7 +207,10 @@ export class Guest {
       this.#world.note('guest', `releases ${this.lock}${owner ? '' : ', which is gone'}`);
       if (owner) node.operate('DEL', this.lock);
       if (owner && this.#kind === 'lock') node.operate('PUBLISH', this.#channel, '0');
-      if (!this.#isOver) this.#pause();
+      // It does nothing before it knows that it has.
+      this.#world.timeline.after(this.#wayMs(), () => {
+        if (!this.#isOver) this.#pause();
+      });
     });
   }
 
