@@ -228,6 +228,17 @@ export const LINE_BUGS: readonly PlantedBug[] = [
     ],
   ),
   luaBug(
+    'free lock not given on by an ask',
+    ['served', 'order'],
+    [
+      {
+        scripts: ACQUIRE,
+        from: 'local outcome, owner = settle(key, fence, line, state, holder, now_ms, now_us)',
+        to: "local outcome, owner = 'nobody', ''",
+      },
+    ],
+  ),
+  luaBug(
     'window for guests not respected',
     ['order'],
     [{ scripts: ALL, from: "if open_ms(state, now_ms) > 0 then return 'open', '' end", to: '' }],
