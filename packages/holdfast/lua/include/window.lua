@@ -24,9 +24,9 @@ local function window_ms(state, mode, channel, is_polled, now_ms)
   if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then
     local listeners = listeners_of(mode, channel)
     -- A guest that took the lock again after its turn has had the next turns too. Rounded once, behind the product: two guests who
-    -- have had two turns owe three turns to three processes of ours.
+    -- have had two turns owe three turns to three processes of ours. Half a turn is not waited for.
     local turns = math.max(1, -state.window)
-    local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)
+    local is_due = listeners > 0 and state.run >= turns * (state.tickets + 1) / listeners - 0.5
     if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end
   end
   if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then

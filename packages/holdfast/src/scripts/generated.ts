@@ -268,7 +268,7 @@ const adminForceReleaseLockSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * (state.tickets + 1) / listeners - 0.5\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -384,7 +384,7 @@ const adminForceReleaseLockSource =
 
 const adminForceReleaseLockText: ScriptText = {
   name: 'admin.force-release-lock',
-  sha: 'bab758961b45b6ef1a618ae8974b2708b38b099a',
+  sha: 'd7c9a7d74e3ff2befa104dae1bdba1c5237056e5',
   source: adminForceReleaseLockSource,
 };
 
@@ -671,7 +671,7 @@ const adminForceReleaseMutexSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * (state.tickets + 1) / listeners - 0.5\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -785,7 +785,7 @@ const adminForceReleaseMutexSource =
 
 const adminForceReleaseMutexText: ScriptText = {
   name: 'admin.force-release-mutex',
-  sha: '38ff765285e199bc8e2e18ecff48c21bfa5d534f',
+  sha: '5716590989fc707ef95fe7b4259a515af10fb7de',
   source: adminForceReleaseMutexSource,
 };
 
@@ -2930,7 +2930,7 @@ const lockReleaseSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * (state.tickets + 1) / listeners - 0.5\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -3003,11 +3003,11 @@ const lockReleaseSource =
 
 const lockReleaseText: ScriptText = {
   name: 'lock.release',
-  sha: '936615d63cb4217d795a7da07ecf25eed1306518',
+  sha: 'f859871357d95b6a48faa0aeb75e74d5ee60efac',
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '7ff155e6639fc3108c9417854ccd249ff0f36c5c',
+    sha: '1e3843a7081cbc9b6a147f0ffdca3f7f0309a322',
     source: bundleSource(lockReleaseSource, { headLength: 566, keys: 3, args: 4, isTimed: false, line: 3 }),
   },
 };
@@ -3469,7 +3469,7 @@ const mutexAcquireSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * (state.tickets + 1) / listeners - 0.5\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -3544,11 +3544,11 @@ const mutexAcquireSource =
 
 const mutexAcquireText: ScriptText = {
   name: 'mutex.acquire',
-  sha: '78620436a4ed479b9768ca41ce28b9592b0ef585',
+  sha: 'c2fa82697c6608acf9f6d8d4a765f4104a7ea4d6',
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'deca65d4c4a02f210bb57614c3e7126e5d5af51c',
+    sha: 'efd5e577bb952b7447fd4b68e8ce530af086492a',
     source: bundleSource(mutexAcquireSource, { headLength: 348, keys: 2, args: 4, isTimed: true, line: 2 }),
   },
 };
@@ -3873,7 +3873,7 @@ const mutexReleaseSource =
   'if state.run > 0 and run_ms >= RUN_WINDOWS * state.window then\n' +
   'local listeners = listeners_of(mode, channel)\n' +
   'local turns = math.max(1, -state.window)\n' +
-  'local is_due = listeners > 0 and state.run >= math.floor(turns * (state.tickets + 1) / listeners + 0.5)\n' +
+  'local is_due = listeners > 0 and state.run >= turns * (state.tickets + 1) / listeners - 0.5\n' +
   'if is_due then return math.min(WINDOW_MS_MAX, math.max(WINDOW_MS_MIN, 2 * state.window)) end\n' +
   'end\n' +
   'if is_polled and state.tickets > 0 and run_ms >= RUN_MS_POLLED then\n' +
@@ -3942,11 +3942,11 @@ const mutexReleaseSource =
 
 const mutexReleaseText: ScriptText = {
   name: 'mutex.release',
-  sha: '4494352457520ee7451b4f7b31b334dd77100f01',
+  sha: 'd2f2447e32a73ac9f67b6c624e7541da6e2da416',
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: 'f0cd9199839fe384c46fbe340c27c69effcdb969',
+    sha: '39f4664bf2a5c1c9021524543bf860395b0482be',
     source: bundleSource(mutexReleaseSource, { headLength: 566, keys: 2, args: 4, isTimed: false, line: 2 }),
   },
 };

@@ -27,7 +27,7 @@ export const SHARE_BUGS: readonly PlantedBug[] = [
   luaBug('turns rounded for each of them', SHARES, [
     {
       scripts: RELEASE,
-      from: 'math.floor(turns * (state.tickets + 1) / listeners + 0.5)',
+      from: 'turns * (state.tickets + 1) / listeners - 0.5',
       to: 'turns * math.floor((state.tickets + 1) / listeners)',
     },
   ]),
