@@ -1,5 +1,6 @@
-// Every alert rule on real servers, also those that wait for windows of five minutes, and many takeovers with crashes:
-// `npm run test:alerts`. Takes about fifteen minutes. `npm test` has the short form.
+// Every alert rule on real servers, also those that wait for windows of five minutes, with receivers that refuse, hang, answer
+// 429 and come back, and many takeovers with crashes: `npm run test:alerts`. Takes about twenty minutes. `npm test` has the
+// short form.
 import { run } from '../run.mjs';
 
 process.env['HOLDFAST_MONITOR_TESTS'] = 'long';

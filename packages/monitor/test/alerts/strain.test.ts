@@ -1,9 +1,13 @@
 /**
  * The rules about a server that is busy, slow to answer, or has another time than the others, on real servers in that
- * state: each fires, reaches a real receiver, and goes quiet. `npm run test:alerts`; judge.test.ts has the same rules on
- * figures, in `npm test`.
+ * state, and the rule about a configuration that was refused: each fires, reaches real receivers although they do not take
+ * a message at the first try, and goes quiet. `npm run test:alerts`; judge.test.ts has the same rules on figures, in
+ * `npm test`, and the tests of the command line refuse a configuration by a real SIGHUP.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { makeGuardedFolder } from '../../../holdfast/test/support/processes/process-guard.ts';
 import { startProxy } from '../../../holdfast/test/support/proxies/fault-proxy.ts';
 import { startRedis, useRedis } from '../../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../../holdfast/test/support/wait-for.ts';
@@ -78,7 +82,7 @@ describe.runIf(isLong)('the long form', () => {
       summary: expect.stringMatching(/^round trip p99 1\.\d+s, limit 1s$/),
     });
     proxy.delay(0);
-    await waitFor(() => watch.told.includes('resolved latency-high'), { limitMs: QUIET_LIMIT_MS });
+    await watch.endsWithin(QUIET_LIMIT_MS, 'latency-high');
   });
 
   test('clocks-apart: one server of a quorum has another time', LONG_TEST, async () => {
@@ -88,6 +92,7 @@ describe.runIf(isLong)('the long form', () => {
     const watch = await RuleWatch.start(
       ports.map((port) => client(port)),
       state.url,
+      { 'clocks-apart': {} },
     );
     const spreadMs = (): number => watch.monitor.monitor.figures.read().topology.clockSpreadMs ?? Number.NaN;
     await waitFor(() => spreadMs() < 1_000, { limitMs: 60_000, what: 'clocks that agree' });
@@ -101,5 +106,30 @@ describe.runIf(isLong)('the long form', () => {
     });
     wrong.aheadMs = 0;
     await watch.ends('clocks-apart');
+  });
+
+  test('config-refused: a file with a mistake, until it is mended', LONG_TEST, async () => {
+    const server = await startRedis();
+    const watch = await RuleWatch.start(client(server.port), state.url, { 'config-refused': {} });
+    const file = join(makeGuardedFolder('holdfast-refused-'), 'monitor.json');
+    const reload = (config: object): boolean => {
+      writeFileSync(file, JSON.stringify(config));
+      return watch.settings.reload(file);
+    };
+    expect(reload({ rulez: {} })).toBe(false);
+    await watch.fires('config-refused');
+    expect(watch.notices('config-refused')[0]?.alerts[0]?.summary).toMatch(/line 1, .*rulez/);
+    const good = {
+      fleet: watch.settings.current.fleet,
+      state: { redis: state.url },
+      groupFor: '0s',
+      rules: { 'config-refused': { keepFor: '0s' } },
+      receivers: {
+        ops: { type: 'webhook', url: watch.receiver.url },
+        mail: { type: 'smtp', url: watch.mail.url, from: 'monitor@example.test', to: ['ops@example.test'] },
+      },
+    };
+    expect(reload(good)).toBe(true);
+    await watch.ends('config-refused');
   });
 });

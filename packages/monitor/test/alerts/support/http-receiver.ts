@@ -1,17 +1,22 @@
-/** A real HTTP receiver that can refuse, hang, trickle, ask for patience, or die after it has read a message. */
+/** A real HTTP receiver that can refuse, hang, trickle, ask for patience, leave, or die after it has read a message. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
+import { freePort } from '../../../../holdfast/test/support/servers/free-port.ts';
 
 /** What the receiver does with the next message. */
-export type Manner = 'take' | 'refuse' | 'echo' | 'fail' | 'hang' | 'trickle' | 'patience' | 'die';
+export type Manner = 'take' | 'refuse' | 'echo' | 'fail' | 'hang' | 'trickle' | 'patience' | 'leave' | 'die';
 
 export interface Received {
   readonly headers: IncomingMessage['headers'];
   readonly path: string;
   readonly body: Record<string, unknown>;
   readonly manner: Manner;
+  /** When it came; only differences mean something. */
+  readonly atMs: number;
 }
+
+/** What a receiver that leaves asks for: more than a courier would wait by itself after its first tries. */
+export const LEAVE_RETRY_AFTER_MS = 5_000;
 
 const receivers = new Set<HttpReceiver>();
 
@@ -21,23 +26,38 @@ export class HttpReceiver {
   /** For the next messages, one each; afterwards `usual`. */
   readonly manners: Manner[] = [];
   usual: Manner = 'take';
+  /** Decides instead of both. */
+  choose: ((message: Pick<Received, 'headers' | 'body'>) => Manner) | null = null;
   readonly #server: Server;
+  readonly #port: number;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, port: number) {
     this.#server = server;
+    this.#port = port;
   }
 
   static async start(): Promise<HttpReceiver> {
     const server = createServer();
-    const receiver = new HttpReceiver(server);
+    const receiver = new HttpReceiver(server, await freePort());
     receivers.add(receiver);
     server.on('request', (request, response) => receiver.#answer(request, response));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await receiver.listen();
     return receiver;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
+    return `http://127.0.0.1:${this.#port}/hook`;
+  }
+
+  /** Also after it left. */
+  listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#port, '127.0.0.1', () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
   }
 
   /** The messages that were taken. */
@@ -57,15 +77,20 @@ export class HttpReceiver {
       text += chunk.toString();
     });
     request.on('end', () => {
-      const manner = this.manners.shift() ?? this.usual;
+      const { headers, url: path = '' } = request;
       const body = JSON.parse(text === '' ? '{}' : text) as Record<string, unknown>;
-      this.received.push({ headers: request.headers, path: request.url ?? '', body, manner });
+      const manner = this.choose?.({ headers, body }) ?? this.manners.shift() ?? this.usual;
+      this.received.push({ headers, path, body, manner, atMs: performance.now() });
       if (manner === 'take') response.writeHead(200).end('ok');
       if (manner === 'refuse') response.writeHead(400).end('no such channel');
       // What many web servers say of an address that they do not know.
       if (manner === 'echo') response.writeHead(404).end(`Cannot POST ${request.url}`);
       if (manner === 'fail') response.writeHead(503).end();
       if (manner === 'patience') response.writeHead(429, { 'Retry-After': '2' }).end('slow down');
+      if (manner === 'leave') {
+        const head = { 'Retry-After': String(LEAVE_RETRY_AFTER_MS / 1_000), Connection: 'close' };
+        response.writeHead(429, head).end('slow down', () => this.#server.close());
+      }
       // The head says that it is taken; the rest never ends.
       if (manner === 'trickle') response.writeHead(200).write('o');
       if (manner === 'die') request.socket.destroy();

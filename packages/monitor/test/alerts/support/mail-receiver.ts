@@ -1,24 +1,62 @@
-/** A real SMTP server that can refuse mails for now, refuse them for good, hang, or hang up after it has read one. */
+/** A real SMTP server that can refuse mails for now, refuse them for good, hang, leave, or hang up after it has read one. */
 import { SMTPServer } from 'smtp-server';
 import { afterAll } from 'vitest';
 import { freePort } from '../../../../holdfast/test/support/servers/free-port.ts';
 
-export type MailManner = 'take' | 'later' | 'never' | 'hang' | 'hang-up';
+export type MailManner = 'take' | 'later' | 'never' | 'hang' | 'leave' | 'hang-up';
 
 const receivers = new Set<MailReceiver>();
 
 export class MailReceiver {
   readonly mails: { readonly text: string; readonly manner: MailManner }[] = [];
   readonly manners: MailManner[] = [];
+  /** Decides instead of them. */
+  choose: ((text: string) => MailManner) | null = null;
   readonly logins: string[] = [];
   /** Says what was wrong about a login, password and all. */
   refusesLogins = false;
-  readonly #server: SMTPServer;
   readonly port: number;
+  #server: SMTPServer | null = null;
 
   private constructor(port: number) {
     this.port = port;
-    this.#server = new SMTPServer({
+  }
+
+  static async start(): Promise<MailReceiver> {
+    const receiver = new MailReceiver(await freePort());
+    receivers.add(receiver);
+    await receiver.listen();
+    return receiver;
+  }
+
+  /** Also after it left: with a new server, because one that was closed takes no mail any more. */
+  listen(): Promise<void> {
+    const server = this.#makeServer();
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(this.port, '127.0.0.1', () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  get url(): string {
+    return `smtp://127.0.0.1:${this.port}`;
+  }
+
+  get taken(): string[] {
+    return this.mails.filter(({ manner }) => manner === 'take').map(({ text }) => text);
+  }
+
+  async stop(): Promise<void> {
+    receivers.delete(this);
+    await new Promise<void>((resolve) => (this.#server === null ? resolve() : this.#server.close(resolve)));
+  }
+
+  #makeServer(): SMTPServer {
+    const server = new SMTPServer({
       authOptional: true,
       allowInsecureAuth: true,
       disabledCommands: ['STARTTLS'],
@@ -35,44 +73,26 @@ export class MailReceiver {
           text += chunk.toString();
         });
         stream.on('end', () => {
-          const manner = this.manners.shift() ?? 'take';
+          const manner = this.choose?.(text) ?? this.manners.shift() ?? 'take';
           this.mails.push({ text, manner });
           if (manner === 'take') done();
-          if (manner === 'later') done(Object.assign(new Error('try again later'), { responseCode: 451 }));
+          if (manner === 'later' || manner === 'leave')
+            done(Object.assign(new Error('try again later'), { responseCode: 451 }));
+          // Its connections have a moment to hear the last answer.
+          if (manner === 'leave') server.close();
           if (manner === 'never') done(Object.assign(new Error('no such user'), { responseCode: 550 }));
-          if (manner === 'hang-up') this.#hangUp(session.id);
+          if (manner === 'hang-up') hangUp(server, session.id);
         });
       },
     });
-    this.#server.on('error', () => {});
+    server.on('error', () => {});
+    return server;
   }
+}
 
-  static async start(): Promise<MailReceiver> {
-    const receiver = new MailReceiver(await freePort());
-    receivers.add(receiver);
-    await new Promise<void>((resolve) =>
-      receiver.#server.listen(receiver.port, '127.0.0.1', () => resolve()),
-    );
-    return receiver;
-  }
-
-  get url(): string {
-    return `smtp://127.0.0.1:${this.port}`;
-  }
-
-  get taken(): string[] {
-    return this.mails.filter(({ manner }) => manner === 'take').map(({ text }) => text);
-  }
-
-  async stop(): Promise<void> {
-    receivers.delete(this);
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
-  }
-
-  #hangUp(id: string): void {
-    for (const connection of this.#server.connections as Set<{ id: string; close(): void }>)
-      if (connection.id === id) connection.close();
-  }
+function hangUp(server: SMTPServer, id: string): void {
+  for (const connection of server.connections as Set<{ id: string; close(): void }>)
+    if (connection.id === id) connection.close();
 }
 
 export function useMailReceivers(): void {

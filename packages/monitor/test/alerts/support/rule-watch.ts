@@ -1,4 +1,9 @@
-/** A whole monitor whose rules fire at once, and what a real web server and a real mail server were told of each of them. */
+/**
+ * A whole monitor whose rules fire at once, and what a real web server and a real mail server were told of each of them. In
+ * the long form neither takes a message at the first try.
+ */
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import { SettingsHolder } from '../../../src/alerts/config/holder.ts';
 import { Secret } from '../../../src/alerts/config/secret.ts';
@@ -6,11 +11,13 @@ import type { RuleSettings } from '../../../src/alerts/config/settings.ts';
 import type { Notice } from '../../../src/alerts/machine/notice.ts';
 import { JUDGED_RULES } from '../../../src/alerts/rules/table.ts';
 import type { MonitorOptions } from '../../../src/index.ts';
-import { TestMonitor } from '../../support/monitor.ts';
+import { isLong } from '../../support/long.ts';
+import { closing, TestMonitor } from '../../support/monitor.ts';
 import { HttpReceiver } from './http-receiver.ts';
 import { settingsWith } from './machine.ts';
 import { MailReceiver } from './mail-receiver.ts';
 import { mailReceiver, webReceiver } from './notices.ts';
+import { type Kind, readMail, readWeb, TROUBLE_MS, Trouble } from './trouble.ts';
 
 /** The monitor reads some settings of a server every ten seconds, and a busy machine is slow. */
 const LIMIT_MS = 90_000;
@@ -21,30 +28,44 @@ export class RuleWatch {
   readonly monitor: TestMonitor;
   readonly receiver: HttpReceiver;
   readonly mail: MailReceiver;
+  readonly settings: SettingsHolder;
+  readonly #rules: readonly string[];
+  readonly #trouble: Trouble | null;
 
-  private constructor(monitor: TestMonitor, receiver: HttpReceiver, mail: MailReceiver) {
+  private constructor(
+    monitor: TestMonitor,
+    receiver: HttpReceiver,
+    mail: MailReceiver,
+    settings: SettingsHolder,
+    rules: readonly string[],
+    trouble: Trouble | null,
+  ) {
     this.monitor = monitor;
     this.receiver = receiver;
     this.mail = mail;
+    this.settings = settings;
+    this.#rules = rules;
+    this.#trouble = trouble;
   }
 
   /**
-   * `rules` has the thresholds of the test; no rule waits before it fires or ends. `others` are told as well, as receivers
-   * `other-1`, `other-2`.
+   * `rules` are those that the test is about, with its thresholds; no rule waits before it fires or ends. `others` are told as
+   * well, as receivers `other-1`, `other-2`.
    */
   static async start(
     redis: MonitorOptions['redis'],
     stateUrl: string,
-    rules: Readonly<Record<string, Partial<RuleSettings>>> = {},
+    rules: Readonly<Record<string, Partial<RuleSettings>>>,
     others: readonly HttpReceiver[] = [],
   ): Promise<RuleWatch> {
     started += 1;
     const [receiver, mail] = await Promise.all([HttpReceiver.start(), MailReceiver.start()]);
     const atOnce = JUDGED_RULES.map(({ id }) => [id, { forMs: 0, keepForMs: 0, ...rules[id] }] as const);
+    // The state of one test is nothing to the next.
+    const fleet = `rules-${process.pid}-${started}`;
     const settings = new SettingsHolder({
       ...settingsWith(Object.fromEntries(atOnce)),
-      // The state of one test is nothing to the next.
-      fleet: `rules-${process.pid}-${started}`,
+      fleet,
       groupMs: 0,
       stateUrl: new Secret(stateUrl),
       receivers: [
@@ -53,23 +74,19 @@ export class RuleWatch {
         ...others.map(({ url }, at) => webReceiver(url, 'webhook', `other-${at + 1}`)),
       ],
     });
-    return new RuleWatch(new TestMonitor({ redis, settings }), receiver, mail);
+    const about = Object.keys(rules);
+    const trouble = isLong ? startTrouble(stateUrl, fleet, about, receiver, mail) : null;
+    return new RuleWatch(new TestMonitor({ redis, settings }), receiver, mail, settings, about, trouble);
   }
 
   /** `firing memory-high`, `resolved memory-high`, in the order in which they came. */
   get told(): string[] {
-    return this.receiver.taken.map(({ body }) => {
-      const { kind, rule } = body as unknown as Notice;
-      return `${kind} ${rule}`;
-    });
+    return this.receiver.taken.map(readWeb).map(({ kind, rule }) => `${kind} ${rule}`);
   }
 
   /** The same of the mails. */
   get mailed(): string[] {
-    return this.mail.taken.map((text) => {
-      const kind = /^Subject: \[resolved,/m.test(text) ? 'resolved' : 'firing';
-      return `${kind} ${/^X-Holdfast-Rule: (\S+)/m.exec(text)?.[1]}`;
-    });
+    return this.mail.taken.map(readMail).map(({ kind, rule }) => `${kind} ${rule}`);
   }
 
   /** What was told of a rule, firing and resolved. */
@@ -86,19 +103,26 @@ export class RuleWatch {
       .map(({ level }) => level);
   }
 
+  /** In the long form also: each message arrived at both once, under one key, after tries that failed. */
   async fires(...rules: string[]): Promise<void> {
-    await this.#untilTold('firing', rules);
+    await this.#untilTold('firing', rules, LIMIT_MS);
   }
 
   async ends(...rules: string[]): Promise<void> {
-    await this.#untilTold('resolved', rules);
+    await this.#untilTold('resolved', rules, LIMIT_MS);
   }
 
-  async #untilTold(kind: string, rules: readonly string[]): Promise<void> {
+  /** For rules that look back over minutes. */
+  async endsWithin(limitMs: number, ...rules: string[]): Promise<void> {
+    await this.#untilTold('resolved', rules, limitMs);
+  }
+
+  async #untilTold(kind: Kind, rules: readonly string[], limitMs: number): Promise<void> {
+    expect(this.#rules).toEqual(expect.arrayContaining([...rules]));
     const missing = (): string[] =>
       rules.filter((rule) => ![this.told, this.mailed].every((one) => one.includes(`${kind} ${rule}`)));
     await waitFor(() => missing().length === 0, {
-      limitMs: LIMIT_MS,
+      limitMs: limitMs + (this.#trouble === null ? 0 : this.#rules.length * TROUBLE_MS),
       what: `${kind} of ${rules.join(', ')}`,
     }).catch((error: unknown) => {
       throw new Error(
@@ -108,5 +132,19 @@ export class RuleWatch {
         },
       );
     });
+    for (const rule of rules) this.#trouble?.check(kind, rule);
   }
+}
+
+function startTrouble(
+  stateUrl: string,
+  fleet: string,
+  rules: readonly string[],
+  ops: HttpReceiver,
+  mail: MailReceiver,
+): Trouble {
+  const redis = new Redis(stateUrl);
+  redis.on('error', () => {});
+  closing({ close: () => redis.disconnect() });
+  return closing(new Trouble(redis, fleet, rules, { ops, mail }));
 }
