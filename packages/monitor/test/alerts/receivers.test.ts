@@ -155,6 +155,33 @@ describe('a receiver that does not take the message', () => {
     );
   });
 
+  test.each([
+    [400, 'refused'],
+    [404, 'refused'],
+    [408, 'failed'],
+    [425, 'failed'],
+    [429, 'failed'],
+    [500, 'failed'],
+  ] as const)('after HTTP %i a message is %s', async (status, is) => {
+    const web = await HttpReceiver.start();
+    web.manners.push(status);
+    expect(await send(webReceiver(web.url), notice(), AROUND)).toMatchObject({ is });
+  });
+
+  test.each([301, 302, 307, 308])(
+    'HTTP %i is a refusal, and the message goes nowhere else',
+    async (status) => {
+      const [web, elsewhere] = await Promise.all([HttpReceiver.start(), HttpReceiver.start()]);
+      web.manners.push(status);
+      web.location = elsewhere.url;
+      expect(await send(webReceiver(web.url), notice(), AROUND)).toMatchObject({
+        is: 'refused',
+        error: `HTTP ${status}`,
+      });
+      expect(elsewhere.received).toEqual([]);
+    },
+  );
+
   const MAIL: readonly (readonly [MailManner, object])[] = [
     ['later', { is: 'failed', error: expect.stringContaining('451') }],
     ['never', { is: 'refused', error: expect.stringContaining('550') }],

@@ -3,8 +3,18 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { afterAll } from 'vitest';
 import { freePort } from '../../../../holdfast/test/support/servers/free-port.ts';
 
-/** What the receiver does with the next message. */
-export type Manner = 'take' | 'refuse' | 'echo' | 'fail' | 'hang' | 'trickle' | 'patience' | 'leave' | 'die';
+/** What the receiver does with the next message. A number: it answers with this status. */
+export type Manner =
+  | number
+  | 'take'
+  | 'refuse'
+  | 'echo'
+  | 'fail'
+  | 'hang'
+  | 'trickle'
+  | 'patience'
+  | 'leave'
+  | 'die';
 
 export interface Received {
   readonly headers: IncomingMessage['headers'];
@@ -28,6 +38,8 @@ export class HttpReceiver {
   usual: Manner = 'take';
   /** Decides instead of both. */
   choose: ((message: Pick<Received, 'headers' | 'body'>) => Manner) | null = null;
+  /** Where an answer with a status sends the client. */
+  location: string | null = null;
   readonly #server: Server;
   readonly #port: number;
 
@@ -82,6 +94,8 @@ export class HttpReceiver {
       const manner = this.choose?.({ headers, body }) ?? this.manners.shift() ?? this.usual;
       this.received.push({ headers, path, body, manner, atMs: performance.now() });
       if (manner === 'take') response.writeHead(200).end('ok');
+      if (typeof manner === 'number')
+        response.writeHead(manner, this.location === null ? {} : { Location: this.location }).end();
       if (manner === 'refuse') response.writeHead(400).end('no such channel');
       // What many web servers say of an address that they do not know.
       if (manner === 'echo') response.writeHead(404).end(`Cannot POST ${request.url}`);

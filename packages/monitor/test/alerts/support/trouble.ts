@@ -26,7 +26,7 @@ interface Message {
 }
 
 interface Try extends Message {
-  readonly manner: string;
+  readonly manner: string | number;
   readonly atMs: number | null;
 }
 
