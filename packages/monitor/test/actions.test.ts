@@ -167,6 +167,37 @@ test('the audit trail is written to a majority, read from all, and an end joins 
   await expect(poor.ask(action)).rejects.toThrow('could not be written: NOPERM no');
 });
 
+test('page by page the trail has every action once, with its end, whatever stands in between', async () => {
+  const audit = new AuditTrail([client(server.port)]);
+  const ended: string[] = [];
+  const askFor = (subject: string): Promise<string> =>
+    audit.ask({ action: 'release', subject, by: 'ada', via: 'cli', reason: 'stuck' });
+  // Actions that overlap, one that never ended, and what somebody else wrote: no page ends where an action does.
+  let last = await askFor('0');
+  for (let at = 1; at <= 250; at += 1) {
+    const next = await askFor(String(at));
+    if (at % 100 === 0) await ask(server.port, ['XADD', 'holdfast_audit', '*', 'no', 'id']);
+    else {
+      await audit.done(last, `ended ${at - 1}`);
+      ended.push(String(at - 1));
+    }
+    last = next;
+  }
+  // More actions in a row that were only asked for than a page has.
+  for (let at = 251; at <= 500; at += 1) await askFor(String(at));
+  const found: AuditPage['entries'][number][] = [];
+  for (let before: string | null = null, pages = 0; pages === 0 || before !== null; pages += 1) {
+    const page: AuditPage = await audit.page(before);
+    found.push(...page.entries);
+    before = page.next;
+    expect(pages).toBeLessThan(10);
+  }
+  expect(found.map(({ subject }) => subject)).toEqual(Array.from({ length: 501 }, (_, at) => `${500 - at}`));
+  expect(
+    found.filter(({ result }) => result !== null).map(({ subject, result }) => [subject, result]),
+  ).toEqual(ended.reverse().map((subject) => [subject, `ended ${subject}`]));
+});
+
 test('the trail of a real quorum is written by a majority, and joins what each server has of an action', async () => {
   const servers = await Promise.all([startRedis(), startRedis(), startRedis()]);
   const [first, second, third] = servers.map(({ port }) => port) as [number, number, number];

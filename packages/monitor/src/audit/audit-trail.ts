@@ -19,7 +19,8 @@ const AUDIT_KEY = 'holdfast_audit';
 
 /** Entries that are kept, two for each action. */
 const KEPT = 10_000;
-const PAGE = 100;
+/** For one page. */
+const ENTRIES_READ = 200;
 const CALL_MS_MAX = 5_000;
 export const REASON_MAX = 500;
 
@@ -88,35 +89,39 @@ export class AuditTrail {
     throw new Error(`the audit trail ${AUDIT_KEY} could not be written: ${why}`, { cause: first });
   }
 
-  /** 100 actions, the newest first. `before` is `next` of the page before. */
-  async page(before: string | null, lock: string | null = null): Promise<AuditPage> {
+  /** The actions of 200 entries, about a hundred, the newest first. `before` is `next` of the page before. */
+  async page(before: string | null): Promise<AuditPage> {
+    const count = String(ENTRIES_READ);
     const from = before === null ? '+' : `(${before}`;
-    const pages = await this.#readAll((redis) =>
-      limited(
-        redis.call('XREVRANGE', AUDIT_KEY, from, '-', 'COUNT', String(lock === null ? PAGE * 2 : KEPT)),
-      ),
+    const [replies, later] = await Promise.all([
+      this.#readAll((redis) => redis.call('XREVRANGE', AUDIT_KEY, from, '-', 'COUNT', count)),
+      // An action belongs to the page where it was asked for; its end may stand in the page before.
+      before === null
+        ? []
+        : this.#readAll((redis) => redis.call('XRANGE', AUDIT_KEY, before, '+', 'COUNT', count)),
+    ]);
+    const next = cutOf(replies);
+    const older = replies.flatMap(readStream);
+    const newer = later.flatMap(readStream);
+    const told = new Set(newer.filter((entry) => !isEnd(entry)).map(({ fields }) => fields['id']));
+    const asked = older.filter(
+      (entry) =>
+        !isEnd(entry) && !told.has(entry.fields['id']) && (next === null || !isBefore(entry.at, next)),
     );
-    const joined = joinEntries(pages.flat());
-    const entries = joined.filter(({ subject }) => lock === null || subject === lock).slice(0, PAGE);
-    const oldest = pages
-      .flat()
-      .reduce<string | null>((least, { at }) => (least === null || isBefore(at, least) ? at : least), null);
-    const isFull = pages.some((one) => one.length === PAGE * 2);
-    return { entries, next: isFull && lock === null ? oldest : null };
+    return { entries: joinEntries([...asked, ...[...older, ...newer].filter(isEnd)]), next };
   }
 
   /** Entries from that moment on, the oldest first. */
   async since(time: number): Promise<AuditEntry[]> {
-    const pages = await this.#readAll((redis) =>
-      limited(redis.call('XRANGE', AUDIT_KEY, String(Math.max(0, Math.floor(time))), '+')),
-    );
-    return joinEntries(pages.flat()).reverse();
+    const from = String(Math.max(0, Math.floor(time)));
+    const replies = await this.#readAll((redis) => redis.call('XRANGE', AUDIT_KEY, from, '+'));
+    return joinEntries(replies.flatMap(readStream)).reverse();
   }
 
-  /** Asks all servers; in a quorum the answer of one is enough. */
-  async #readAll(ask: (redis: AuditRedis) => Promise<unknown>): Promise<StreamEntry[][]> {
-    const outcomes = await Promise.allSettled(this.#readers.map(ask));
-    const read = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [readStream(one.value)] : []));
+  /** Of a quorum one answer is enough. */
+  async #readAll(ask: (redis: AuditRedis) => Promise<unknown>): Promise<unknown[]> {
+    const outcomes = await Promise.allSettled(this.#readers.map((redis) => limited(ask(redis))));
+    const read = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const [first] = outcomes;
     if (read.length === 0 && first?.status === 'rejected') throw first.reason;
     return read;
@@ -152,6 +157,24 @@ export class AuditTrail {
 
 /** Holds are judged within a minute of their end. */
 const FORCED_MAX = 1_000;
+
+/**
+ * Down to where all servers of a quorum have been read: what is older may be on one that was not read so far. Null: there
+ * is nothing older. Entries of another form count too, so the replies are looked at as they came.
+ */
+function cutOf(replies: readonly unknown[]): string | null {
+  let cut: string | null = null;
+  for (const reply of replies) {
+    if (!Array.isArray(reply) || reply.length < ENTRIES_READ) continue;
+    const last = String((reply.at(-1) as unknown[])[0]);
+    if (cut === null || isBefore(cut, last)) cut = last;
+  }
+  return cut;
+}
+
+function isEnd({ fields }: StreamEntry): boolean {
+  return fields['phase'] === 'done';
+}
 
 function isBefore(a: string, b: string): boolean {
   const [aMs = 0, aSeq = 0] = a.split('-').map(Number);
