@@ -167,6 +167,18 @@ test('the audit trail is written to a majority, read from all, and an end joins 
   await expect(poor.ask(action)).rejects.toThrow('could not be written: NOPERM no');
 });
 
+/** Every action, page by page. */
+async function allOf(audit: AuditTrail): Promise<AuditPage['entries'][number][]> {
+  const found: AuditPage['entries'][number][] = [];
+  for (let before: string | null = null, pages = 0; pages === 0 || before !== null; pages += 1) {
+    const page: AuditPage = await audit.page(before);
+    found.push(...page.entries);
+    before = page.next;
+    expect(pages).toBeLessThan(20);
+  }
+  return found;
+}
+
 test('page by page the trail has every action once, with its end, whatever stands in between', async () => {
   const audit = new AuditTrail([client(server.port)]);
   const ended: string[] = [];
@@ -185,17 +197,44 @@ test('page by page the trail has every action once, with its end, whatever stand
   }
   // More actions in a row that were only asked for than a page has.
   for (let at = 251; at <= 500; at += 1) await askFor(String(at));
-  const found: AuditPage['entries'][number][] = [];
-  for (let before: string | null = null, pages = 0; pages === 0 || before !== null; pages += 1) {
-    const page: AuditPage = await audit.page(before);
-    found.push(...page.entries);
-    before = page.next;
-    expect(pages).toBeLessThan(10);
-  }
+  const found = await allOf(audit);
   expect(found.map(({ subject }) => subject)).toEqual(Array.from({ length: 501 }, (_, at) => `${500 - at}`));
   expect(
     found.filter(({ result }) => result !== null).map(({ subject, result }) => [subject, result]),
   ).toEqual(ended.reverse().map((subject) => [subject, `ended ${subject}`]));
+});
+
+test('page by page the trail of a quorum has every action once, whichever servers have it', async () => {
+  // Three keyspaces are as good as three servers, and quicker.
+  const servers = [0, 1, 2].map((db) => client(server.port, { db }));
+  for (let at = 0; at < 600; at += 1) {
+    // The first server is away half of the time, so that its page goes further back than those of the others.
+    const away = [0, 1, 0, 2][Math.floor(at / 10) % 4];
+    const audit = new AuditTrail(servers.filter((_, index) => index !== away));
+    const id = await audit.ask({
+      action: 'release',
+      subject: `${at}`,
+      by: 'ada',
+      via: 'cli',
+      reason: 'stuck',
+    });
+    await audit.done(id, `ended ${at}`);
+  }
+  // Those of one millisecond may stand in any order: each server has counted them for itself.
+  const found = (await allOf(new AuditTrail(servers))).sort((a, b) => Number(a.subject) - Number(b.subject));
+  expect(found.map(({ subject, result }) => [subject, result])).toEqual(
+    Array.from({ length: 600 }, (_, at) => [`${at}`, `ended ${at}`]),
+  );
+});
+
+test('the trail keeps about ten thousand entries', async () => {
+  const fill = "for i = 1, 10500 do redis.call('XADD', KEYS[1], '*', 'id', i, 'phase', 'asked') end";
+  await ask(server.port, ['EVAL', fill, '1', 'holdfast_audit']);
+  const audit = new AuditTrail([client(server.port)]);
+  await audit.ask({ action: 'release', subject: 'order', by: 'ada', via: 'cli', reason: 'stuck' });
+  const kept = Number(await ask(server.port, ['XLEN', 'holdfast_audit']));
+  expect(kept).toBeGreaterThanOrEqual(10_000);
+  expect(kept).toBeLessThan(10_200);
 });
 
 test('the trail of a real quorum is written by a majority, and joins what each server has of an action', async () => {

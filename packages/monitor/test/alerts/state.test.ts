@@ -87,6 +87,20 @@ test('a delivery in hand is given to nobody else until its time is over', async 
   expect(await store.claim(7, 'ops', 600_000)).toMatchObject({ is: 'wait' });
 });
 
+test('the history keeps about five thousand events, whichever script writes', async () => {
+  const store = await led();
+  const kept = () => redis.xlen(store.keys.history);
+  const history = Array.from({ length: 5_500 }, (_, at) => ({ kind: 'fired', entry: { at } }));
+  await store.decide(7, 0, 'token-1', { ...pushing('a'), history });
+  expect(await kept()).toBeGreaterThanOrEqual(5_000);
+  expect(await kept()).toBeLessThan(5_200);
+  const fill = "for i = 1, 500 do redis.call('XADD', KEYS[1], '*', 'kind', 'fired', 'entry', '{}') end";
+  await redis.eval(fill, 1, store.keys.history);
+  await store.settle(7, outcome('a'), null);
+  expect(await kept()).toBeGreaterThanOrEqual(5_000);
+  expect(await kept()).toBeLessThan(5_200);
+});
+
 test('a leader that was replaced changes nothing, whatever it tries', async () => {
   const store = await led();
   await store.decide(7, 0, 'token-1', pushing('a'));
