@@ -237,6 +237,15 @@ test('the trail keeps about ten thousand entries', async () => {
   expect(kept).toBeLessThan(10_200);
 });
 
+test('what somebody else wrote into the trail does not hide a release', async () => {
+  const fill = "for i = 1, 1200 do redis.call('XADD', KEYS[1], '*', 'no', 'id') end";
+  await ask(server.port, ['EVAL', fill, '1', 'holdfast_audit']);
+  const [writer, reader] = [0, 1].map(() => new AuditTrail([client(server.port)]));
+  await writer?.ask({ action: 'release', subject: 'a', holder: 'h:1', by: 'me', via: 'cli', reason: 'r' });
+  for (let reads = 0; reads < 3; reads += 1) await reader?.readNew();
+  expect(reader?.isForced('a', 'h:1')).toBe(true);
+});
+
 test('the trail of a real quorum is written by a majority, and joins what each server has of an action', async () => {
   const servers = await Promise.all([startRedis(), startRedis(), startRedis()]);
   const [first, second, third] = servers.map(({ port }) => port) as [number, number, number];

@@ -132,15 +132,14 @@ export class AuditTrail {
     await Promise.allSettled(
       this.#readers.map(async (redis) => {
         const last = this.#last.get(redis) ?? String(Date.now() - 60_000);
-        const entries = readStream(
-          await limited(
-            redis.call('XRANGE', AUDIT_KEY, last.includes('-') ? `(${last}` : last, '+', 'COUNT', '500'),
-          ),
+        const reply = await limited(
+          redis.call('XRANGE', AUDIT_KEY, last.includes('-') ? `(${last}` : last, '+', 'COUNT', '500'),
         );
-        for (const { at, fields } of entries) {
-          this.#last.set(redis, at);
+        // Also past what is no entry of ours, or 500 of that would end the reading.
+        const newest = Array.isArray(reply) ? idOf(reply.at(-1)) : null;
+        if (newest !== null) this.#last.set(redis, newest);
+        for (const { fields } of readStream(reply))
           if (fields['action'] === 'release') this.#note(fields['lock'] ?? '', fields['holder'] ?? '');
-        }
       }),
     );
   }
@@ -166,10 +165,15 @@ function cutOf(replies: readonly unknown[]): string | null {
   let cut: string | null = null;
   for (const reply of replies) {
     if (!Array.isArray(reply) || reply.length < ENTRIES_READ) continue;
-    const last = String((reply.at(-1) as unknown[])[0]);
-    if (cut === null || isBefore(cut, last)) cut = last;
+    const last = idOf(reply.at(-1));
+    if (last !== null && (cut === null || isBefore(cut, last))) cut = last;
   }
   return cut;
+}
+
+/** The id of one entry of a reply, whatever else the entry has. */
+function idOf(entry: unknown): string | null {
+  return Array.isArray(entry) ? String(entry[0]) : null;
 }
 
 function isEnd({ fields }: StreamEntry): boolean {
