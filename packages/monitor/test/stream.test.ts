@@ -173,6 +173,50 @@ test('changes are remembered for a minute, and no longer', async () => {
   expect([...applied([], young.heard).keys()].sort()).toEqual(['b', 'c']);
 });
 
+test('changes of four megabytes are remembered, and no more', async () => {
+  const source = fakeSource();
+  const hub = closing(new StreamHub(source));
+  const ids: string[] = [];
+  // Half a megabyte each: a character counts twice.
+  for (let i = 0; i < 10; i += 1) {
+    ids.push(hub.id);
+    source.change(`${i}:${'x'.repeat(250_000)}`);
+    hub.turn();
+  }
+  const events = async (from: string): Promise<string[]> => {
+    const listener = closing(new Listener(hub.open(from)));
+    await waitFor(() => listener.heard.length >= 2);
+    return listener.heard.slice(0, 2).map(({ event }) => event);
+  };
+  expect(await events(ids[0] ?? '')).toEqual(['hello', 'reset']);
+  expect(await events(ids[9] ?? '')).toEqual(['hello', 'locks']);
+});
+
+test('a stream on which nothing happens has a comment every 15 s, so that no proxy cuts it', async () => {
+  const source = fakeSource();
+  const hub = closing(new StreamHub(source));
+  const reader = hub.open('from nowhere').getReader();
+  const decoder = new TextDecoder();
+  let heard = '';
+  const reading = (async (): Promise<void> => {
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      heard += decoder.decode(next.value);
+  })();
+  const comments = (): number => heard.match(/^: alive$/gm)?.length ?? 0;
+  source.time = 14_999;
+  hub.turn();
+  await waitFor(() => heard.includes('event: servers'));
+  expect(comments()).toBe(0);
+  source.time = 15_000;
+  hub.turn();
+  await waitFor(() => comments() === 1);
+  source.time = 30_000;
+  hub.turn();
+  await waitFor(() => comments() === 2);
+  await reader.cancel();
+  await reading;
+});
+
 test('a reader that does not read is cut after a megabyte, and the others go on', async () => {
   const source = fakeSource();
   const hub = closing(new StreamHub(source));
