@@ -14,7 +14,7 @@ import type { HoldTerms, Protocol, Revoked, Statement } from '../protocol.ts';
 import type { StateResult } from '../topology.ts';
 import type { Decision } from './decision.ts';
 import { read } from './reading.ts';
-import { isConflictWord, isPassingWord } from './reply-words.ts';
+import { isConflictWord, isPassingWord, isSteppedDownWord } from './reply-words.ts';
 import { GONE, KEPT, Server, type ServerSettings } from './server.ts';
 
 /** Why a write does not count. */
@@ -137,7 +137,8 @@ class ConfirmedServer extends Server {
   #uncounted(failure: CallFailure): Shortage {
     if (failure.kind !== 'reply') return this.#shortage(`replicas were not counted: ${failure.text}`);
     if (!UNKNOWN_COMMAND.test(failure.text)) {
-      return this.#shortage(`replicas were not counted: ${failure.text}`, isPassingWord(failure.word));
+      const canRetry = isPassingWord(failure.word) || isSteppedDownWord(failure.word);
+      return this.#shortage(`replicas were not counted: ${failure.text}`, canRetry);
     }
     const { min, aof } = this.#terms;
     const needs = aof ? 'WAITAOF, which replicas.aof needs' : `WAIT, which replicas.min ${min} needs`;

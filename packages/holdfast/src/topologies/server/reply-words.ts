@@ -23,6 +23,14 @@ export function isPassingWord(word: string): boolean {
   return PASSING_WORDS.has(word);
 }
 
+/**
+ * The server has become a replica while it waited for its replicas (WAIT): whoever is the primary now may grant. Not a word
+ * of those above: what was written before the wait may stand.
+ */
+export function isSteppedDownWord(word: string): boolean {
+  return word === 'UNBLOCKED';
+}
+
 /** Asking again will not help, and nothing was done: the server did not let us try. */
 const REFUSING_WORDS: ReadonlySet<string> = new Set([
   'NOAUTH',

@@ -61,6 +61,7 @@ function copies(count: { replicas: number; local: number } | CallFailure): Outco
 }
 
 const ENOUGH = copies({ replicas: 1, local: 0 });
+const STEPPED_DOWN = new CallFailure('reply', 'UNBLOCKED force unblock from blocking operation', 'UNBLOCKED');
 const NONE = copies({ replicas: 0, local: 0 });
 
 describe('a grant', () => {
@@ -73,6 +74,7 @@ describe('a grant', () => {
     ['too few have', NONE, { canRetry: true }],
     ['nobody counted', copies(new CallFailure('unknown', 'lost')), { canRetry: true }],
     ['could not be stated again', async () => new CallFailure('unreachable', 'no'), { canRetry: true }],
+    ['a server that stepped down did not count', copies(STEPPED_DOWN), { canRetry: true }],
     ['our user may not count', copies(new CallFailure('reply', 'NOPERM', 'NOPERM')), { canRetry: false }],
   ])('that %s fails and is given back', async (_, outcome, result) => {
     const { stage, topology, protocol } = setUp(outcome);
