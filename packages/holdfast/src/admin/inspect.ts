@@ -32,7 +32,9 @@ export async function inspectName(
 ): Promise<Inspection | null> {
   const key = servers.keyOf(name);
   const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
-  const { hasLine } = servers;
+  const role = roleOf(key)?.role;
+  // Who waits for a run of a once key or of a job listens on the public channel and stands in no line.
+  const hasLine = servers.hasLine && role !== 'once' && role !== 'job';
   const askWith = (fence: string, line: string): Promise<Answer<Inspection | null>[]> =>
     servers.ask(
       servers.deciding,
@@ -44,7 +46,7 @@ export async function inspectName(
   // While a slot of a cluster moves, the keys of one lock may be on different nodes. A call that names only the lock's
   // own key is then answered, without the fence and the line.
   const answers = await servers.withOwnKeyIfSplit(
-    () => askWith(fenceKey(key), lineKey(key)),
+    () => askWith(fenceKey(key), hasLine ? lineKey(key) : key),
     () => askWith(key, key),
   );
   return agree(
