@@ -94,6 +94,11 @@ export class ContractBench extends Bench {
     return this.#sentinels !== null;
   }
 
+  /** The smallest `callTimeoutMs`: where replicas must confirm, a share of it is theirs. */
+  get callTimeoutMsMin(): number {
+    return this.#row.options?.replicas === undefined ? 1 : 2;
+  }
+
   /** Labels with a brace without its partner, where names can have one; a cluster refuses such names. */
   unpaired(labels: readonly string[], others: readonly string[] = []): string[] {
     return [...(this.isCluster ? [] : labels), ...others];

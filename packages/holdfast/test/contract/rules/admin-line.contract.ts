@@ -69,6 +69,7 @@ export function adminLineContract(test: ContractTest): void {
       message: expect.stringContaining('it was released by force: "stuck \\"since\\" noon"'),
     });
     expect(performance.now() - forcedMs).toBeLessThan(PROMPT_MS);
+    await bench.clearWords();
   });
 
   test("the owner's session is told by a message which hold it has lost", async ({ bench }) => {
@@ -117,7 +118,10 @@ function kindContract(test: ContractTest, kind: Kind): void {
 
     test('a hold that its process may keep unused is told as such, and no other', async ({ bench }) => {
       if (bench.isQuorum) throw new Declined('a quorum has no line, and nothing is kept there');
-      const [locks, other] = await Promise.all([bench.session({ lingerMs: 10_000 }), bench.session()]);
+      const [locks, other] = await Promise.all([
+        bench.session({ lingerMs: 10_000, handovers: 64 }),
+        bench.session(),
+      ]);
       const name = bench.name();
       const mayLinger = async (): Promise<boolean | undefined> => {
         const found = await other.inspect(name);

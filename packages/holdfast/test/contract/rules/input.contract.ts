@@ -193,7 +193,8 @@ export function inputContract(test: ContractTest): void {
     });
 
     test('the smallest that is allowed is taken', async ({ bench }) => {
-      const least = { leaseMs: 4, callTimeoutMs: 1, handovers: 0, handoverMs: 0, outageMs: 0, fenceTtlMs: 0 };
+      const callTimeoutMs = bench.callTimeoutMsMin;
+      const least = { leaseMs: 4, callTimeoutMs, handovers: 0, handoverMs: 0, outageMs: 0, fenceTtlMs: 0 };
       const brief = bench.sessionOn(await bench.caller(), least);
       const locks = await opened(bench);
       for (const kind of KINDS) {
