@@ -290,8 +290,8 @@ export class Entrance implements HoldKeeper {
     else this.#releasing -= 1;
     const isHeard = result.is === 'released' && result.receivers > ownListeners;
     if (isHeard && this.session.mailboxes.of(this.protocol) === null) {
-      this.#pause ??= new Pause(this.session.timers.clock);
-      this.#pause.begin();
+      this.#pause ??= new Pause(this.session);
+      this.#pause.begin(hold.grantedMs);
     }
     this.#pump();
     this.session.finish();

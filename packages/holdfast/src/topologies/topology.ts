@@ -142,6 +142,8 @@ export interface Topology {
   readonly majority: number;
   /** Whether waiters have a line of their own in Redis. A quorum has none. */
   readonly hasLine: boolean;
+  /** The servers' time at a monotonic moment, for processes that must agree on it without a word. 0: not known. */
+  serverTimeMs?(monotonicMs: number): number;
   /** The servers of that key whose connection was lost, when those that are left cannot decide; otherwise empty. */
   outageOf(key: string): readonly ServerFailure[];
   /** Where a session hears of grants of that lock. Null: there is no line of waiters here. */

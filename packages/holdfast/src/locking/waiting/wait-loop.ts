@@ -27,6 +27,7 @@ import { telemetry } from '../../telemetry/publish.ts';
 import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
+import { courtesyMs } from './courtesy.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { ReleaseListener } from './release-listener.ts';
 import type { GrantMessage, WaitMessage } from './ticket.ts';
@@ -242,6 +243,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#backoff = null;
     this.#splitVotes = 0;
     const { random } = this.#services.options;
+    const refusedMs = this.#services.timers.clock.monotonicMs();
     let capMs = SLEEP_MS_MAX * (1 - random.fraction() / 4);
     if (!this.isListening) {
       const failure = await this.#listener.open();
@@ -253,6 +255,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
       if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
     }
     await this.#sleepUntilWoken(ttlMs < 0 ? capMs : Math.min(capMs, ttlMs + EXPIRY_SLACK_MS));
+    const pauseMs = this.wokenBy === 'message' ? courtesyMs(this.#services, refusedMs) : 0;
+    if (pauseMs > 0) await sleep(this.#services.timers, pauseMs);
   }
 
   async #waitAfterSplitVotes(split: Held): Promise<void> {

@@ -11,6 +11,7 @@ import { instantNow } from '../../runtime/instant.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
 import { GONE } from '../server/server.ts';
+import { middleMicros } from '../server/server-clock.ts';
 import type {
   AcquireResult,
   QueryAnswer,
@@ -75,6 +76,11 @@ export class QuorumTopology implements Topology {
       kind: 'unreachable',
       text: 'the connection was lost',
     }));
+  }
+
+  serverTimeMs(monotonicMs: number): number {
+    const clocks = this.#nodes.map(({ clock }) => clock);
+    return Math.floor(middleMicros(clocks, monotonicMs) / 1_000);
   }
 
   mailboxOf(): null {

@@ -4,32 +4,37 @@ import { Session } from '../../../src/locking/session.ts';
 import { Pause } from '../../../src/locking/waiting/pause.ts';
 import { resolveAcquireOptions } from '../../../src/options/acquire-options.ts';
 import type { Mailbox } from '../../../src/topologies/topology.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
 import { MAILBOX, protocolWith, ScriptedTopology } from '../support/scripted-topology.ts';
+
+/** A pause where the servers' time is not known, and its clock. */
+function setUp() {
+  const topology = new ScriptedTopology();
+  const { clock, timers, options } = topology;
+  return { clock, pause: new Pause({ topology, timers, options }) };
+}
 
 describe('a pause', () => {
   test('doubles from 2 ms to 100 ms with each release in a row that others heard', () => {
-    const pause = new Pause(new FakeClock());
+    const { pause } = setUp();
     expect(pause.leftMs).toBe(0);
     const pauses = Array.from({ length: 8 }, () => {
-      pause.begin();
+      pause.begin(0);
       return pause.leftMs;
     });
     expect(pauses).toEqual([2, 4, 8, 16, 32, 64, 100, 100]);
   });
 
   test('falls back to 2 ms once somebody else was seen to have the lock', () => {
-    const pause = new Pause(new FakeClock());
-    for (let i = 0; i < 5; i += 1) pause.begin();
+    const { pause } = setUp();
+    for (let i = 0; i < 5; i += 1) pause.begin(0);
     pause.reset();
-    pause.begin();
+    pause.begin(0);
     expect(pause.leftMs).toBe(2);
   });
 
   test('is over when its time has passed', () => {
-    const clock = new FakeClock();
-    const pause = new Pause(clock);
-    pause.begin();
+    const { clock, pause } = setUp();
+    pause.begin(0);
     clock.advanceSync(2);
     expect(pause.leftMs).toBe(0);
   });

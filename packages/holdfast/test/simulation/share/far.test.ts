@@ -1,10 +1,11 @@
 /**
  * By quorum there is no line. A process that is far away from the servers gets its turns beside a near one that is never without a
- * wish, because that one pauses for longer after each turn in a row.
+ * wish, because that one pauses for longer after each turn in a row; and beside several, because now and then chance decides.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadScriptEngine, type ScriptEngine } from '../../../../testing/src/lua/script-engine.ts';
 import { Pause } from '../../../src/locking/waiting/pause.ts';
+import { QuorumTopology } from '../../../src/topologies/quorum/quorum.ts';
 import { replace } from '../planted/code-bugs.ts';
 import { drawTerms, type Terms } from '../terms.ts';
 import { selectionOf } from '../world/fault-selection.ts';
@@ -14,6 +15,8 @@ import { WorldBuilder } from '../world/world-builder.ts';
 
 const NODES = 3;
 const DURATION_MS = 10_000;
+/** Chance gives the far one a turn beside two others about once in ten seconds. */
+const LONG_MS = 80_000;
 /** One way. */
 const FAR_MS: readonly number[] = [10];
 const NEAR_MS: readonly number[] = [0.2, 0.4, 1];
@@ -26,8 +29,8 @@ beforeAll(async () => {
   engine = await loadScriptEngine();
 });
 
-/** What part of the turns the first process has, which is the far one. */
-async function shareOfFar(workMs: number): Promise<number> {
+/** How many turns each process had. The first is the far one. */
+async function turnsBeside(near: number, workMs: number, durationMs: number): Promise<readonly number[]> {
   const timeline = new Timeline();
   const prng = new Prng(1);
   let made = 0;
@@ -36,7 +39,7 @@ async function shareOfFar(workMs: number): Promise<number> {
     return { latenciesMs: made === 1 ? FAR_MS : NEAR_MS, strayChance: 0, strayMsMax: 0 };
   };
   const library = { options: { restartGuardMs: 0 }, lingersMs: [0], hasSubscriber: true } as const;
-  const terms: Terms = { ...drawTerms(prng, NODES), ...library, processes: 2, network };
+  const terms: Terms = { ...drawTerms(prng, NODES), ...library, processes: 1 + near, network };
   const ignored = (): void => {};
   const builder = new WorldBuilder({ timeline, prng, terms }, selectionOf([], NODES), engine, undefined, {
     sent: ignored,
@@ -48,24 +51,35 @@ async function shareOfFar(workMs: number): Promise<number> {
   const processes = builder.makeProcesses(builder.makeNodes());
   const turns = processes.map(() => 0);
   const loops = processes.map(async (process, i) => {
-    while (timeline.nowMs < DURATION_MS) {
+    while (timeline.nowMs < durationMs) {
       const lease = await process.locks.lock('a').acquire();
       turns[i] = (turns[i] ?? 0) + 1;
       await process.sleep(workMs);
       await lease.release();
     }
   });
-  await timeline.run(DURATION_MS);
+  await timeline.run(durationMs);
   const counted = [...turns];
   let isDone = false;
   void Promise.all(loops).then(() => {
     isDone = true;
   });
-  await timeline.run(2 * DURATION_MS, () => isDone);
+  await timeline.run(2 * durationMs, () => isDone);
   const closing = Promise.all(processes.map(({ locks }) => locks.close()));
   await timeline.run(timeline.nowMs + 1_000);
   await closing;
+  return counted;
+}
+
+/** What part of the turns the far one has beside a near one. */
+async function shareOfFar(workMs: number): Promise<number> {
+  const counted = await turnsBeside(1, workMs, DURATION_MS);
   return (counted[0] ?? 0) / counted.reduce((sum, count) => sum + count, 0);
+}
+
+/** Nobody knows the servers' time, so nobody lets chance decide. */
+function withoutChance(): () => void {
+  return replace(QuorumTopology.prototype, 'serverTimeMs', () => () => 0);
 }
 
 describe('by quorum a process far away from the servers', () => {
@@ -82,13 +96,31 @@ describe('by quorum a process far away from the servers', () => {
       Pause.prototype,
       'begin',
       (right) =>
-        function begin(this: Pause) {
+        function begin(this: Pause, grantedMs) {
           this.reset();
-          right.call(this);
+          right.call(this, grantedMs);
         },
     );
+    const undoChance = withoutChance();
     try {
       expect(await shareOfFar(60)).toBeLessThan(SHARE_MIN);
+    } finally {
+      undoChance();
+      undo();
+    }
+  });
+
+  test.each([2, 3])('gets turns beside %d near ones', { timeout: LIMIT_MS }, async (near) => {
+    const [far = 0, ...others] = await turnsBeside(near, 60, LONG_MS);
+    // A third of that is left to it where only those who are woken let chance decide, and the last owner does not.
+    expect(far / others.reduce((sum, count) => sum + count, far)).toBeGreaterThan(0.01);
+  });
+
+  test('gets none beside two near ones where chance never decides', { timeout: LIMIT_MS }, async () => {
+    const undo = withoutChance();
+    try {
+      const counted = await turnsBeside(2, 60, LONG_MS);
+      expect(counted[0]).toBe(0);
     } finally {
       undo();
     }
