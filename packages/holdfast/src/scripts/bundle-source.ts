@@ -21,37 +21,44 @@ local function server_now() return bundle_ms, bundle_us end
  * One EXISTS over all line keys, which usually finds that no name of the bundle has a line. The answer stays true while the
  * bundle runs: what one call does to its line does not touch the names of the other calls.
  */
-const oneLook = (line: number, keys: number): string => `local lines = {}
-for i = ${line}, #KEYS, ${keys} do lines[#lines + 1] = KEYS[i] end
-local lines_found = redis.pcall('EXISTS', unpack(lines))
+const oneLook = (
+  line: number,
+): string => `local lines_found = redis.pcall('EXISTS', unpack(KEYS, ${line - 1} * count + 1, ${line} * count))
 local has_this_line = has_line
 local function has_line(line) return lines_found ~= 0 and has_this_line(line) end
 `;
+
+const keyOf = (key: number): string => `  keys[${key + 1}] = KEYS[${key} * count + i]\n`;
 
 /**
  * The bundle answers with one reply for each call, in the order of the calls. A call that fails has `BUNDLE_FAILED` and the
  * error text as its reply, and does not touch the other calls.
  *
- * The keys of the calls follow each other. Arguments come by position: the first argument of every call, then the second of
- * every call. An argument that is the same in all calls comes once; the first argument of the bundle has a 1 at its position.
+ * Keys and arguments come by position: the first of every call, then the second of every call. An argument that is the same in
+ * all calls comes once; the first argument of the bundle has a 1 at its position. What a call costs besides its own work decides
+ * what a bundle is worth, so only what differs between the calls is copied for each of them.
  */
 export function bundleSource(source: string, { headLength, keys, args, isTimed, line }: BundleShape): string {
-  return `${source.slice(0, headLength)}${isTimed ? ONE_TIME : ''}${line > 0 ? oneLook(line, keys) : ''}local function run(KEYS, ARGV)
+  const head = `${source.slice(0, headLength)}local count = #KEYS / ${keys}\n`;
+  return `${head}${isTimed ? ONE_TIME : ''}${line > 0 ? oneLook(line) : ''}local function run(KEYS, ARGV)
 ${source.slice(headLength)}end
-local count = #KEYS / ${keys}
-local replies, keys, args, first, step = {}, {}, {}, {}, {}
+local replies, keys, args, own, before = {}, {}, {}, {}, {}
 local from = 2
 for a = 1, ${args} do
-  step[a] = string.sub(ARGV[1], a, a) == '1' and 0 or 1
-  first[a] = from
-  from = from + (step[a] == 0 and 1 or count)
+  if string.sub(ARGV[1], a, a) == '1' then
+    args[a] = ARGV[from]
+    from = from + 1
+  else
+    own[#own + 1] = a
+    before[#own] = from - 1
+    from = from + count
+  end
 end
-for i = 0, count - 1 do
-  for k = 1, ${keys} do keys[k] = KEYS[i * ${keys} + k] end
-  for a = 1, ${args} do args[a] = ARGV[first[a] + i * step[a]] end
+for i = 1, count do
+${Array.from({ length: keys }, (_, key) => keyOf(key)).join('')}  for o = 1, #own do args[own[o]] = ARGV[before[o] + i] end
   local is_well, reply = pcall(run, keys, args)
   if not is_well then reply = { ${BUNDLE_FAILED}, type(reply) == 'table' and reply.err or tostring(reply) } end
-  replies[i + 1] = reply
+  replies[i] = reply
 end
 return replies
 `;

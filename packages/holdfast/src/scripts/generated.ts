@@ -2321,7 +2321,7 @@ const lockAcquireText: ScriptText = {
   source: lockAcquireSource,
   bundle: {
     name: 'lock.acquire (bundle)',
-    sha: '6b487852262f41f48519abaf8a5cac0c890b22e6',
+    sha: 'afaf407cd11debe9cb713c649011735d4283b283',
     source: bundleSource(lockAcquireSource, { headLength: 2505, keys: 3, args: 8, isTimed: true, line: 3 }),
   },
 };
@@ -3007,7 +3007,7 @@ const lockReleaseText: ScriptText = {
   source: lockReleaseSource,
   bundle: {
     name: 'lock.release (bundle)',
-    sha: '1e3843a7081cbc9b6a147f0ffdca3f7f0309a322',
+    sha: 'f6c8772ef12ef946c34603dbbf1f52b8aeb734ec',
     source: bundleSource(lockReleaseSource, { headLength: 566, keys: 3, args: 4, isTimed: false, line: 3 }),
   },
 };
@@ -3548,7 +3548,7 @@ const mutexAcquireText: ScriptText = {
   source: mutexAcquireSource,
   bundle: {
     name: 'mutex.acquire (bundle)',
-    sha: 'efd5e577bb952b7447fd4b68e8ce530af086492a',
+    sha: '146ea0134b5b86abc40a0cf50316b5a1d2c64c5e',
     source: bundleSource(mutexAcquireSource, { headLength: 348, keys: 2, args: 4, isTimed: true, line: 2 }),
   },
 };
@@ -3946,7 +3946,7 @@ const mutexReleaseText: ScriptText = {
   source: mutexReleaseSource,
   bundle: {
     name: 'mutex.release (bundle)',
-    sha: '39f4664bf2a5c1c9021524543bf860395b0482be',
+    sha: 'f09be8c0683e868861bc23b12fff1e399f7e4c1c',
     source: bundleSource(mutexReleaseSource, { headLength: 566, keys: 2, args: 4, isTimed: false, line: 2 }),
   },
 };

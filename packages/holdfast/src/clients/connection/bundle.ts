@@ -7,25 +7,27 @@ import type { Call, CallResult } from './call.ts';
 import { failureOf } from './reply-errors.ts';
 
 /**
- * A call by itself is sent as it is. Of several, keys are laid end to end; arguments come by position, and an argument
- * that is the same for all comes once: the first argument of the request says which do.
+ * A call by itself is sent as it is. Of several, keys and arguments come by position, and an argument that is the same for all
+ * comes once: the first argument of the request says which do.
  */
 export function scriptRequestOf(calls: readonly Call[]): ScriptCall {
   const [firstCall] = calls;
   assert(firstCall !== undefined, () => 'a request is made of at least one call');
   const first = scriptOf(firstCall);
   if (calls.length === 1) return first;
-  const { script, args: firstArgs } = first;
+  const { script, keys: firstKeys, args: firstArgs } = first;
   const requests = calls.map(scriptOf);
   assert(script.bundle !== undefined, () => `${script.name} can be bundled`);
   const keys: string[] = [];
-  for (const request of requests) for (const key of request.keys) keys.push(key);
+  // Every call of a script has as many keys and arguments as its first.
+  for (let position = 0; position < firstKeys.length; position += 1) {
+    for (const request of requests) keys.push(request.keys[position] as string);
+  }
   let shared = '';
   const args: string[] = [''];
   for (let position = 0; position < firstArgs.length; position += 1) {
     const isShared = isSharedAt(requests, position);
     shared += isShared ? '1' : '0';
-    // Every call of a script has as many arguments as its first.
     for (const request of isShared ? [first] : requests) args.push(request.args[position] as string);
   }
   args[0] = shared;
