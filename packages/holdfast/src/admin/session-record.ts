@@ -1,10 +1,10 @@
 /**
  * The record of a session: which application, host and process it is, for operators who look at its locks. A hash of
- * its own beside the locks, written in the background and never waited for; no lock depends on it. This file is the
- * only one that knows the key.
+ * its own beside the locks, written in the background and never waited for; no lock depends on it.
  */
 import { hostname } from 'node:os';
 import { CallFailure, type Reply, type ScriptCall } from '../clients/client.ts';
+import { sessionKey } from '../keys/name.ts';
 import { Deadline, type TimerQueue } from '../runtime/timer-queue.ts';
 import {
   type AdminReadSessionOutcome,
@@ -32,11 +32,6 @@ const REFRESH_MS: number = RECORD_TTL_MS / 3;
 
 /** Records read at once. */
 const READ_MAX = 64;
-
-/** Not under the prefix of any `Locks`: session ids are unique, and an operator may know no prefix. */
-function sessionKey(session: string): string {
-  return `holdfast_session:${session}`;
-}
 
 /** Sends a script to the servers that decide about its key, and gives what each of them answered. */
 type AskServers = (call: ScriptCall) => Promise<readonly QueryAnswer[]>;

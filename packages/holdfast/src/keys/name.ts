@@ -66,9 +66,14 @@ export function lineKey(key: string): string {
   return tagged('holdfast_line', key);
 }
 
-/** Where a session hears of its grants, on one server: one channel for all names. */
-export function sessionChannel(session: string): string {
+/** The record of a session. Not under the prefix of any `Locks`: session ids are unique, and an operator may know no prefix. */
+export function sessionKey(session: string): string {
   return `holdfast_session:${session}`;
+}
+
+/** Where a session hears of its grants, on one server: one channel for all names, which reads as the key of its record. */
+export function sessionChannel(session: string): string {
+  return sessionKey(session);
 }
 
 /** Where a session hears of its grants, in a cluster: one channel for each name, in the slot of its key. */
