@@ -42,6 +42,11 @@ function tagged(kind: string, key: string): string {
   return key.includes('{') ? `${kind}:${key}` : `${kind}:{${key}}`;
 }
 
+/** The line of waiters, whose key is never that of another name. */
+function lineOf(key: string): string {
+  return key.includes('{') ? `holdfast_line::${key}` : tagged('holdfast_line', key);
+}
+
 function saidBy(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error));
 }
@@ -58,7 +63,7 @@ async function tryScripts(redis: Redis | Cluster, prefix: string, name: string):
       const waiting = next[kind](name).acquire({ leaseMs: LEASE_MS, waitMs: WAIT_MS });
       // What it says is read below, unless something else fails first.
       waiting.catch(() => {});
-      await untilInLine(redis, tagged('holdfast_line', prefix + name));
+      await untilInLine(redis, lineOf(prefix + name));
       await lease.release();
       await (await waiting).release();
     }

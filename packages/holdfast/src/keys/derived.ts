@@ -16,9 +16,9 @@ const JOB = 'holdfast_job';
 
 /**
  * In the slot of the key, and never the same for two keys: `a` and `{a}` share a channel, which does no harm, but must not
- * share a result. Keys that bring a brace have two colons.
+ * share a result or a line. Keys that bring a brace have two colons.
  */
-function derived(prefix: string, key: string): string {
+export function derived(prefix: string, key: string): string {
   return key.includes('{') ? `${prefix}::${key}` : `${prefix}:{${key}}`;
 }
 
@@ -61,6 +61,12 @@ export function jobKey(key: string): string {
 /** The key that the marker of a job was made from; null for any other key. */
 export function originOfJob(marker: string): string | null {
   return origin(JOB, marker);
+}
+
+/** Whether those who wait for the lock under that key stand in a line. The runs of once keys and of jobs have none. */
+export function hasLineOfWaiters(lockKey: string): boolean {
+  const role = roleOf(lockKey)?.role;
+  return role !== 'once' && role !== 'job';
 }
 
 /** What the lock under that key is for, and the key that it was made from; null for an ordinary key. */

@@ -7,6 +7,7 @@
 
 import { LockConfigError } from '../errors.ts';
 import { describe } from '../runtime/describe.ts';
+import { derived } from './derived.ts';
 import { slotTag } from './slot.ts';
 
 /** Longer names are a mistake (a whole document as a key) more often than a need. */
@@ -61,9 +62,9 @@ export function fenceKey(key: string): string {
   return tagged('redisson_lock_token', key);
 }
 
-/** The line of waiters of a name. Ours alone. */
+/** The line of waiters of a name. Ours alone: `a` and `{a}`, which by Redisson's rule share a counter, have two lines. */
 export function lineKey(key: string): string {
-  return tagged('holdfast_line', key);
+  return derived('holdfast_line', key);
 }
 
 /** The record of a session. Not under the prefix of any `Locks`: session ids are unique, and an operator may know no prefix. */

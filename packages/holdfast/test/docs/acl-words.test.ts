@@ -126,7 +126,7 @@ async function useJobs([here, there]: readonly [Locks, Locks], name: string): Pr
   const following = next.run(() => {});
   following.catch(() => {});
   await waitFor(
-    async () => Number(await ask(redis.port, ['HLEN', `holdfast_line:holdfast_leader:{${name}}`])) > 0,
+    async () => Number(await ask(redis.port, ['HLEN', `holdfast_line::holdfast_leader:{${name}}`])) > 0,
     { what: 'a place in the line', limitMs: WAIT_MS },
   );
   open();

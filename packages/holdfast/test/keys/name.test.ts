@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LockConfigError } from '../../src/errors.ts';
-import { checkName, fenceKey, lockChannel, mutexChannel, NAME_BYTES_MAX } from '../../src/keys/name.ts';
+import {
+  checkName,
+  fenceKey,
+  lineKey,
+  lockChannel,
+  mutexChannel,
+  NAME_BYTES_MAX,
+} from '../../src/keys/name.ts';
 import { SEED } from '../locking/support/seed.ts';
 
 /** Redisson's rule, byte for byte: the only question is whether the name contains an opening brace. */
@@ -24,6 +31,17 @@ const TAGGED: readonly (readonly [name: string, tagged: string])[] = [
 const character = fc
   .integer({ min: 0, max: 0x10_ffff - 0x800 })
   .map((point) => String.fromCodePoint(point < 0xd800 ? point : point + 0x800));
+
+test('two keys never share a line, whatever braces they bring', () => {
+  expect([lineKey('a'), lineKey('{a}')]).toEqual(['holdfast_line:{a}', 'holdfast_line::{a}']);
+  const text = fc.string({ unit: fc.constantFrom('a', '{', '}', ':'), minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      expect(lineKey(one) === lineKey(other)).toBe(one === other);
+    }),
+    { seed: SEED, numRuns: 2_000 },
+  );
+});
 
 describe('a name', () => {
   test.each(TAGGED)('%j becomes %j in channels and counters, as with Redisson', (name, tagged) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { addressKey, readAddress } from '../../src/clients/cluster/address.ts';
 import { nodesOf, readSlotRanges } from '../../src/clients/cluster/slot-ranges.ts';
 import { LockConfigError } from '../../src/errors.ts';
-import { checkSlots, fenceKey, lockChannel, mutexChannel } from '../../src/keys/name.ts';
+import { checkSlots, fenceKey, lineKey, lockChannel, mutexChannel } from '../../src/keys/name.ts';
 import { slotOf, slotTag } from '../../src/keys/slot.ts';
 import { redirectionOf } from '../../src/topologies/cluster/redirection.ts';
 
@@ -36,7 +36,7 @@ describe('the slot of a key', () => {
 describe('the keys of a name', () => {
   test.each(['a', 'a:b', 'x{t}y', '{t}', 'a{x}b{y}', 'a{b}c}', '}a{b}'])('%s share a slot', (name) => {
     expect(() => checkSlots(name, name)).not.toThrow();
-    for (const derived of [fenceKey(name), lockChannel(name), mutexChannel(name)]) {
+    for (const derived of [fenceKey(name), lockChannel(name), mutexChannel(name), lineKey(name)]) {
       expect(slotOf(derived)).toBe(slotOf(name));
     }
   });

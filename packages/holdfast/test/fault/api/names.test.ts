@@ -4,14 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { LockConfigError, LockConflictError } from '../../../src/index.ts';
 import { CLIENTS, type ClientKind, useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
-import { held } from '../../support/locks/held.ts';
+import { held, untilWaiting } from '../../support/locks/held.ts';
 import { type Kind, LOCK, MUTEX } from '../../support/locks/kind.ts';
 import { listedNames } from '../../support/locks/listed.ts';
 import { wokenBy } from '../../support/locks/woken.ts';
-import { rejection } from '../../support/rejection.ts';
+import { atOnce, rejection } from '../../support/rejection.ts';
 import { ask, askAll } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
 import type { RespValue } from '../../support/servers/resp.ts';
+import { always } from '../../support/violation.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { MATRIX } from '../matrix.ts';
 
@@ -221,3 +222,24 @@ describe.each(CLIENTS)('strange names, %s', (client: ClientKind) => {
     expect(proxy.connectionsMade).toBe(0);
   });
 });
+
+test.each(MATRIX)(
+  '$client, $kind.name: a release of `a` does not serve who waits for `{a}`',
+  async ({ client, kind }) => {
+    const [busy, free, waiter] = await Promise.all(
+      [1, 2, 3].map(() => bench.session(redis.port, { client })),
+    );
+    if (busy === undefined || free === undefined || waiter === undefined) throw new Error('three sessions');
+    const name = bench.name();
+    const braced = `{${name}}`;
+    const [owner, other] = [await kind.of(busy, braced).acquire(), await kind.of(free, name).acquire()];
+    const waiting = kind.of(waiter, braced).acquire();
+    await untilWaiting(redis.port, braced);
+    expect(await other.release()).toBe(true);
+    expect(await held(redis.port, kind, name)).toBe(null);
+    always(() => expect(owner.isHeld).toBe(true));
+    expect(await atOnce(waiting)).toBe('still pending');
+    const next = await wokenBy(braced, async () => expect(await owner.release()).toBe(true), waiting);
+    expect(await next.release()).toBe(true);
+  },
+);

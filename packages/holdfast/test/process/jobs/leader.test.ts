@@ -57,7 +57,7 @@ async function pair(): Promise<{ first: Child<ReplicaLine>; second: Child<Replic
   await first.next(({ told }) => told === 'elected', LIMIT_MS);
   const second = await candidate();
   await waitFor(
-    async () => Number(await ask(redis.port, ['HLEN', 'holdfast_line:holdfast_leader:{boss}'])) > 0,
+    async () => Number(await ask(redis.port, ['HLEN', 'holdfast_line::holdfast_leader:{boss}'])) > 0,
     {
       limitMs: LIMIT_MS,
       what: 'the second waits in the line',

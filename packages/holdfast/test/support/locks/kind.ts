@@ -59,9 +59,9 @@ export function fenceCounter(key: string): string {
   return tagged('redisson_lock_token', key);
 }
 
-/** The line of waiters. */
+/** The line of waiters, which no two keys share. */
 export function lineOf(key: string): string {
-  return tagged('holdfast_line', key);
+  return key.includes('{') ? `holdfast_line::${key}` : tagged('holdfast_line', key);
 }
 
 function handling(lock: AnyLock): AnyLock {

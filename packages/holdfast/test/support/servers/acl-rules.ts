@@ -17,14 +17,14 @@ export const ONCE = `~holdfast_once_lock:{locks:* ~holdfast_once:{locks:* ~redis
 /** For leaders and jobs, besides. */
 export const JOBS = `~holdfast_leader:{locks:* ~holdfast_job:{locks:* ~holdfast_job_lock:{locks:*
 ~redisson_lock_token:holdfast_leader:{locks:* ~redisson_lock_token:holdfast_job_lock:{locks:*
-~holdfast_line:holdfast_leader:{locks:*
+~holdfast_line::holdfast_leader:{locks:*
 &redisson_lock__channel:holdfast_leader:{locks:* &redisson_lock__channel:holdfast_job_lock:{locks:*`;
 
 /** For `inspect`, `list`, `forceRelease` and `check`. */
 export const LOOKING = '+type +scan +strlen +hkeys +info';
 
 /** For names that bring a brace of their own, `locks:{order}:1`: no brace is put around them. */
-export const BRACES = `~redisson_lock_token:locks:* ~holdfast_line:locks:*
+export const BRACES = `~redisson_lock_token:locks:* ~holdfast_line::locks:*
 &redisson_lock__channel:locks:* &holdfast_mutex__channel:locks:*`;
 
 /** For a cluster: where grants are heard, where the slots are, the way through one that is moving, the channels of the shards. */
@@ -64,7 +64,7 @@ export const MONITOR_JOBS = '~holdfast_job:{locks:* ~holdfast_job_lock:{locks:* 
 export const AUDIT = '~holdfast_audit +xadd';
 
 /** For the state of the alerts of the fleet `shop`; half of it is for the lock of the leader. */
-export const ALERTS = `~holdfast_monitor:{shop}:* ~redisson_lock_token:holdfast_monitor:{shop}:* ~holdfast_line:holdfast_monitor:{shop}:*
+export const ALERTS = `~holdfast_monitor:{shop}:* ~redisson_lock_token:holdfast_monitor:{shop}:* ~holdfast_line::holdfast_monitor:{shop}:*
 &redisson_lock__channel:holdfast_monitor:{shop}:* ~holdfast_session:* &holdfast_session:*
 +evalsha +eval +time +get +set +del +pexpire +pttl
 +hget +hset +hdel +hlen +hexists +hgetall +hmget +lindex +lpop +lrange +lrem +rpush +xadd +xrevrange

@@ -78,7 +78,8 @@ local function put(kind, holder, count, ttl, fence, tickets, since)
 end
 -- Tickets of a line, and since when the first one waits whose process still asks. Eight fields are of the line itself.
 local function line_of(key)
-  local line = tagged('holdfast_line:', key)
+  -- A key that brings a brace has a line with two colons, so that no two keys share one.
+  local line = string.find(key, '{', 1, true) and 'holdfast_line::' .. key or tagged('holdfast_line:', key)
   local fields = redis.pcall('HLEN', line)
   if type(fields) ~= 'number' or fields <= 8 then return 0, '' end
   local first = tonumber(redis.call('HGET', line, 'first') or '')
