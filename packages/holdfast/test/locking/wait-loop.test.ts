@@ -22,6 +22,7 @@ const NO_LINE: AwaitedLine<typeof GRANTED> = {
 /** Somebody who waits until the test says that nobody does. */
 class Party implements WaitParty {
   isOver = false;
+  leftMs = Number.POSITIVE_INFINITY;
   readonly heard: string[] = [];
 
   held(): void {
@@ -54,7 +55,7 @@ function setup() {
       return answers.shift() ?? (HELD as Refusal);
     },
   });
-  return { topology, clock, timers, party, answers, attemptedMs, loop };
+  return { topology, clock, timers, options, party, answers, attemptedMs, loop };
 }
 
 type Scene = ReturnType<typeof setup>;
@@ -117,6 +118,61 @@ describe('a wait loop', () => {
     topology.publish();
     await clock.advance(4_999);
     expect(attemptedMs).toEqual([0, 0, 0]);
+  });
+
+  describe('that lets others ask first after a release', () => {
+    /** Servers without a line, for whose time a new period begins with each release, and chance that says half of the pause. */
+    async function courteous(leftMs: number): Promise<Scene & { run: Promise<typeof GRANTED | null> }> {
+      const scene = setup();
+      let serverMs = 0;
+      const serverTimeMs = (): number => {
+        serverMs += 2_000;
+        return serverMs;
+      };
+      Object.assign(scene.topology, { serverTimeMs });
+      Object.assign(scene.options, { random: { fraction: () => 0.5 } });
+      scene.party.leftMs = leftMs;
+      const run = scene.loop.run(null, 0);
+      await scene.clock.settle();
+      return { ...scene, run };
+    }
+
+    test('asks after the pause', async () => {
+      const { topology, clock, attemptedMs } = await courteous(Number.POSITIVE_INFINITY);
+      topology.publish();
+      await clock.settle();
+      expect(attemptedMs).toEqual([0, 0]);
+      await clock.advance(400);
+      expect(attemptedMs).toHaveLength(3);
+    });
+
+    test('asks at once if its caller would not live to see the end of the pause', async () => {
+      const { topology, clock, attemptedMs } = await courteous(5);
+      topology.publish();
+      await clock.settle();
+      expect(attemptedMs).toEqual([0, 0, 0]);
+    });
+
+    test('ends with its last caller, in the middle of the pause', async () => {
+      const { topology, clock, party, loop, attemptedMs, timers, run } = await courteous(
+        Number.POSITIVE_INFINITY,
+      );
+      topology.publish();
+      await clock.settle();
+      party.isOver = true;
+      loop.stop();
+      expect(await run).toBe(null);
+      expect([attemptedMs, timers.size]).toEqual([[0, 0], 0]);
+    });
+
+    test('ends with its last caller, in the pause after its own release', async () => {
+      const { loop, party, timers, attemptedMs } = setup();
+      const run = loop.run(null, 100);
+      party.isOver = true;
+      loop.stop();
+      expect(await run).toBe(null);
+      expect([attemptedMs, timers.size]).toEqual([[], 0]);
+    });
   });
 
   test('leaves no deadline behind, and holds the process only while it sleeps', async () => {

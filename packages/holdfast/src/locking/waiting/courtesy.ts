@@ -10,6 +10,7 @@
 import type { Random } from '../../runtime/random.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { Topology } from '../../topologies/topology.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
 
 export interface CourtesyServices {
   readonly timers: TimerQueue;
@@ -26,6 +27,24 @@ const PAUSES_MS_MAX: readonly number[] = [50, 100, 200, 400];
 /** The time as a quorum has it is not known before servers have answered; where there is a line nobody asks for it. */
 function periodAt(topology: Topology, monotonicMs: number): number {
   return Math.floor((topology.serverTimeMs?.(monotonicMs) ?? 0) / PERIOD_MS);
+}
+
+/** Lets others ask first. No message ends such a pause, not even that of our own release; `stop` does. */
+export class CourtesyPause {
+  readonly #sleep: InterruptibleSleep;
+
+  constructor(timers: TimerQueue) {
+    this.#sleep = new InterruptibleSleep(timers);
+  }
+
+  /** Not where the caller to be asked for has only `leftMs` to wait: then it would not ask at all. */
+  async pause(pauseMs: number, leftMs: number): Promise<void> {
+    if (pauseMs > 0 && pauseMs < leftMs) await this.#sleep.sleep(pauseMs);
+  }
+
+  stop(): void {
+    this.#sleep.stop();
+  }
 }
 
 /** How long to let others ask first, after a release that ends what began at that monotonic time. */

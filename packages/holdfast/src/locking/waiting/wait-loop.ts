@@ -21,13 +21,12 @@ import type { ResolvedLocksOptions } from '../../options/options.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { detached } from '../../runtime/detached.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
-import { sleep } from '../../runtime/timers.ts';
 import type { Subject, WakeReason } from '../../telemetry/channels.ts';
 import { telemetry } from '../../telemetry/publish.ts';
 import type { LinePlace } from '../../topologies/protocol.ts';
 import type { Topology } from '../../topologies/topology.ts';
 import { type Broken, type Failed, type Held, isUnanswered, type Refusal } from '../failures.ts';
-import { courtesyMs } from './courtesy.ts';
+import { CourtesyPause, courtesyMs } from './courtesy.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { ReleaseListener } from './release-listener.ts';
 import type { GrantMessage, WaitMessage } from './ticket.ts';
@@ -52,6 +51,8 @@ const FRONT_PLACES = 2;
 export interface WaitParty {
   /** Nobody waits any more. */
   readonly isOver: boolean;
+  /** How long the first of them still waits. */
+  readonly leftMs: number;
   /** Somebody else holds the lock: callers who only tried, or whose time is over, leave. */
   held(refusal: Held): void;
   /** The attempt failed: callers who do not wait for the end of an outage leave. Returns how long the loop may sleep. */
@@ -101,6 +102,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   #listenBackoff: Backoff | null = null;
   readonly #listener: ReleaseListener;
   readonly #sleep: InterruptibleSleep;
+  readonly #courtesy: CourtesyPause;
   /** The last grant that was heard and not used yet. An attempt under way is waited for: it may bring the same. */
   #grant: GrantMessage | null = null;
 
@@ -109,6 +111,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#party = party;
     this.#awaited = awaited;
     this.#sleep = new InterruptibleSleep(services.timers);
+    this.#courtesy = new CourtesyPause(services.timers);
     const { topology, options } = services;
     const { channel } = awaited.subject;
     this.#listener = new ReleaseListener(topology, channel, options.callTimeoutMs, (message) =>
@@ -147,8 +150,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
   }
 
   async #rounds(last: Refusal | Broken | null, pauseMs: number): Promise<Grant | null> {
-    // No message ends this sleep: that of our own release would cut short the pause that is meant for other processes.
-    if (pauseMs > 0) await sleep(this.#services.timers, pauseMs);
+    await this.#courtesy.pause(pauseMs, this.#party.leftMs);
     for (let refusal = last; ; ) {
       if (refusal !== null) await this.#waitAfter(refusal);
       if (this.#party.isOver) return null;
@@ -190,6 +192,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     this.#grant = null;
     this.#listener.close();
     this.#sleep.stop();
+    this.#courtesy.stop();
   }
 
   async #attempt(): Promise<Grant | Refusal | Broken> {
@@ -234,7 +237,7 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
     const { random } = this.#services.options;
     const askMs = isFront ? ASK_MS_MIN : Math.min(Math.max(ASK_MS_EACH * tickets, ASK_MS_MIN), SLEEP_MS_MAX);
     let delayMs = askMs * (1 - random.fraction() / 4);
-    if (isFront && openMs > 0) delayMs = Math.min(delayMs, openMs);
+    if (openMs > 0) delayMs = Math.min(delayMs, openMs);
     else if (isFront && ttlMs >= 0) delayMs = Math.min(delayMs, ttlMs + EXPIRY_SLACK_MS);
     await this.#sleepUntilWoken(delayMs);
   }
@@ -255,8 +258,8 @@ export class WaitLoop<Grant extends { readonly is: 'granted' }> {
       if (failure.kind !== 'reply') capMs = this.#listenBackoff.nextMs();
     }
     await this.#sleepUntilWoken(ttlMs < 0 ? capMs : Math.min(capMs, ttlMs + EXPIRY_SLACK_MS));
-    const pauseMs = this.wokenBy === 'message' ? courtesyMs(this.#services, refusedMs) : 0;
-    if (pauseMs > 0) await sleep(this.#services.timers, pauseMs);
+    if (this.wokenBy !== 'message') return;
+    await this.#courtesy.pause(courtesyMs(this.#services, refusedMs), this.#party.leftMs);
   }
 
   async #waitAfterSplitVotes(split: Held): Promise<void> {

@@ -117,6 +117,10 @@ export class Waiters extends LinkedQueue<LeaseWaiter> implements WaitParty, Awai
     return this.head === null;
   }
 
+  get leftMs(): number {
+    return this.head?.remainingMs ?? 0;
+  }
+
   get isFull(): boolean {
     return this.size >= WAITERS_MAX;
   }

@@ -11,7 +11,7 @@ import { instantNow } from '../../runtime/instant.ts';
 import type { TimerQueue } from '../../runtime/timer-queue.ts';
 import type { HoldTerms, Protocol, Statement } from '../protocol.ts';
 import { GONE } from '../server/server.ts';
-import { middleMicros } from '../server/server-clock.ts';
+import { middleMs } from '../server/server-clock.ts';
 import type {
   AcquireResult,
   QueryAnswer,
@@ -79,8 +79,10 @@ export class QuorumTopology implements Topology {
   }
 
   serverTimeMs(monotonicMs: number): number {
-    const clocks = this.#nodes.map(({ clock }) => clock);
-    return Math.floor(middleMicros(clocks, monotonicMs) / 1_000);
+    return middleMs(
+      this.#nodes.map(({ clock }) => clock),
+      monotonicMs,
+    );
   }
 
   mailboxOf(): null {

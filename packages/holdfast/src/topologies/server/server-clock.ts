@@ -63,6 +63,16 @@ export class ServerClock {
  * may be far off.
  */
 export function middleMicros(clocks: readonly ServerClock[], monotonicMs: number): number {
-  const known = clocks.map((clock) => clock.microsAt(monotonicMs)).filter((micros) => micros > 0);
-  return known.sort((a, b) => a - b)[Math.floor((known.length - 1) / 2)] ?? 0;
+  return middleOf(clocks.map((clock) => clock.microsAt(monotonicMs)));
+}
+
+/** As `middleMicros`, in milliseconds, and however long ago the servers said their time. */
+export function middleMs(clocks: readonly ServerClock[], monotonicMs: number): number {
+  return middleOf(clocks.map((clock) => clock.at(monotonicMs)));
+}
+
+/** The lower median of what is known; 0 is not. */
+function middleOf(times: readonly number[]): number {
+  const known = times.filter((time) => time > 0).toSorted((a, b) => a - b);
+  return known[Math.floor((known.length - 1) / 2)] ?? 0;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { middleMicros, ServerClock } from '../../../src/topologies/server/server-clock.ts';
+import { middleMicros, middleMs, ServerClock } from '../../../src/topologies/server/server-clock.ts';
 import { SEED } from '../../locking/support/seed.ts';
 
 describe('what we know of the server clock', () => {
@@ -102,4 +102,15 @@ describe('the middle of several clocks', () => {
     const expected = expectedMs === null ? 0 : (1_700_000_000_000 + expectedMs) * 1_000;
     expect(middleMicros(clocks(...offsetsMs), 1_000)).toBe(expected);
   });
+});
+
+test('the middle in milliseconds is known however long ago the servers said their time', () => {
+  const clocks = [5_000, 1_000, 3_000].map((serverMs) => {
+    const clock = new ServerClock();
+    clock.learn(serverMs, 0);
+    return clock;
+  });
+  expect(middleMs([...clocks, new ServerClock()], 60_000)).toBe(63_000);
+  expect(middleMicros(clocks, 60_000)).toBe(0);
+  expect(middleMs([new ServerClock()], 60_000)).toBe(0);
 });
