@@ -36,7 +36,7 @@ function canRenew({ renews, isStating }: Hold): boolean {
 
 function renewalOf(hold: Hold, leaseMs: number): Statement {
   const { protocol, holder } = hold;
-  return { protocol, holder, leaseMs, claim: hold, batch: protocol.renewal };
+  return { protocol, holder, leaseMs, known: hold, batch: protocol.renewal };
 }
 
 /** In case a topology rejects. None does, as clients that throw are caught below; but no lease may depend on that. */
@@ -125,7 +125,7 @@ export class Renewal {
     return this.#state(hold, () => {
       const { protocol, holder, owners, leaseMs, renews } = hold;
       assert(protocol.reentry !== undefined, () => `a ${protocol.kind} can be entered again`);
-      const terms = { holder, leaseMs, isFixed: !renews, claim: hold };
+      const terms = { holder, leaseMs, isFixed: !renews, known: hold };
       return {
         statement: protocol.reentry.recount(terms, owners.length),
         canShorten: false,

@@ -81,7 +81,7 @@ export type ReleaseAnswer =
   | { readonly is: 'GONE' };
 
 /** What this process knows of the hold that a statement is about. */
-export interface Claim {
+export interface KnownHold {
   /** False once the hold was released or lost: nothing may write it again. */
   readonly isLive: boolean;
   /** The end of the hold's block of fences, if it has one. */
@@ -96,7 +96,7 @@ export interface Statement {
   readonly protocol: Protocol;
   readonly holder: string;
   readonly leaseMs: number;
-  readonly claim: Claim;
+  readonly known: KnownHold;
   /** How the statement is sent and read. Statements of one batch object travel in one call. */
   readonly batch: StatementBatch;
   /**
@@ -139,7 +139,7 @@ export interface ReenteredHold {
   readonly leaseMs: number;
   /** The lease ends at its time: entering and leaving do not prolong it. */
   readonly isFixed: boolean;
-  readonly claim: Claim;
+  readonly known: KnownHold;
 }
 
 /** The part of kinds that an owner can enter again. */

@@ -50,8 +50,8 @@ function release(protocol: Protocol, holder: string): Promise<unknown> {
 }
 
 function renewalOf(protocol: Protocol, holder: string): Statement {
-  const claim = { isLive: true, lastFence: undefined };
-  return { protocol, holder, leaseMs: LEASE_MS, claim, batch: protocol.renewal };
+  const known = { isLive: true, lastFence: undefined };
+  return { protocol, holder, leaseMs: LEASE_MS, known, batch: protocol.renewal };
 }
 
 describe('N permits', () => {

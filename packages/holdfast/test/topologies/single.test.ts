@@ -58,10 +58,10 @@ describe('one server', () => {
       client.from('any', fate);
       expect(await stage.until(topology.acquire(protocol, TERMS, 500))).toMatchObject(acquired);
       expect(await stage.until(topology.release(protocol, TERMS, 500))).toMatchObject(released);
-      const claim = { isLive: true, lastFence: undefined };
-      const renewal = { protocol, holder: 's:1', leaseMs: 500, claim, batch: protocol.renewal };
+      const known = { isLive: true, lastFence: undefined };
+      const renewal = { protocol, holder: 's:1', leaseMs: 500, known, batch: protocol.renewal };
       expect(await stage.until(topology.state([renewal, renewal], 500))).toMatchObject([kept, kept]);
-      const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, claim }, 2);
+      const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, known }, 2);
       expect(await stage.until(topology.state([recount], 500))).toMatchObject([kept]);
       topology.stop();
     },
@@ -106,7 +106,7 @@ describe('one server', () => {
       protocol,
       holder,
       leaseMs: 500,
-      claim: { isLive: true, lastFence: undefined },
+      known: { isLive: true, lastFence: undefined },
       batch: protocol.renewal,
     }));
     expect(await topology.state(renewals, 500)).toMatchObject([

@@ -68,7 +68,7 @@ export const lockRenewal = (): StatementBatch => ({
         fence: counterKey(statement),
         holder: statement.holder,
         leaseMs: statement.leaseMs,
-        lastFence: statement.claim.lastFence ?? 0,
+        lastFence: statement.known.lastFence ?? 0,
         fenceTtlMs: statement.protocol.fenceTtlMs,
       })),
     ),
@@ -88,7 +88,7 @@ const RECOUNT: StatementBatch = {
       count: recount.count,
       leaseMs: recount.leaseMs,
       fixed: recount.isFixed ? 1 : 0,
-      lastFence: recount.claim.lastFence ?? 0,
+      lastFence: recount.known.lastFence ?? 0,
       fenceTtlMs: recount.protocol.fenceTtlMs,
     });
   },
@@ -197,11 +197,11 @@ export class LockProtocol implements Protocol, Fencing, Reentry {
     lastFence: number,
     isGiven: boolean,
   ): Raise {
-    const claim = { isLive: true, lastFence };
-    return { protocol: this, holder, leaseMs, claim, batch: RAISE, lastFence, isGiven };
+    const known = { isLive: true, lastFence };
+    return { protocol: this, holder, leaseMs, known, batch: RAISE, lastFence, isGiven };
   }
 
-  recount({ holder, leaseMs, isFixed, claim }: ReenteredHold, count: number): Recount {
-    return { protocol: this, holder, leaseMs, claim, batch: RECOUNT, count, isFixed };
+  recount({ holder, leaseMs, isFixed, known }: ReenteredHold, count: number): Recount {
+    return { protocol: this, holder, leaseMs, known, batch: RECOUNT, count, isFixed };
   }
 }

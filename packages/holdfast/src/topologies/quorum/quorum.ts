@@ -224,7 +224,7 @@ export class QuorumTopology implements Topology {
     for (const [i, statement] of statements.entries()) {
       const isRenewal = statement.batch === statement.protocol.renewal;
       const isMissing = answers[i]?.is === 'gone' && results[i]?.is === 'kept';
-      if (isRenewal && isMissing && statement.claim.isLive && node.health.absence === null) {
+      if (isRenewal && isMissing && statement.known.isLive && node.health.absence === null) {
         void this.#restoreOn(node, statement, timeoutMs);
       }
     }
@@ -232,11 +232,11 @@ export class QuorumTopology implements Topology {
 
   /** The vote, and the fence: whoever counts on this server's vote later must find there what a majority was raised to. */
   async #restoreOn(node: QuorumNode, statement: Statement, timeoutMs: number): Promise<void> {
-    const { protocol, holder, leaseMs, claim } = statement;
+    const { protocol, holder, leaseMs, known } = statement;
     const terms = { holder, leaseMs, fences: 1 };
     const vote = await node.votes.acquire(protocol, terms, timeoutMs, instantNow(this.#timers.clock));
-    if (vote.is !== 'granted' || protocol.fencing === undefined || claim.lastFence === undefined) return;
-    await node.server.state([protocol.fencing.raise(terms, claim.lastFence, true)], timeoutMs);
+    if (vote.is !== 'granted' || protocol.fencing === undefined || known.lastFence === undefined) return;
+    await node.server.state([protocol.fencing.raise(terms, known.lastFence, true)], timeoutMs);
   }
 }
 

@@ -14,7 +14,7 @@ import type { HoldTerms, Protocol, Revoked, Statement } from '../protocol.ts';
 import type { StateResult } from '../topology.ts';
 import type { Decision } from './decision.ts';
 import { read } from './reading.ts';
-import { isConflictWord, isPassingWord, isSteppedDownWord } from './reply-words.ts';
+import { hasSteppedDown, isConflictWord, isPassingWord } from './reply-words.ts';
 import { GONE, KEPT, Server, type ServerSettings } from './server.ts';
 
 /** Why a write does not count. */
@@ -75,9 +75,9 @@ class ConfirmedServer extends Server {
     const { firstFence, fences } = granted;
     const lastFence = firstFence === undefined ? undefined : firstFence + fences - 1;
     // Nothing can have released this hold: its owner has not been told of it yet.
-    const claim = { isLive: true, lastFence };
+    const known = { isLive: true, lastFence };
     const confirmation = await this.#confirm(
-      { protocol, holder, leaseMs, claim, batch: protocol.renewal },
+      { protocol, holder, leaseMs, known, batch: protocol.renewal },
       giveUpMs,
     );
     const heardAt = instantNow(this.#clock);
@@ -137,7 +137,7 @@ class ConfirmedServer extends Server {
   #uncounted(failure: CallFailure): Shortage {
     if (failure.kind !== 'reply') return this.#shortage(`replicas were not counted: ${failure.text}`);
     if (!UNKNOWN_COMMAND.test(failure.text)) {
-      const canRetry = isPassingWord(failure.word) || isSteppedDownWord(failure.word);
+      const canRetry = isPassingWord(failure.word) || hasSteppedDown(failure);
       return this.#shortage(`replicas were not counted: ${failure.text}`, canRetry);
     }
     const { min, aof } = this.#terms;

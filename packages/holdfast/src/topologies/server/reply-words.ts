@@ -23,12 +23,15 @@ export function isPassingWord(word: string): boolean {
   return PASSING_WORDS.has(word);
 }
 
+/** To WAIT or WAITAOF, from a server that is a replica by then. */
+const ON_A_REPLICA = /^ERR WAIT(AOF)? cannot be used with replica/i;
+
 /**
- * The server has become a replica while it waited for its replicas (WAIT): whoever is the primary now may grant. Not a word
- * of those above: what was written before the wait may stand.
+ * The server has become a replica before or while it waited for its replicas (WAIT): whoever is the primary now may grant. Not
+ * a word of those above: what was written before the wait may stand.
  */
-export function isSteppedDownWord(word: string): boolean {
-  return word === 'UNBLOCKED';
+export function hasSteppedDown({ word, text }: { readonly word: string; readonly text: string }): boolean {
+  return word === 'UNBLOCKED' || ON_A_REPLICA.test(text);
 }
 
 /** Asking again will not help, and nothing was done: the server did not let us try. */

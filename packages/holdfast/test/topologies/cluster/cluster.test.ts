@@ -20,8 +20,8 @@ const protocol = new LockProtocol(NAME, NAME, 0);
 
 function renewalOf(name: string): Statement {
   const lock = new LockProtocol(name, name, 0);
-  const claim = { isLive: true, lastFence: undefined };
-  return { protocol: lock, holder: 's:1', leaseMs: 1_000, claim, batch: lock.renewal };
+  const known = { isLive: true, lastFence: undefined };
+  return { protocol: lock, holder: 's:1', leaseMs: 1_000, known, batch: lock.renewal };
 }
 
 /** Their clocks are a minute apart. */

@@ -62,6 +62,8 @@ function copies(count: { replicas: number; local: number } | CallFailure): Outco
 
 const ENOUGH = copies({ replicas: 1, local: 0 });
 const STEPPED_DOWN = new CallFailure('reply', 'UNBLOCKED force unblock from blocking operation', 'UNBLOCKED');
+/** To WAIT, in the words of Redis. */
+const REPLICA = new CallFailure('reply', 'ERR WAIT cannot be used with replica instances. Please', 'ERR');
 const NONE = copies({ replicas: 0, local: 0 });
 
 describe('a grant', () => {
@@ -75,6 +77,12 @@ describe('a grant', () => {
     ['nobody counted', copies(new CallFailure('unknown', 'lost')), { canRetry: true }],
     ['could not be stated again', async () => new CallFailure('unreachable', 'no'), { canRetry: true }],
     ['a server that stepped down did not count', copies(STEPPED_DOWN), { canRetry: true }],
+    ['a server that is a replica by then did not count', copies(REPLICA), { canRetry: true }],
+    [
+      'a server counts in another way',
+      copies(new CallFailure('reply', 'ERR WAIT', 'ERR')),
+      { canRetry: false },
+    ],
     ['our user may not count', copies(new CallFailure('reply', 'NOPERM', 'NOPERM')), { canRetry: false }],
   ])('that %s fails and is given back', async (_, outcome, result) => {
     const { stage, topology, protocol } = setUp(outcome);
@@ -99,9 +107,9 @@ describe('a grant', () => {
 describe('a renewal and a re-entry', () => {
   test('that too few replicas have has failed, and one that is gone is gone whoever has it', async () => {
     const { stage, topology, protocol, client } = setUp(NONE);
-    const claim = { isLive: true, lastFence: undefined };
-    const renewal = { protocol, holder: 's:1', leaseMs: 500, claim, batch: protocol.renewal };
-    const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, claim }, 2);
+    const known = { isLive: true, lastFence: undefined };
+    const renewal = { protocol, holder: 's:1', leaseMs: 500, known, batch: protocol.renewal };
+    const recount = protocol.recount({ holder: 's:1', leaseMs: 500, isFixed: false, known }, 2);
     expect(await stage.until(topology.state([renewal], 500))).toEqual([{ is: 'gone' }]);
     for (const [script, reply, statement] of [
       ['lock.renew', ['REVOKED why'], renewal],
