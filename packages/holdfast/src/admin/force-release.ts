@@ -1,6 +1,7 @@
 /** Takes a lock or a mutex away from its owner. The next in line gets it in the same step. */
 import type { ScriptCall } from '../clients/client.ts';
 import { LockConflictError, LockNotHeldError } from '../errors.ts';
+import { hasLineOfWaiters } from '../keys/derived.ts';
 import { fenceKey, lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { describe } from '../runtime/describe.ts';
 import { printable, quote } from '../runtime/printable.ts';
@@ -60,7 +61,8 @@ async function outcomesOf(
 ): Promise<Outcome[]> {
   const key = servers.keyOf(name);
   const mailbox = servers.mailboxOf(key);
-  const keys = { fence: fenceKey(key), line: lineKey(key), mailbox };
+  // A line that there is not needs no right: the user may have none for it.
+  const keys = { fence: fenceKey(key), line: hasLineOfWaiters(key) ? lineKey(key) : key, mailbox };
   // While a slot of a cluster moves, the keys of one lock may be on different nodes. The lock's own key is then released
   // alone, and those in line find it free when they ask again.
   const ownKey = { fence: key, line: key, mailbox: '' };

@@ -1,6 +1,6 @@
 /** Asks what stands under one name: who holds the lock or the mutex, for how long, who waits. */
 import type { Reply } from '../clients/client.ts';
-import { roleOf } from '../keys/derived.ts';
+import { hasLineOfWaiters, roleOf } from '../keys/derived.ts';
 import { fenceKey, lineKey, lockChannel, mutexChannel } from '../keys/name.ts';
 import { assert } from '../runtime/assert.ts';
 import { adminInspect } from '../scripts/generated.ts';
@@ -32,9 +32,7 @@ export async function inspectName(
 ): Promise<Inspection | null> {
   const key = servers.keyOf(name);
   const channels = { lockChannel: lockChannel(key), mutexChannel: mutexChannel(key) };
-  const role = roleOf(key)?.role;
-  // Who waits for a run of a once key or of a job listens on the public channel and stands in no line.
-  const hasLine = servers.hasLine && role !== 'once' && role !== 'job';
+  const hasLine = servers.hasLine && hasLineOfWaiters(key);
   const askWith = (fence: string, line: string): Promise<Answer<Inspection | null>[]> =>
     servers.ask(
       servers.deciding,

@@ -145,6 +145,27 @@ test('a user with the second list may look around and release by force', async (
   expect(await locks.check()).toEqual([]);
 });
 
+test('a user with the lists for once and for looking around may release by force a run that hangs', async () => {
+  await addUser('rescuer', aclWords(LEAST, ONCE, LOOKING));
+  const [here, there] = sessionsOf('ioredis', 'rescuer');
+  let end = (): void => {};
+  const begun = new Promise<void>((resolve) => {
+    const running = here.once('locks:o', () => {
+      resolve();
+      return new Promise<void>((ended) => {
+        end = ended;
+      });
+    });
+    running.catch(() => {});
+  });
+  await begun;
+  expect(await there.forceRelease('holdfast_once_lock:{locks:o}')).toContain(here.session);
+  end();
+  await here.close();
+  // The record of a run outlives it.
+  await ask(redis.port, ['DEL', 'holdfast_once:{locks:o}']);
+});
+
 test('a user that may not leave or read why a lock was taken away takes it away, and hears of it, all the same', async () => {
   for (const [user, lists] of [
     ['curt', [LEAST, LOOKING]],
