@@ -66,6 +66,24 @@ test('draws a table on a terminal that follows, fits, and gives the terminal bac
   expect(terminal.written.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
 });
 
+test('shows how many wait and who comes next, as they come and as the lock passes on', async () => {
+  const lease = await openLocks(redis, 'billing').lock('w:1').acquire();
+  const terminal = openTerminal(['watch', 'w:', '--every', '50ms', '--redis', redis.url]);
+  await terminal.shows(/w:1 +lock +billing on .* 0 +-/);
+  const [shipping, mailing] = [openLocks(redis, 'shipping'), openLocks(redis, 'mailing')];
+  const second = shipping.lock('w:1').acquire();
+  await terminal.shows(/w:1 +lock +billing on .* 1 +shipping on /);
+  const third = mailing.lock('w:1').acquire();
+  await terminal.shows(/w:1 +lock +billing on .* 2 +shipping on /);
+  await lease.release();
+  await terminal.shows(/w:1 +lock +shipping on .* 1 +mailing on /);
+  await (await second).release();
+  await terminal.shows(/w:1 +lock +mailing on .* 0 +-/);
+  await (await third).release();
+  terminal.type('q');
+  expect(await terminal.ended).toBe(0);
+});
+
 test('goes on while a server is frozen, from the start too, says so, and recovers', async () => {
   const server = await startRedis();
   onTestFinished(() => server.stop());

@@ -1,7 +1,8 @@
 /** Primaries that are replaced, die, freeze or are gone with their whole shard. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { LockUnavailableError } from '../../src/index.ts';
+import { type FencedLease, LockUnavailableError } from '../../src/index.ts';
 import { listedNames } from '../support/locks/listed.ts';
+import { allServed, SERVED_AGAIN_MS } from '../support/locks/served.ts';
 import { untilRenewed } from '../support/locks/warm-up.ts';
 import { wokenBy } from '../support/locks/woken.ts';
 import { rejection } from '../support/rejection.ts';
@@ -11,7 +12,7 @@ import { steady } from '../support/steady.ts';
 import { always } from '../support/violation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { useClusterBench } from './bench.ts';
-import { SOME_CLUSTER_FLAVOURS } from './callers.ts';
+import { type ClusterFlavour, SOME_CLUSTER_FLAVOURS } from './callers.ts';
 
 const bench = useClusterBench();
 const STEADY = steady();
@@ -52,13 +53,25 @@ async function untilReplicated(name: string): Promise<void> {
   });
 }
 
+/** Two more processes behind whoever waits already. */
+async function twoMore(name: string, flavour: ClusterFlavour): Promise<Promise<FencedLease>[]> {
+  const waits: Promise<FencedLease>[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const locks = await bench.session({}, flavour);
+    waits.push(locks.lock(name).acquire());
+    await bench.untilListening(bench.mailbox(locks, name));
+  }
+  return waits;
+}
+
 describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) => {
-  test('a planned failover costs the owner nothing, and a waiter is woken at the new primary', async () => {
+  test('a planned failover costs the owner nothing, and those who wait are served at the new primary', async () => {
     const [locks, other] = await Promise.all([bench.session({}, flavour), bench.session({}, flavour)]);
     const name = `planned:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 9_000 });
     const waiting = other.lock(name).acquire();
     await bench.untilListening(bench.mailbox(other, name));
+    const behind = await twoMore(name, flavour);
     const before = await bench.cluster.primaryOf(name);
     await bench.cluster.failOver(before);
     const after = await untilOwnedByAnother(name, before);
@@ -68,14 +81,17 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
     expect(await command(after, 'EXISTS', name)).toBe(1);
     const next = await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
     always(() => expect(next.fence).toBeGreaterThan(lease.fence));
+    expect(await next.release()).toBe(true);
+    expect(await allServed(behind)).toBeLessThan(SERVED_AGAIN_MS);
   });
 
-  test('a primary that is killed is sat out: the owner keeps the lock, and a waiter is woken', async () => {
+  test('a primary that is killed is sat out: the owner keeps the lock, and those who wait are served', async () => {
     const [locks, other] = await Promise.all([bench.session({}, flavour), bench.session({}, flavour)]);
     const name = `killed:${flavour.name}`;
     const lease = await locks.lock(name).acquire({ leaseMs: 20_000 });
     const waiting = other.lock(name).acquire();
     await bench.untilListening(bench.mailbox(other, name));
+    const behind = await twoMore(name, flavour);
     await untilReplicated(name);
     const before = await bench.cluster.primaryOf(name);
     await before.kill();
@@ -83,7 +99,9 @@ describe.each(SOME_CLUSTER_FLAVOURS)('$name', { ...STEADY, ...LONG }, (flavour) 
     await bench.untilListeningAt(after, bench.mailbox(other, name), FAILOVER_LIMIT_MS);
     await untilRenewed(lease, FAILOVER_LIMIT_MS);
     expect(lease.isHeld).toBe(true);
-    await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
+    const next = await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
+    expect(await next.release()).toBe(true);
+    expect(await allServed(behind)).toBeLessThan(SERVED_AGAIN_MS);
   });
 });
 

@@ -3,11 +3,13 @@ import { afterEach, expect, test } from 'vitest';
 import {
   type FencedLease,
   type LockLostError,
+  type Locks,
   LockUnavailableError,
   LockUnknownError,
 } from '../../src/index.ts';
 import { slotOf } from '../../src/keys/slot.ts';
 import { listedNames } from '../support/locks/listed.ts';
+import { allServed, SERVED_AGAIN_MS } from '../support/locks/served.ts';
 import { wokenBy } from '../support/locks/woken.ts';
 import { atOnce, rejection } from '../support/rejection.ts';
 import { command } from '../support/servers/redis-cluster.ts';
@@ -125,19 +127,24 @@ test(
 );
 
 test.each(['sharded', 'plain', 'both'] as const)(
-  'a waiter whose slot moves is woken by a release at the new node, with %s channels',
+  'those who wait while their slot moves are served by releases at the new node, with %s channels',
   STEADY,
   async (pubsub) => {
-    const [locks, other] = await Promise.all([bench.session({ pubsub }), bench.session({ pubsub })]);
+    const sessions = [0, 1, 2].map(() => bench.session({ pubsub }));
+    const [locks, other, last] = (await Promise.all(sessions)) as [Locks, Locks, Locks];
     const name = `waiting:${pubsub}`;
     const lease = await locks.lock(name).acquire();
     const waiting = other.lock(name).acquire();
     const count = pubsub === 'plain' ? 'NUMSUB' : 'SHARDNUMSUB';
     await bench.untilListening(bench.mailbox(other, name), 1, count);
+    const behind = last.lock(name).acquire();
+    await bench.untilListening(bench.mailbox(last, name), 1, count);
     const { to } = await migrationOf(name);
     await migration?.run();
     if (pubsub !== 'plain') await bench.untilListeningAt(to, bench.mailbox(other, name));
-    await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
+    const next = await wokenBy(name, async () => expect(await lease.release()).toBe(true), waiting);
+    expect(await next.release()).toBe(true);
+    expect(await allServed([behind])).toBeLessThan(SERVED_AGAIN_MS);
   },
 );
 

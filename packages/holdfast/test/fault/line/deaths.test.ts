@@ -1,11 +1,15 @@
 /** What a killed waiter, a flushed server and a forgotten script cost those who wait. */
+import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import type { Lease, Locks, LocksOptions } from '../../../src/index.ts';
+import { lineKey, lockChannel } from '../../../src/keys/name.ts';
 import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { untilWaiting } from '../../support/locks/held.ts';
-import { LOCK } from '../../support/locks/kind.ts';
+import { KINDS, type Kind, LOCK } from '../../support/locks/kind.ts';
+import { allServed, SERVED_AGAIN_MS } from '../../support/locks/served.ts';
 import { warmUp } from '../../support/locks/warm-up.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
 import { type Child, startChild, useChildren } from '../../support/processes/child.ts';
 import { ask } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
@@ -26,6 +30,8 @@ const CLAIM_MS_LONG = 10_000;
 /** Those in line ask again this soon. */
 const ASK_MS = 1_000;
 const LEASE_MS = 60_000;
+/** More than twice as many as there are processes in line, so that half a turn is due to each after one owner. */
+const GUESTS = 5;
 const START_LIMIT_MS = 120_000;
 vi.setConfig({ testTimeout: 400_000 });
 
@@ -44,6 +50,7 @@ interface Scene {
 
 /** Somebody owns the lock; a process that will be killed is first in line, a session of ours is second. */
 async function setup(
+  kind: Kind,
   mode: ChildPlan['mode'],
   claimMs: number,
   { victim: { port }, next: way }: Ways = { victim: redis, next: redis },
@@ -51,11 +58,11 @@ async function setup(
   // What the second in line is given it keeps for as long as a test looks at it.
   const [owner, locks] = await Promise.all([session(), session(way.port, { claimMs: LEASE_MS })]);
   const name = bench.name();
-  const lease = await owner.lock(name).acquire();
+  const lease = await kind.of(owner, name).acquire();
   const plan: ChildPlan = {
     mode,
     port,
-    kind: 'lock',
+    kind: kind.name,
     name,
     leaseMs: LEASE_MS,
     handovers: 64,
@@ -63,7 +70,7 @@ async function setup(
   };
   const victim = startChild<ChildWord>('test/fault/waiting/child.ts', [JSON.stringify(plan)]);
   await untilWaiting(redis.port, name, 1, START_LIMIT_MS);
-  const next = locks.lock(name).acquire();
+  const next = kind.of(locks, name).acquire();
   next.catch(() => {});
   await untilWaiting(redis.port, name, 2);
   return { name, owner, lease, locks, victim, next };
@@ -71,8 +78,15 @@ async function setup(
 
 async function session(port = redis.port, options: LocksOptions = {}): Promise<Locks> {
   const locks = await bench.session(port, { leaseMs: LEASE_MS, ...options });
-  await warmUp(locks, LOCK);
+  for (const kind of KINDS) await warmUp(locks, kind);
   return locks;
+}
+
+/** Listens for releases without a place in the line, as the waiters of Redisson do. */
+async function listenAsGuest(name: string): Promise<Redis> {
+  const guest = new Redis(redis.port);
+  await guest.subscribe(lockChannel(name));
+  return guest;
 }
 
 /** After how long somebody is served. */
@@ -84,15 +98,15 @@ async function servedWithin(waiting: Promise<Lease>): Promise<number> {
   return tookMs;
 }
 
-describe('a waiter that is killed', () => {
+describe.each(KINDS)('a waiter for a $name that is killed', (kind) => {
   test(
     'while it is first in line costs the others nothing, however long its claim would be',
     STEADY,
     async () => {
-      const { lease, victim, next } = await setup('waiter', CLAIM_MS_LONG);
+      const { name, lease, victim, next } = await setup(kind, 'waiter', CLAIM_MS_LONG);
       expect(await victim.kill()).toMatchObject({ signal: 'SIGKILL' });
-      await lease.release();
-      expect(await servedWithin(next)).toBeLessThan(CLAIM_MS_LONG / 2);
+      const served = await wokenBy(name, () => lease.release(), next);
+      expect(await served.release()).toBe(true);
     },
   );
 
@@ -100,39 +114,57 @@ describe('a waiter that is killed', () => {
     'when it has the lock and has not stated its lease costs the others a claim and a second',
     STEADY,
     async () => {
-      const { lease, victim, next } = await setup('dies-granted', CLAIM_MS);
+      const { lease, victim, next } = await setup(kind, 'dies-granted', CLAIM_MS);
       await lease.release();
       const tookMs = await servedWithin(next);
       expect(await victim.exited).toMatchObject({ signal: 'SIGKILL' });
       expect(tookMs).toBeLessThan(CLAIM_MS + ASK_MS);
     },
   );
-
-  test(
-    'while it releases costs the others nothing once its release has reached the server',
-    STEADY,
-    async () => {
-      const proxies = { victim: await bench.proxy(redis.port), next: await bench.proxy(redis.port) };
-      const { name, lease, owner, locks, victim, next } = await setup('waiter', CLAIM_MS_LONG, proxies);
-      await lease.release();
-      await victim.next(({ event }) => event === 'acquired', START_LIMIT_MS);
-      // From here on the next in line cannot ask for the lock: whoever gives it the lock is the release.
-      proxies.next.freeze();
-      // The release is never answered: its process dies in it.
-      const isReleasing = proxies.victim.dropReply(LOCK.releases);
-      victim.send('release');
-      await isReleasing;
-      // However long it takes to look, it does not give the release up and go on.
-      victim.stop();
-      const found = await owner.inspect(name);
-      always(() => expect(found).toMatchObject({ owner: expect.stringContaining(locks.session) }));
-      expect(await victim.kill()).toMatchObject({ signal: 'SIGKILL' });
-      proxies.next.thaw();
-      const served = await next;
-      expect(await served.release()).toBe(true);
-    },
-  );
 });
+
+test(
+  'a waiter that has the lock and is killed while it releases costs the others nothing once its release has reached the server',
+  STEADY,
+  async () => {
+    const proxies = { victim: await bench.proxy(redis.port), next: await bench.proxy(redis.port) };
+    const { name, lease, owner, locks, victim, next } = await setup(LOCK, 'waiter', CLAIM_MS_LONG, proxies);
+    await lease.release();
+    await victim.next(({ event }) => event === 'acquired', START_LIMIT_MS);
+    // From here on the next in line cannot ask for the lock: whoever gives it the lock is the release.
+    proxies.next.freeze();
+    // The release is never answered: its process dies in it.
+    const isReleasing = proxies.victim.dropReply(LOCK.releases);
+    victim.send('release');
+    await isReleasing;
+    // However long it takes to look, it does not give the release up and go on.
+    victim.stop();
+    const found = await owner.inspect(name);
+    always(() => expect(found).toMatchObject({ owner: expect.stringContaining(locks.session) }));
+    expect(await victim.kill()).toMatchObject({ signal: 'SIGKILL' });
+    proxies.next.thaw();
+    const served = await next;
+    expect(await served.release()).toBe(true);
+  },
+);
+
+test(
+  'a waiter that is killed while the lock is left to guests, and it is first in line, costs the others a second',
+  STEADY,
+  async () => {
+    const { name, lease, victim, next } = await setup(LOCK, 'waiter', CLAIM_MS_LONG);
+    // So many guests that the lock is left to them after one owner. None of them takes it.
+    const guests = await Promise.all(Array.from({ length: GUESTS }, () => listenAsGuest(name)));
+    // As if the owner had stood in the line too.
+    await ask(redis.port, ['HSET', lineKey(name), 'run', '1']);
+    victim.stop();
+    await lease.release();
+    expect(await victim.kill()).toMatchObject({ signal: 'SIGKILL' });
+    const tookMs = await servedWithin(next);
+    await Promise.all(guests.map((guest) => guest.quit()));
+    expect(tookMs).toBeLessThan(2 * ASK_MS);
+  },
+);
 
 describe('three processes that wait', () => {
   async function waiters(): Promise<{ name: string; lease: Lease; waits: Promise<Lease>[] }> {
@@ -150,30 +182,29 @@ describe('three processes that wait', () => {
     return { name, lease, waits };
   }
 
-  /** All are served one after the other, whoever is first. */
-  async function allServedWithin(waits: readonly Promise<Lease>[]): Promise<number> {
-    const startMs = performance.now();
-    await Promise.all(waits.map(async (wait) => expect(await (await wait).release()).toBe(true)));
-    return performance.now() - startMs;
-  }
-
   test('are served within five seconds when everything was flushed', STEADY, async () => {
     const { waits } = await waiters();
     await ask(redis.port, ['FLUSHALL']);
-    expect(await allServedWithin(waits)).toBeLessThan(5_000);
+    expect(await allServed(waits)).toBeLessThan(SERVED_AGAIN_MS);
+  });
+
+  test('are served within five seconds when the key of the lock was deleted by hand', STEADY, async () => {
+    const { name, waits } = await waiters();
+    await ask(redis.port, ['DEL', name]);
+    expect(await allServed(waits)).toBeLessThan(SERVED_AGAIN_MS);
   });
 
   test('are served at the release when the scripts were flushed', STEADY, async () => {
     const { lease, waits } = await waiters();
     await ask(redis.port, ['SCRIPT', 'FLUSH']);
     expect(await lease.release()).toBe(true);
-    expect(await allServedWithin(waits)).toBeLessThan(CLAIM_MS + ASK_MS);
+    expect(await allServed(waits)).toBeLessThan(CLAIM_MS + ASK_MS);
   });
 
   test('are served when the line alone was lost', STEADY, async () => {
     const { name, lease, waits } = await waiters();
-    await ask(redis.port, ['DEL', `holdfast_line:{${name}}`]);
+    await ask(redis.port, ['DEL', lineKey(name)]);
     expect(await lease.release()).toBe(true);
-    expect(await allServedWithin(waits)).toBeLessThan(5_000);
+    expect(await allServed(waits)).toBeLessThan(SERVED_AGAIN_MS);
   });
 });

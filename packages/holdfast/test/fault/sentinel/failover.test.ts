@@ -36,6 +36,11 @@ afterEach(async () => {
   if (primary?.isRunning && !primary.isFrozen) await ask(primary.port, ['FLUSHALL']);
 });
 
+/** Whoever waits beside others, before them or behind them: has the lock and lets go of it. */
+async function served(waiting: Promise<FencedLease>): Promise<boolean> {
+  return (await waiting).release();
+}
+
 describe.each(SENTINEL_CLIENTS)('by %s', { ...STEADY, timeout: 240_000 }, (kind) => {
   test('a lock is taken on the primary, waited for, handed over and released', async () => {
     const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind)) as [Locks, Locks];
@@ -65,11 +70,13 @@ describe.each(SENTINEL_CLIENTS)('by %s', { ...STEADY, timeout: 240_000 }, (kind)
   });
 
   test('a planned failover costs no lease, and those who wait are served by the new primary', async () => {
-    const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind, PATIENT)) as [Locks, Locks];
+    const sessions = [1, 2, 3].map(() => sentinelSession(bench, group, kind, PATIENT));
+    const [first, second, third] = sessions as [Locks, Locks, Locks];
     const name = bench.name();
-    for (const locks of [first, second]) await warmUp(locks, LOCK);
+    for (const locks of sessions) await warmUp(locks, LOCK);
     const lease = await first.lock(name).acquire();
     const waiting = second.lock(name).acquire();
+    const other = served(third.lock(name).acquire());
     const before = await group.primary();
     const after = await group.failOver();
     // The old primary does not know it yet: whoever stays with it holds what others can take elsewhere.
@@ -83,17 +90,20 @@ describe.each(SENTINEL_CLIENTS)('by %s', { ...STEADY, timeout: 240_000 }, (kind)
     expect(next.fence).toBeGreaterThan(lease.fence);
     expect(await held(after.port, LOCK, name)).not.toBeNull();
     await next.release();
+    expect(await other).toBe(true);
   });
 
   test('a primary that is killed costs no lease that a replica has, and those who wait are served although their line was lost', async () => {
     // Its first renewal is due when all of this is over.
     const leaseMs = 40_000;
     const options = { ...PATIENT, leaseMs, replicas: { min: 2 } };
-    const [first, second] = [1, 2].map(() => sentinelSession(bench, group, kind, options)) as [Locks, Locks];
+    const sessions = [1, 2, 3].map(() => sentinelSession(bench, group, kind, options));
+    const [first, second, third] = sessions as [Locks, Locks, Locks];
     const name = bench.name();
-    for (const locks of [first, second]) await warmUp(locks, LOCK);
+    for (const locks of sessions) await warmUp(locks, LOCK);
     const lease = await first.lock(name).acquire();
     const waiting = second.lock(name).acquire();
+    const other = served(third.lock(name).acquire());
     const before = await group.primary();
     await before.kill();
     const after = await group.untilAnother(before);
@@ -107,6 +117,7 @@ describe.each(SENTINEL_CLIENTS)('by %s', { ...STEADY, timeout: 240_000 }, (kind)
     const next = await servedAfterRelease(lease, waiting);
     expect(next.fence).toBeGreaterThan(lease.fence);
     await next.release();
+    expect(await other).toBe(true);
   });
 
   test('a primary that freezes is left for the one that takes over, and its owner is told in time', async () => {

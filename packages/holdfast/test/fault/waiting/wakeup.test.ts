@@ -5,6 +5,7 @@ import { useBench } from '../../support/bench.ts';
 import { useLeakCheck } from '../../support/leak-check.ts';
 import { untilListening, untilWaiting, waiting } from '../../support/locks/held.ts';
 import { untilAsleep, warmUp } from '../../support/locks/warm-up.ts';
+import { wokenBy } from '../../support/locks/woken.ts';
 import { command } from '../../support/proxies/fault-proxy.ts';
 import { ask, asStrings } from '../../support/servers/raw-redis.ts';
 import { useRedis } from '../../support/servers/redis-server.ts';
@@ -89,6 +90,26 @@ describe.each(MATRIX)('$client, $kind.name: a waiter is served', ({ client, kind
     proxy.thaw();
     expect(await (await acquiring).release()).toBe(true);
     expect(woken.filter(({ lock, reason }) => lock === name && reason === 'time')).toEqual([]);
+  });
+
+  test('when only the connection that it listens on is cut, and by messages once that is back', async () => {
+    const [owner, locks] = await Promise.all([
+      bench.session(redis.port, { client, leaseMs: LEASE_MS }),
+      bench.session(redis.port, { client, leaseMs: LEASE_MS }),
+    ]);
+    const cut = bench.name();
+    const lease = await kind.of(owner, cut).acquire();
+    const acquiring = kind.of(locks, cut).acquire();
+    await untilWaiting(redis.port, cut);
+    expect(Number(await ask(redis.port, ['CLIENT', 'KILL', 'TYPE', 'pubsub']))).toBeGreaterThan(0);
+    expect(await lease.release()).toBe(true);
+    expect(await (await acquiring).release()).toBe(true);
+    const after = bench.name();
+    const second = await kind.of(owner, after).acquire();
+    const again = kind.of(locks, after).acquire();
+    await untilWaiting(redis.port, after);
+    const served = await wokenBy(after, async () => expect(await second.release()).toBe(true), again);
+    expect(await served.release()).toBe(true);
   });
 
   test('when the lock runs out without a word, by the time it was told', async () => {
