@@ -4,9 +4,7 @@
  * In this folder: one file for each command, which does what the command says. Each is loaded only when it is called.
  * Only `program.ts` and `grammar/` import from here.
  */
-import { constants } from 'node:os';
 import { basename } from 'node:path';
-import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { acquire, type WaitFlags } from '../run/acquire.ts';
 import { checkExecutable } from '../run/executable.ts';
@@ -52,8 +50,7 @@ export async function run(name: string, command: readonly string[], flags: RunFl
       servers.close();
     }
   } catch (error) {
-    // A signal came before the command was started: nothing is left behind.
-    if (signals.ended !== null) return EXIT.signalled + constants.signals[signals.ended];
+    if (signals.exitCode !== null) return signals.exitCode;
     throw error;
   }
 }

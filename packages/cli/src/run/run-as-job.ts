@@ -1,5 +1,4 @@
 /** A command as the body of a job: under the job's lock, with its end in the job's marker. */
-import { constants } from 'node:os';
 import { basename } from 'node:path';
 import type { JobRunContext, SingleRun, SingleRunOptions } from 'holdfast';
 import { EXIT } from '../exit-codes.ts';
@@ -55,8 +54,7 @@ export async function runAsJob({ name, command, flags, terms, options }: JobComm
       servers.close();
     }
   } catch (error) {
-    // A signal came before the command was started: nothing is left behind.
-    if (signals.ended !== null) return EXIT.signalled + constants.signals[signals.ended];
+    if (signals.exitCode !== null) return signals.exitCode;
     // Or between two attempts.
     if (over.signal.aborted && lost === null) return exitCode;
     const failure = toFailure(error);
@@ -73,7 +71,7 @@ async function supervise(
   signals: SignalForwarder,
   over: AbortController,
 ): Promise<{ readonly exitCode: number; readonly wasLost: boolean }> {
-  if (signals.ended !== null) throw new Error('ended by a signal');
+  if (signals.exitCode !== null) throw new Error('ended by a signal');
   const guard = new Guard(terms.graceMs);
   const group = await ChildGroup.prepare(command, {
     HOLDFAST_LOCK: name,

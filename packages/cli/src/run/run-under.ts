@@ -18,7 +18,7 @@ export async function runUnder(
   signals: SignalForwarder,
 ): Promise<number> {
   // A signal came while the lock was being granted: the command is not started.
-  if (signals.ended !== null) throw new Error('ended by a signal');
+  if (signals.exitCode !== null) throw new Error('ended by a signal');
   const guard = new Guard(terms.graceMs);
   const group = await ChildGroup.prepare(command, {
     HOLDFAST_LOCK: lease.name,

@@ -1,4 +1,6 @@
 /** Receives our signals: before the command is started they end the wait for the lock, then they go to the command. */
+import { constants } from 'node:os';
+import { EXIT } from '../exit-codes.ts';
 
 /** Signals whose default is to end the process. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
@@ -25,9 +27,9 @@ export class SignalForwarder implements Disposable {
     return this.#waiting.signal;
   }
 
-  /** The signal that ended the wait for the lock. */
-  get ended(): NodeJS.Signals | null {
-    return this.#ended;
+  /** The exit code for the signal that ended the wait for the lock: nothing is left behind then. Null: none did. */
+  get exitCode(): number | null {
+    return this.#ended === null ? null : EXIT.signalled + constants.signals[this.#ended];
   }
 
   /** From now on `forward` gets every signal. */
