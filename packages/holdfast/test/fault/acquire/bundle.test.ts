@@ -40,10 +40,10 @@ const bundles = (
   isMeant: (args: readonly string[]) => boolean,
 ) => requests.filter(isMeant).filter((args) => isForMany(args, kind)).length;
 
-/** Who asks for which name, in a request for many: the holders come behind the word that says what all have in common. */
+/** Who asks for which name, in a request for many: the first keys of all, and the holders behind the word that says what all share. */
 function holdersIn(args: readonly string[], kind: Kind): Map<string, string> {
   const keyCount = Number(args[2]);
-  const keys = args.slice(3, 3 + keyCount).filter((_, i) => i % keysEach(kind) === 0);
+  const keys = args.slice(3, 3 + keyCount / keysEach(kind));
   return new Map(keys.map((key, i) => [key, args[4 + keyCount + i] ?? '']));
 }
 
