@@ -224,6 +224,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     UNANSWERED: 1,
     STEPS: 0,
   }),
+  bug('ticket that left', 'line', 'cleaned', 'TICKET_STAYS', 'a release leaves its ticket in the line', {
+    ...SMALL,
+    STEPS: 0,
+    PROMPT: 1,
+  }),
+  bug('whole lease', 'line', 'oneClaim', 'WHOLE_LEASE', 'the line grants a lease and no claim', UNSAFE),
+  bug('line that stays', 'line', 'nothingLeft', 'LINE_STAYS', 'the line does not expire', {
+    ...SMALL,
+    CRASHES: 1,
+    PROMPT: 1,
+  }),
   bug('window ignored', 'line', 'windows', 'WINDOW', 'asks take the key that is left to guests', {
     ...UNSAFE,
     GUESTS: 1,

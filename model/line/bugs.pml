@@ -30,6 +30,27 @@
 #define DROPS_DEAD 1
 #endif
 
+/* The line does not expire: what stands in it when nobody asks any more stays for ever. */
+#ifdef BUG_LINE_STAYS
+#define LINE_EXPIRES 0
+#else
+#define LINE_EXPIRES 1
+#endif
+
+/* The line grants the key for a whole lease, as an ask does. */
+#ifdef BUG_WHOLE_LEASE
+#define GRANT_TICKS LEASE
+#else
+#define GRANT_TICKS CLAIM
+#endif
+
+/* A release ends the hold, and leaves the ticket of its holder in the line. */
+#ifdef BUG_TICKET_STAYS
+#define RELEASES_TICKET 0
+#else
+#define RELEASES_TICKET 1
+#endif
+
 /* "Yours" answers with as many fences as are asked for now, counted back from the counter. */
 #ifdef BUG_YOURS
 #define YOURS_FIRST (BLOCKS - 1)

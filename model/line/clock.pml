@@ -50,7 +50,7 @@ inline checkServed() {
 
 /* The whole line expires a little after its last ticket. */
 inline expireLine() {
-  found = healed;
+  found = healed && LINE_EXPIRES;
   for (i : 0 .. HOLDERS - 1) { found = found && line[i].left == 0 }
   if
   :: found -> for (i : 0 .. HOLDERS - 1) { clearTicket(i) } tickets = 0

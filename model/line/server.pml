@@ -98,7 +98,7 @@ inline settle(asker) {
       checkOrder(k);
       reserve();
       publish(line[k].holder, ECHO(line[k].echo));
-      makeOwner(line[k].holder + 1, CLAIM);
+      makeOwner(line[k].holder + 1, GRANT_TICKS);
       byLine = 1;
       removeTicket(k)
     :: line[k].holder != (asker) && !isDead(k) && line[k].hears && !isHearing(k) && SENDS_UNCOUNTED ->
@@ -172,7 +172,7 @@ inline serveRelease(id, leaves) {
   fi;
   findTicket(id);
   if
-  :: k < tickets -> removeTicket(k)
+  :: k < tickets && RELEASES_TICKET -> removeTicket(k)
   :: else
   fi;
   if

@@ -1,4 +1,5 @@
 /** What the reference says about names, numbers and types is what the source has. */
+import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CONFIGURATIONS, PLANTED_BUGS } from '../../../../model/configurations.ts';
@@ -41,6 +42,17 @@ test('the page of the model has every configuration and every planted bug', () =
     expect(page).toContain(`| ${name} | ${model} | ${scope} | ${isLong ? 'no' : 'yes'} |`);
   for (const { name, model, scope, breaks } of PLANTED_BUGS)
     expect(page).toContain(`| ${name} | ${model} | ${scope} | ${breaks} |`);
+});
+
+test('each rule of the model is broken by a planted bug, and is on the page', () => {
+  const folder = resolve(ROOT, 'model');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const models = files.filter((file) => file.endsWith('.pml')).map((file) => readPage(`model/${file}`));
+  const rules = models.flatMap((text) => [...text.matchAll(/\brequire\((\w+), /g)].map(([, rule]) => rule));
+  const named = new Set(rules.filter((rule) => rule !== 'rule'));
+  expect(named).toEqual(new Set(PLANTED_BUGS.map(({ breaks }) => breaks)));
+  const page = readPage('docs/concepts/model.md');
+  for (const rule of named) expect(page).toMatch(new RegExp(`^\\| (\\w+, )?${rule}(, \\w+)? \\|`, 'm'));
 });
 
 describe('the page of the options', () => {
