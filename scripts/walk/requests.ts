@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Locks } from '../../packages/holdfast/src/index.ts';
+import type { Lease, Locks } from '../../packages/holdfast/src/index.ts';
+import { lineKey } from '../../packages/holdfast/src/keys/name.ts';
+import { CLAIM_MS_DEFAULT } from '../../packages/holdfast/src/options/options.ts';
 import { startRedis } from '../../packages/holdfast/test/support/servers/redis-server.ts';
 import type { Build } from './build.ts';
 import type { Work } from './coverage.ts';
@@ -22,6 +24,10 @@ interface ReaderModule {
 const NAME = 'walk';
 /** Renewed after a third, so that a walk of the renewal takes two seconds; and long enough for a busy machine. */
 const LEASE_MS = 2_400;
+/** The fields of a line that nobody waits in (lua/include/line.lua). */
+const LINE_FIELDS = 8;
+const POLL_MS = 5;
+const UNTIL_MS_MAX = 10_000;
 
 /** Releases what a request has opened, in reverse order. */
 type Defer = (close: () => unknown) => void;
@@ -39,18 +45,33 @@ async function openClient(defer: Defer): Promise<Redis> {
   return client;
 }
 
-async function openLocks(build: Build, defer: Defer, servers: number) {
+async function openSession(build: Build, defer: Defer, clients: readonly Redis[]): Promise<Locks> {
   const { Locks } = (await import(build.compiled('packages/holdfast/src/index.ts'))) as Holdfast;
-  const clients: Redis[] = [];
-  for (let i = 0; i < servers; i += 1) clients.push(await openClient(defer));
-  const [client] = clients;
+  const [client, ...others] = clients;
   if (client === undefined) throw new Error('expected at least one server');
   // The record of the session is written beside the request, at any moment. The restart guard would keep new servers
   // from voting.
   const options = { application: false, restartGuardMs: 0 } as const;
-  const locks = servers === 1 ? new Locks(client, { application: false }) : new Locks(clients, options);
+  const locks = others.length === 0 ? new Locks(client, { application: false }) : new Locks(clients, options);
   defer(() => locks.close());
-  return { locks, client };
+  return locks;
+}
+
+async function openLocks(build: Build, defer: Defer, servers: number) {
+  const clients: Redis[] = [];
+  for (let i = 0; i < servers; i += 1) clients.push(await openClient(defer));
+  const [client] = clients;
+  if (client === undefined) throw new Error('expected at least one server');
+  return { locks: await openSession(build, defer, clients), client };
+}
+
+/** Asks the server again and again until the answer is yes. */
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  const startedMs = performance.now();
+  do {
+    if (performance.now() - startedMs > UNTIL_MS_MAX) throw new Error(`expected within time: ${isTrue}`);
+    await sleep(POLL_MS);
+  } while (!(await isTrue()));
 }
 
 async function acquireAndRelease(locks: Locks): Promise<void> {
@@ -75,6 +96,28 @@ export const REQUESTS: Readonly<Record<string, WalkRequest>> = {
           const [first, second] = [locks.lock(NAME).acquire(), locks.lock(NAME).acquire()];
           await (await first).release();
           await (await second).release();
+        },
+      };
+    },
+  },
+  line: {
+    about: 'two processes on one server: the second waits in the line until the first releases',
+    async prepare(build, defer) {
+      const { locks, client } = await openLocks(build, defer, 1);
+      // A session of its own, which shares only the server with the other: to Redis another process.
+      const second = await openSession(build, defer, [client]);
+      let held: Lease | undefined;
+      return {
+        async ready() {
+          held = await locks.lock(NAME).acquire();
+        },
+        async run() {
+          const waiting = second.lock(NAME).acquire();
+          await until(async () => (await client.hlen(lineKey(NAME))) > LINE_FIELDS);
+          await held?.release();
+          const lease = await waiting;
+          await until(async () => (await client.pttl(NAME)) > CLAIM_MS_DEFAULT);
+          await lease.release();
         },
       };
     },
