@@ -28,6 +28,13 @@ export function otherServerVersions(): string[] {
   });
 }
 
+/** Says so on stderr where the machine lacks something. */
+function isInstalled({ name, lacks }: Participant): boolean {
+  const lacking = lacks?.() ?? null;
+  if (lacking !== null) process.stderr.write(`${name} is left out: ${lacking}\n`);
+  return lacking === null;
+}
+
 /** Null, with a word on stderr, where the server is not installed or does not start. */
 async function tryStart({ name, version, start }: Installation): Promise<RunningServer | null> {
   try {
@@ -60,6 +67,11 @@ export class Servers implements AsyncDisposable {
 
   has({ server = 'redis' }: Participant): boolean {
     return server === 'redis' || this.#others.has(server);
+  }
+
+  /** Those of these participants that can run here. */
+  available(participants: readonly Participant[]): Participant[] {
+    return participants.filter((participant) => this.has(participant) && isInstalled(participant));
   }
 
   of({ id, server = 'redis' }: Participant): Address {

@@ -96,23 +96,13 @@ function crowdTable({ processes, sectionMs }: Crowd, outcomes: readonly Outcome[
   );
 }
 
-/** Says so on stderr where the machine lacks something. */
-function isInstalled({ name, lacks }: Participant): boolean {
-  const lacking = lacks?.() ?? null;
-  if (lacking !== null) process.stderr.write(`${name} is left out: ${lacking}\n`);
-  return lacking === null;
-}
-
 export const handOff: Scenario = {
   name: 'hand-off',
   async measure(context) {
     const { port, serverPid } = context;
     const wanted = [...contended(context, YARDSTICK).filter(isEager), ...ofOtherKinds(context)];
     await using servers = await Servers.startFor(wanted, { port, pid: serverPid });
-    const participants = withControl(
-      wanted.filter((participant) => servers.has(participant) && isInstalled(participant)),
-      context,
-    );
+    const participants = withControl(servers.available(wanted), context);
     const admin = new Redis(port, '127.0.0.1');
     const tables: Table[] = [];
     const empty = new Map<number, Outcome[]>();

@@ -45,7 +45,7 @@ export const wake: Scenario = {
     await using pool = new WorkerPool(2, (participant) => servers.of(participant).port);
     const { rounds, wakes } = extentOf(context, { rounds: 3, wakes: 11 }, { rounds: 5, wakes: 101 });
     const measured = await inRounds(
-      wanted.filter((participant) => servers.has(participant)),
+      servers.available(wanted),
       { title: 'wake-up in another process', rounds, progress },
       (participant, round) => {
         const key = `wake:${participant.id}:${round}`;

@@ -11,10 +11,10 @@ import type { OpenParticipant, Participant } from '../../participant.ts';
 import { JavaProgram } from './java-program.ts';
 import { redissonJar, redissonLacks } from './redisson-jar.ts';
 
-/** Eight Java machines that start at once share the cores for that long. */
+/** Nine Java machines that start at once share the cores for that long. */
 const OPEN_MS_MAX = 120_000;
 /** Beyond this, starting the Java machines takes longer than everything else in the scenario. */
-const PROCESSES_MAX = 8;
+const PROCESSES_MAX = 9;
 /** Acquisitions after which Java has compiled what is used often. */
 const WARM_UP_ROUNDS = 500;
 
