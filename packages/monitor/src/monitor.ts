@@ -75,7 +75,7 @@ class RunningMonitor implements Monitor {
       reloadable: options.reloadable(),
       readRecords: (sessions) => reading.records(sessions),
       readAudit: () => audit.readNew(),
-      isForced: (name, holder) => audit.isForced(name, holder),
+      takeForced: (end) => audit.takeForced(end),
       holdsMax: options.holdsMax,
       locksMax: options.locksMax,
     });

@@ -13,6 +13,9 @@ const server = useRedis();
 
 beforeEach(async () => void (await ask(server.port, ['FLUSHALL'])));
 
+/** The end of the hold that the tests of the trail take away, whenever that was. */
+const END = { name: 'a', holder: 'h:1', server: 's', seenMs: 0, goneMs: Number.POSITIVE_INFINITY };
+
 const TOKEN = 'correct horse battery';
 const BEARER = { authorization: `Bearer ${TOKEN}` };
 
@@ -159,12 +162,13 @@ test('the audit trail is written to a majority, read from all, and an end joins 
     reason: 'r',
   } as const;
   const id = await audit.ask(action);
-  expect(audit.isForced('a', 'h:1')).toBe(true);
+  expect(audit.takeForced(END)).toBe(true);
   expect((await audit.page(null)).entries).toMatchObject([{ id, result: null, doneAt: null }]);
   await audit.done(id, 'released');
   expect((await audit.page(null)).entries).toMatchObject([{ id, result: 'released', subject: 'a' }]);
   const poor = new AuditTrail([good, bad, bad]);
   await expect(poor.ask(action)).rejects.toThrow('could not be written: NOPERM no');
+  expect(poor.takeForced(END)).toBe(false);
 });
 
 /** Every action, page by page. */
@@ -243,7 +247,7 @@ test('what somebody else wrote into the trail does not hide a release', async ()
   const [writer, reader] = [0, 1].map(() => new AuditTrail([client(server.port)]));
   await writer?.ask({ action: 'release', subject: 'a', holder: 'h:1', by: 'me', via: 'cli', reason: 'r' });
   for (let reads = 0; reads < 3; reads += 1) await reader?.readNew();
-  expect(reader?.isForced('a', 'h:1')).toBe(true);
+  expect(reader?.takeForced(END)).toBe(true);
 });
 
 test('the trail of a real quorum is written by a majority, and joins what each server has of an action', async () => {
@@ -269,7 +273,7 @@ test('the trail of a real quorum is written by a majority, and joins what each s
   const another = new AuditTrail(clients);
   expect((await another.page(null)).entries).toMatchObject(told);
   await another.readNew();
-  expect(another.isForced('a', 'h:1')).toBe(true);
+  expect(another.takeForced(END)).toBe(true);
   await ask(first, ['SET', 'holdfast_audit', 'no stream']);
   await ask(second, ['SET', 'holdfast_audit', 'no stream']);
   await expect(audit.ask({ ...action, reason: 'two' })).rejects.toThrow(/could not be written: WRONGTYPE/);

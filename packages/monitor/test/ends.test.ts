@@ -1,4 +1,5 @@
 /** How real owners' holds end, and what the monitor says of it. */
+import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startChild } from '../../holdfast/test/support/processes/child.ts';
 import { ask } from '../../holdfast/test/support/servers/raw-redis.ts';
@@ -24,6 +25,11 @@ async function endOf(seen: TestMonitor, name: string): Promise<HoldView> {
     ...LIMIT,
     what: `the end of ${name}`,
   });
+}
+
+/** Writes into the audit trail as another process does. */
+async function note(redis: Redis, fields: Readonly<Record<string, string>>): Promise<void> {
+  await redis.xadd('holdfast_audit', '*', ...Object.entries(fields).flat());
 }
 
 describe('the end of a hold', () => {
@@ -83,22 +89,48 @@ describe('the end of a hold', () => {
     await locks.lock('taken').acquire({ leaseMs: 60_000 });
     const seen = new TestMonitor({ redis });
     const { holder } = await seen.untilRow('taken');
-    await redis.xadd(
-      'holdfast_audit',
-      '*',
-      'id',
-      'x1',
-      'phase',
-      'asked',
-      'action',
-      'release',
-      'lock',
-      'taken',
-      'holder',
-      holder,
-    );
+    await note(redis, { id: 'x1', phase: 'asked', action: 'release', lock: 'taken', holder });
     await locks.forceRelease('taken');
     expect(await endOf(seen, 'taken')).toMatchObject({ end: 'forced', sure: 'yes' });
+  });
+
+  test('is a release where the trail says that nothing was taken', async () => {
+    const redis = client(server.port);
+    const lease = await session(client(server.port)).lock('kept').acquire({ leaseMs: 60_000 });
+    const seen = new TestMonitor({ redis });
+    const { holder } = await seen.untilRow('kept');
+    await note(redis, { id: 'x2', phase: 'asked', action: 'release', lock: 'kept', holder });
+    await note(redis, { id: 'x2', phase: 'done', result: 'not done: no answer within 5 s' });
+    await lease.release();
+    expect(await endOf(seen, 'kept')).toMatchObject({ end: 'released' });
+  });
+
+  test('is forced once where the same owner holds it again, as a thread of Redisson does', async () => {
+    const redis = client(server.port);
+    const holder = '8743c9c0-0795-4907-87fd-6c719a6b4586:41';
+    const hold = async (): Promise<void> => {
+      await redis.hset('again', holder, '1');
+      await redis.pexpire('again', 600_000);
+    };
+    await hold();
+    const seen = new TestMonitor({ redis });
+    await seen.untilRow('again');
+    await note(redis, { id: 'x3', phase: 'asked', action: 'release', lock: 'again', holder });
+    await redis.del('again');
+    await note(redis, { id: 'x3', phase: 'done', result: `released from ${holder}` });
+    expect(await endOf(seen, 'again')).toMatchObject({ end: 'forced', sure: 'yes' });
+    await hold();
+    await seen.untilRow('again');
+    await redis.del('again');
+    const ends = await waitFor(
+      async () => {
+        const { holds } = await seen.detail('again');
+        const found = holds.flatMap(({ end }) => end ?? []);
+        return found.length === 2 ? found : null;
+      },
+      { ...LIMIT, what: 'two ends' },
+    );
+    expect(ends).toEqual(['released', 'forced']);
   });
 
   test.each(FLUSHES)('is vanished after %s', async (...flush) => {

@@ -69,6 +69,6 @@ function view(
 /** The last moment that a `Date` can be. The id of an entry may be later. */
 const TIME_MS_MAX = 8_640_000_000_000_000;
 
-function timeOf(id: string): number {
+export function timeOf(id: string): number {
   return Number(id.split('-')[0]);
 }

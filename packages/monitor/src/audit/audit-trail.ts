@@ -2,13 +2,15 @@
  * The audit trail: a stream in Redis, two entries for each action. `asked` is written before anything is done; if that fails,
  * nothing is done. In a quorum it is written to every server, and read from all, joined by the id of the action.
  *
- * In this folder: the trail and its entries. Only `http/`, `monitor.ts` and `index.ts` import from here.
+ * In this folder: the trail, its entries, and the releases by force that it tells of. Only `http/`, `monitor.ts` and
+ * `index.ts` import from here.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { AuditEntry, AuditPage } from '../api/types.ts';
 import { inTime } from '../time-limit.ts';
-import { type AuditFields, joinEntries, readStream, type StreamEntry } from './audit-entries.ts';
+import { type AuditFields, joinEntries, readStream, type StreamEntry, timeOf } from './audit-entries.ts';
+import { ForcedReleases, type HoldEnd } from './forced-releases.ts';
 
 /** An ioredis `Redis` or `Cluster` fits. */
 export interface AuditRedis {
@@ -39,8 +41,7 @@ export interface AuditedAction {
 export class AuditTrail {
   readonly #readers: readonly AuditRedis[];
   readonly #writers: readonly AuditRedis[];
-  /** Holds that were asked to be taken away, newest last: `<holder> <name>`. */
-  readonly #forced = new Set<string>();
+  readonly #forced = new ForcedReleases();
   readonly #last = new Map<AuditRedis, string>();
 
   /** One Redis, or the servers of a quorum. */
@@ -52,8 +53,7 @@ export class AuditTrail {
   /** Resolves to the id of the action. Rejects when it could not be written: then nothing must be done. */
   async ask(action: AuditedAction): Promise<string> {
     const id = randomUUID();
-    if (action.action === 'release' && action.holder !== undefined) this.#note(action.subject, action.holder);
-    await this.#write({
+    const times = await this.#write({
       id,
       phase: 'asked',
       action: action.action,
@@ -67,15 +67,20 @@ export class AuditTrail {
       reason: action.reason.slice(0, REASON_MAX),
       result: '',
     });
+    if (action.action === 'release' && action.holder !== undefined)
+      this.#forced.asked(id, action.subject, action.holder, Math.min(...times));
     return id;
   }
 
   /** Says how it ended. Rejects when that could not be written; the action itself is done. */
   async done(id: string, result: string): Promise<void> {
-    await this.#write({ id, phase: 'done', result: result.slice(0, REASON_MAX) });
+    this.#forced.done(id, result, null);
+    const times = await this.#write({ id, phase: 'done', result: result.slice(0, REASON_MAX) });
+    this.#forced.done(id, result, Math.max(...times));
   }
 
-  async #write(fields: AuditFields): Promise<void> {
+  /** Resolves to when it was written, by the clock of each server that has it. */
+  async #write(fields: AuditFields): Promise<number[]> {
     const words = Object.entries(fields).flat();
     const writing = this.#writers.map((redis) =>
       limited(redis.call('XADD', AUDIT_KEY, 'MAXLEN', '~', String(KEPT), '*', ...words)),
@@ -83,7 +88,8 @@ export class AuditTrail {
     const outcomes = await Promise.allSettled(writing);
     const failed = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     const needed = Math.floor(this.#writers.length / 2) + 1;
-    if (this.#writers.length - failed.length >= needed) return;
+    if (this.#writers.length - failed.length >= needed)
+      return outcomes.flatMap((one) => (one.status === 'fulfilled' ? [timeOf(String(one.value))] : []));
     const [first] = failed;
     const why = first instanceof Error ? first.message : String(first);
     throw new Error(`the audit trail ${AUDIT_KEY} could not be written: ${why}`, { cause: first });
@@ -127,7 +133,7 @@ export class AuditTrail {
     return read;
   }
 
-  /** Reads what is new, for `isForced`. Never rejects: a trail that cannot be read says nothing. */
+  /** Reads what is new, for `takeForced`. Never rejects: a trail that cannot be read says nothing. */
   async readNew(): Promise<void> {
     await Promise.allSettled(
       this.#readers.map(async (redis) => {
@@ -138,24 +144,22 @@ export class AuditTrail {
         // Also past what is no entry of ours, or 500 of that would end the reading.
         const newest = Array.isArray(reply) ? idOf(reply.at(-1)) : null;
         if (newest !== null) this.#last.set(redis, newest);
-        for (const { fields } of readStream(reply))
-          if (fields['action'] === 'release') this.#note(fields['lock'] ?? '', fields['holder'] ?? '');
+        for (const entry of readStream(reply)) this.#note(entry);
       }),
     );
   }
 
-  isForced(name: string, holder: string): boolean {
-    return this.#forced.has(`${holder} ${name}`);
+  /** Whether an operator took that lock away. One release answers for one end on each server. */
+  takeForced(end: HoldEnd): boolean {
+    return this.#forced.take(end);
   }
 
-  #note(name: string, holder: string): void {
-    this.#forced.add(`${holder} ${name}`);
-    if (this.#forced.size > FORCED_MAX) this.#forced.delete(this.#forced.values().next().value as string);
+  #note(entry: StreamEntry): void {
+    const { id = '', action, lock = '', holder = '', result = '' } = entry.fields;
+    if (isEnd(entry)) this.#forced.done(id, result, timeOf(entry.at));
+    else if (action === 'release') this.#forced.asked(id, lock, holder, timeOf(entry.at));
   }
 }
-
-/** Holds are judged within a minute of their end. */
-const FORCED_MAX = 1_000;
 
 /**
  * Down to where all servers of a quorum have been read: what is older may be on one that was not read so far. Null: there

@@ -14,7 +14,7 @@ import { KnownNames } from './locks/known-names.ts';
 import { Lane, type LaneTerms } from './locks/lane.ts';
 import { Picture } from './locks/picture.ts';
 import { SessionRecords } from './locks/session-records.ts';
-import { Settler } from './locks/settler.ts';
+import { type SeenEnd, Settler } from './locks/settler.ts';
 import { type Layout, layoutOf, type MonitorRedis } from './servers/clients.ts';
 import { Deployment } from './servers/deployment.ts';
 import { describeForbidden } from './servers/forbidden.ts';
@@ -36,7 +36,8 @@ export interface SamplerOptions {
   readonly readRecords: (sessions: readonly string[]) => Promise<ReadonlyMap<string, SessionRecord>>;
   /** Reads what the audit trail has new; never rejects. */
   readonly readAudit: () => Promise<void>;
-  readonly isForced: (name: string, holder: string) => boolean;
+  /** Whether an operator took it, by the audit trail. */
+  readonly takeForced: (end: SeenEnd) => boolean;
   readonly holdsMax?: number | undefined;
   readonly locksMax?: number | undefined;
 }
@@ -146,7 +147,7 @@ export class Sampler implements FiguresSource {
     const settler = new Settler(watch, {
       now,
       readAudit: this.#options.readAudit,
-      isForced: (key, holder) => this.#options.isForced(key.slice(prefix.length), holder),
+      takeForced: (end) => this.#options.takeForced({ ...end, name: end.name.slice(prefix.length) }),
       settled: (gone, verdict) => this.picture.ended(lane, gone, verdict),
     });
     this.#settlers.set(lane, settler);

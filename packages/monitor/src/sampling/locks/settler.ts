@@ -14,11 +14,21 @@ const PENDING_MAX = 10_000;
 /** How long an end waits for a judgement at most: after that nothing can be said of it. */
 const PENDING_MS_MAX = 60_000;
 
+/** How the looks at one server bound the end of a hold. Times are of that server's clock. */
+export interface SeenEnd {
+  readonly name: string;
+  readonly holder: string;
+  readonly server: string;
+  readonly seenMs: number;
+  readonly goneMs: number;
+}
+
 export interface SettlerTerms {
   readonly now: () => number;
   /** Reads what the audit trail has new; never rejects. */
   readonly readAudit: () => Promise<void>;
-  readonly isForced: (key: string, holder: string) => boolean;
+  /** Whether an operator took it, by the trail. Asked once for each end. */
+  readonly takeForced: (end: SeenEnd) => boolean;
   readonly settled: (gone: Gone, verdict: Verdict) => void;
 }
 
@@ -56,15 +66,17 @@ export class Settler {
     if (this.#pending.length === 0) return;
     await this.#watch.askInfo();
     await this.#terms.readAudit();
-    const { now, isForced, settled } = this.#terms;
+    const { now, takeForced, settled } = this.#terms;
     const { factsAt, forbidden } = this.#watch;
     const rest: Gone[] = [];
     for (const gone of this.#pending) {
       const isTold = factsAt !== null && factsAt >= gone.goneAt;
       if (isTold || forbidden.has('info')) {
         const disturbance = this.#watch.disturbanceSince(gone.seenAt);
-        const forced = isForced(gone.hold.name, gone.hold.holder);
-        settled(gone, judge({ ...gone.hold.ending(gone.goneMs), disturbance, forced }));
+        const { hold, goneMs } = gone;
+        const { name, holder, seenMs } = hold;
+        const forced = takeForced({ name, holder, server: this.#watch.id, seenMs, goneMs });
+        settled(gone, judge({ ...hold.ending(goneMs), disturbance, forced }));
       } else if (now() - gone.goneAt > PENDING_MS_MAX) {
         settled(gone, { end: 'unknown', sure: 'likely', cause: null });
       } else rest.push(gone);
