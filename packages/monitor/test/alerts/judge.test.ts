@@ -12,7 +12,7 @@ const SERVER = 'redis-1:6379';
 
 function look(given: FiguresGiven | Figures, judge = new Judge(), own = {}): Map<string, Judgement> {
   const seen = 'endsSince' in given ? given : figures(given);
-  return new Map(judge.look(seen, { ...OWN, ...own }).map((judgement) => [judgement.rule, judgement]));
+  return new Map(judge.look(seen, { ...OWN, ...own }, []).map((judgement) => [judgement.rule, judgement]));
 }
 
 /** The value and the words of the first subject of a rule. */

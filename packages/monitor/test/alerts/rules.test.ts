@@ -213,9 +213,7 @@ describe.runIf(isLong)('the long form', () => {
     });
     await waitFor(
       () => [...watch.monitor.monitor.figures.read().servers.values()].some((card) => card.replicas === 1),
-      {
-        limitMs: 60_000,
-      },
+      { limitMs: 60_000 },
     );
     replica.freeze();
     await watch.fires('replica-behind');
@@ -223,6 +221,7 @@ describe.runIf(isLong)('the long form', () => {
     await watch.ends('replica-behind');
     await replica.kill();
     await watch.fires('replica-down');
+    await watch.staysAfterRestart('replica-down');
     await replica.restart();
     await client(replica.port).call('REPLICAOF', '127.0.0.1', String(primary.port));
     await watch.ends('replica-down');
@@ -232,6 +231,7 @@ describe.runIf(isLong)('the long form', () => {
     await child.kill();
     await client(primary.port).del(`holdfast_session:${session}`);
     await watch.fires('owner-gone');
+    await watch.staysAfterRestart('owner-gone');
     await client(primary.port).del('order:1');
     await watch.ends('owner-gone');
     await primary.restart();

@@ -157,7 +157,7 @@ export class OutageVoice {
 
 /** Whether servers can be reached; and, when all can, that the state cannot. */
 function judge(figures: Figures, away: string | null): Judgement {
-  const [judgement] = observeServers(figures, new CounterWindows()).filter(({ rule }) => rule === RULE);
+  const [judgement] = observeServers(figures, new CounterWindows(), []).filter(({ rule }) => rule === RULE);
   const observations: Observation[] = [...(judgement?.observations ?? [])];
   const isElsewhere = away !== null && observations.every(({ value }) => value === 0);
   observations.push({

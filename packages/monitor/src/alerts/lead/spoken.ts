@@ -31,6 +31,7 @@ function toAlert({ fingerprint, server, summary, sinceMs, firedAtMs }: Spoken, c
     incident: `${fingerprint}.${counter}`,
     key: fingerprint,
     summary,
+    evidence: null,
     due: null,
     told: { levels: ['critical'], atMs: firedAtMs },
   };

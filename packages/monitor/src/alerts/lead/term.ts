@@ -148,8 +148,8 @@ export class LeaderTerm {
   #think(figures: Figures, own: { configRefusal: string | null; startedAt: number }): Draft {
     const { settings, nowMs } = this;
     const waiting = this.ledger.waiting(nowMs);
-    const judgements = this.#around.judge.look(figures, { ...own, waiting });
     const known = takeSpoken(this.#machine, this.#spoken);
+    const judgements = this.#around.judge.look(figures, { ...own, waiting }, [...known.alerts.values()]);
     const { alerts, incidents, dropped } = step(known, judgements, settings, nowMs);
     if (dropped > 0) this.#around.log(`${dropped} alerts more than can be kept are left out`);
     const mutes = this.#mutes.filter((mute) => isInForce(mute, nowMs));

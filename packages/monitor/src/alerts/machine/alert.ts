@@ -35,6 +35,8 @@ export interface Alert {
   readonly key: string;
   /** What was measured and what is allowed, in words. */
   readonly summary: string;
+  /** The `evidence` of the last observation that was bad: a monitor that starts later cannot see it. */
+  readonly evidence: string | null;
   /** What receivers have not been told yet, and since when it waits to be. */
   readonly due: { readonly kind: 'firing' | 'resolved'; readonly atMs: number } | null;
   /** At which levels receivers were told that it fires, and when last. */

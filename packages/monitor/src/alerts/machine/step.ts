@@ -105,8 +105,10 @@ function judgeSubject(
     const condition = judgement.isFrozen(subject, old?.server ?? null) ? 'unknown' : 'well';
     return { warning: condition, critical: condition };
   }
+  const isProof = observation.isAtLeast !== true || observation.evidence !== old?.evidence;
+  const whenNotBad = isProof ? 'well' : 'unknown';
   const at = (level: Level): Condition =>
-    isBad(rule, thresholds[level], observation.value, old?.tracks[level] ?? INACTIVE) ? 'bad' : 'well';
+    isBad(rule, thresholds[level], observation.value, old?.tracks[level] ?? INACTIVE) ? 'bad' : whenNotBad;
   const conditions = { warning: at('warning'), critical: at('critical') };
   return old === undefined && LEVELS.every((level) => conditions[level] === 'well') ? null : conditions;
 }
@@ -136,13 +138,19 @@ function stepAlert(about: Subject, conditions: Conditions | null): Alert | null 
   const [level] = firing.length > 0 ? firing : active;
   // Bad again before receivers were told of the end: they are told first, then it begins anew.
   if (level !== undefined && base.state === 'resolved' && base.due !== null) return base;
+  const isKnown = conditions === null || LEVELS.some((one) => conditions[one] !== 'unknown');
   const summary =
-    observation === null || level === undefined ? base.summary : wordsOf(about, thresholds, level);
-  if (firing.length > 0) return whenFiring({ ...base, tracks, summary }, firing[0] ?? 'warning', nowMs);
+    observation === null || level === undefined || !isKnown
+      ? base.summary
+      : wordsOf(about, thresholds, level);
+  const isAnyBad = LEVELS.some((one) => conditions?.[one] === 'bad');
+  const evidence = isAnyBad ? (observation?.evidence ?? base.evidence) : base.evidence;
+  if (firing.length > 0)
+    return whenFiring({ ...base, tracks, summary, evidence }, firing[0] ?? 'warning', nowMs);
   if (base.state === 'firing') return whenEnded({ ...base, tracks }, nowMs);
   if (level !== undefined) {
     const sinceMs = tracks[level].sinceMs;
-    return { ...begun(about), tracks, summary, level, sinceMs };
+    return { ...begun(about), tracks, summary, evidence, level, sinceMs };
   }
   if (base.state !== 'resolved') return null;
   const isOld = nowMs - (base.resolvedAtMs ?? nowMs) >= RESOLVED_KEPT_MS && base.due === null;
@@ -165,6 +173,7 @@ function begun({ rule, settings, subject, observation, nowMs }: Subject): Alert 
     incident: null,
     key: fingerprint,
     summary: '',
+    evidence: null,
     due: null,
     told: null,
   };

@@ -2,13 +2,14 @@
 import type { Row } from '../../api/types.ts';
 import { type EndedHold, type Figures, STALE_LOOK_MS, STALE_SERVER_MS } from '../../figures.ts';
 import { formatDuration } from '../config/units.ts';
+import { type OpenAlert, openEvidence } from './open-alerts.ts';
 import type { Judgement, Observation } from './rule.ts';
 import { ruleOf } from './table.ts';
 
 /** Named in the words of an alert about several locks. */
 const NAMES_MAX = 3;
 
-type Measured = { readonly value: number; readonly words: () => string } | null;
+type Measured = Omit<Observation, 'subject' | 'server'> | null;
 
 const OF_ROW: Readonly<Record<string, (row: Row, at: number) => Measured>> = {
   'lock-held-long': (row, at) =>
@@ -16,6 +17,8 @@ const OF_ROW: Readonly<Record<string, (row: Row, at: number) => Measured>> = {
       ? null
       : {
           value: at - row.grantedAt,
+          evidence: row.holder,
+          isAtLeast: !row.exact,
           words: () =>
             `held for ${row.exact ? '' : 'at least '}${formatDuration(roundSeconds(at - (row.grantedAt ?? at)))} by ${ownerOf(row)}`,
         },
@@ -29,11 +32,14 @@ const OF_ROW: Readonly<Record<string, (row: Row, at: number) => Measured>> = {
         },
   'line-long': (row) => ({ value: row.waiting, words: () => `${row.waiting} wait, held by ${ownerOf(row)}` }),
   'owner-gone': (row) =>
-    row.ownerGone ? { value: 1, words: () => `its owner ${ownerOf(row)} is gone` } : null,
+    row.ownerGone
+      ? { value: 1, words: () => `its owner ${ownerOf(row)} is gone`, evidence: row.holder }
+      : null,
   'renewals-late': (row, at) =>
     row.late
       ? {
           value: 1,
+          evidence: row.holder,
           words: () =>
             `${formatDuration(Math.max(0, (row.expiresAt ?? at) - at))} left of the lease of ${ownerOf(row)}`,
         }
@@ -42,7 +48,7 @@ const OF_ROW: Readonly<Record<string, (row: Row, at: number) => Measured>> = {
     row.eternal ? { value: 1, words: () => `held by ${ownerOf(row)} without an expiry` } : null,
 };
 
-export function observeLocks(figures: Figures): Judgement[] {
+export function observeLocks(figures: Figures, alerts: readonly OpenAlert[]): Judgement[] {
   const rules = Object.entries(OF_ROW).map(([rule, measure]) => ({
     rule,
     measure,
@@ -55,10 +61,17 @@ export function observeLocks(figures: Figures): Judgement[] {
       if (measured !== null) observations.push({ ...measured, subject: row.name, server: row.server });
     }
   }
-  const isFrozen = (subject: string, server: string | null): boolean =>
-    isLockFrozen(figures, subject, server);
+  const frozenFor = (rule: string): Judgement['isFrozen'] => {
+    const holders = openEvidence(rule, alerts);
+    return (subject, server) =>
+      isLockFrozen(figures, subject, server) ||
+      isHoldUnproven(rule, figures.locks.get(subject), holders.get(subject));
+  };
   const counted = ['expired', 'vanished'].map((end) => observeEnds(figures, end));
-  return [...rules.map(({ rule, observations }) => ({ rule, observations, isFrozen })), ...counted];
+  return [
+    ...rules.map(({ rule, observations }) => ({ rule, observations, isFrozen: frozenFor(rule) })),
+    ...counted,
+  ];
 }
 
 function observeEnds(figures: Figures, end: string): Judgement {
@@ -83,6 +96,20 @@ function isLockFrozen(figures: Figures, subject: string, server: string | null):
   const card = server === null ? undefined : figures.servers.get(server);
   const isSeen = card?.health === 'up' && figures.at - (card.seenAt ?? 0) <= STALE_SERVER_MS;
   return figures.servers.size === 1 || !isSeen;
+}
+
+/**
+ * Of rules that judge a hold by what was seen of it before: whether this process has not seen that. A monitor that started
+ * after the record of an owner was gone cannot tell whether the owner lives; the one that alerted could.
+ */
+const UNPROVEN: Readonly<Record<string, (row: Row) => boolean>> = {
+  'owner-gone': ({ app, renewing }) => app === null && !renewing,
+  'renewals-late': ({ renewing }) => !renewing,
+};
+
+/** Whether the hold of an open alert goes on, and this process cannot tell if all is well with it. */
+function isHoldUnproven(rule: string, row: Row | undefined, alerted: string | null | undefined): boolean {
+  return row !== undefined && row.holder === alerted && UNPROVEN[rule]?.(row) === true;
 }
 
 function isStale({ at }: Figures, row: Row): boolean {

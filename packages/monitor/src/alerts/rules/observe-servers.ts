@@ -3,13 +3,11 @@ import type { ServerCard } from '../../api/types.ts';
 import { type Figures, STALE_SERVER_MS } from '../../figures.ts';
 import { formatDuration, formatShare } from '../config/units.ts';
 import type { CounterWindows } from './counter-window.ts';
+import { type OpenAlert, openEvidence } from './open-alerts.ts';
 import type { Judgement, Observation } from './rule.ts';
 import { ruleOf } from './table.ts';
 
-interface Measured {
-  readonly value: number;
-  readonly words: () => string;
-}
+type Measured = Omit<Observation, 'subject' | 'server'>;
 
 /** Null: not known now. */
 type Measure = (card: ServerCard, figures: Figures, windows: CounterWindows) => Measured | null;
@@ -58,11 +56,6 @@ const MEASURES: Readonly<Record<string, Measure>> = {
     roundTripP99Ms === null
       ? null
       : { value: roundTripP99Ms, words: () => `round trip p99 ${formatDuration(roundTripP99Ms)}` },
-  'replica-down': ({ replicas, replicasSeenMax }) =>
-    condition(
-      replicas === null || replicasSeenMax === null ? null : replicas < replicasSeenMax,
-      () => `${replicas} of ${replicasSeenMax} replicas are connected`,
-    ),
   'replica-behind': ({ role, replicaLagSeconds }) =>
     role !== 'primary' || replicaLagSeconds === null
       ? WELL
@@ -80,7 +73,23 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   },
 };
 
-export function observeServers(figures: Figures, windows: CounterWindows): Judgement[] {
+/** A monitor that started when a replica was missing already has not seen it; the open alert says how many there were. */
+function replicaDown(alerts: readonly OpenAlert[]): Measure {
+  const seenBefore = openEvidence('replica-down', alerts);
+  return ({ id, replicas, replicasSeenMax }) => {
+    if (replicas === null || replicasSeenMax === null) return null;
+    const expected = Math.max(replicasSeenMax, Number(seenBefore.get(id) ?? 0));
+    if (replicas >= expected) return WELL;
+    const words = (): string => `${replicas} of ${expected} replicas are connected`;
+    return { value: 1, words, evidence: String(expected) };
+  };
+}
+
+export function observeServers(
+  figures: Figures,
+  windows: CounterWindows,
+  alerts: readonly OpenAlert[],
+): Judgement[] {
   const cards = [...figures.servers.values()].filter(({ role }) => role !== 'sentinel');
   const judge = (rule: string, measure: Measure, isFresh: (card: ServerCard) => boolean): Judgement => {
     const frozen = new Set<string>();
@@ -97,6 +106,7 @@ export function observeServers(figures: Figures, windows: CounterWindows): Judge
   return [
     ...Object.entries(REACHABILITY).map(([rule, measure]) => judge(rule, measure, () => true)),
     ...Object.entries(MEASURES).map(([rule, measure]) => judge(rule, measure, isFresh)),
+    judge('replica-down', replicaDown(alerts), isFresh),
   ];
 }
 

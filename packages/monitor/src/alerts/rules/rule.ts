@@ -46,6 +46,10 @@ export interface Observation {
   readonly words: () => string;
   /** The server that the subject is on, or is; null for a lock that several servers vote on, and for a fleet. */
   readonly server: string | null;
+  /** What a monitor that starts later cannot see any more. Stored in the alert, and given to the rule with each look. */
+  readonly evidence?: string;
+  /** The value may be higher, since the monitor did not see the beginning: it ends no alert that has the same evidence. */
+  readonly isAtLeast?: boolean;
 }
 
 /** What one rule saw at one moment. */

@@ -4,7 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { waitFor } from '../../../../holdfast/test/support/wait-for.ts';
+import { during, waitFor } from '../../../../holdfast/test/support/wait-for.ts';
 import { SettingsHolder } from '../../../src/alerts/config/holder.ts';
 import { Secret } from '../../../src/alerts/config/secret.ts';
 import type { RuleSettings } from '../../../src/alerts/config/settings.ts';
@@ -25,22 +25,24 @@ const LIMIT_MS = 90_000;
 let started = 0;
 
 export class RuleWatch {
-  readonly monitor: TestMonitor;
   readonly receiver: HttpReceiver;
   readonly mail: MailReceiver;
   readonly settings: SettingsHolder;
+  readonly #redis: MonitorOptions['redis'];
+  #monitor: TestMonitor;
   readonly #rules: readonly string[];
   readonly #trouble: Trouble | null;
 
   private constructor(
-    monitor: TestMonitor,
+    redis: MonitorOptions['redis'],
     receiver: HttpReceiver,
     mail: MailReceiver,
     settings: SettingsHolder,
     rules: readonly string[],
     trouble: Trouble | null,
   ) {
-    this.monitor = monitor;
+    this.#redis = redis;
+    this.#monitor = new TestMonitor({ redis, settings });
     this.receiver = receiver;
     this.mail = mail;
     this.settings = settings;
@@ -76,7 +78,22 @@ export class RuleWatch {
     });
     const about = Object.keys(rules);
     const trouble = isLong ? startTrouble(stateUrl, fleet, about, receiver, mail) : null;
-    return new RuleWatch(new TestMonitor({ redis, settings }), receiver, mail, settings, about, trouble);
+    return new RuleWatch(redis, receiver, mail, settings, about, trouble);
+  }
+
+  get monitor(): TestMonitor {
+    return this.#monitor;
+  }
+
+  /** Another monitor takes over, which knows what the state has and nothing else: the alert goes on firing. */
+  async staysAfterRestart(rule: string): Promise<void> {
+    await this.#monitor.monitor.close();
+    this.#monitor = new TestMonitor({ redis: this.#redis, settings: this.settings });
+    const isFiring = async (): Promise<boolean> =>
+      (await this.#monitor.state()).alerts.some((view) => view.rule === rule && view.state === 'firing');
+    await waitFor(isFiring, { limitMs: LIMIT_MS, what: `${rule} on the page of the next monitor` });
+    // By the page, since receivers may hear of an end late. Locks and servers are seen within seconds, and no rule waits before it ends.
+    await during(15_000, async () => expect(await isFiring(), `${rule} firing`).toBe(true));
   }
 
   /** `firing memory-high`, `resolved memory-high`, in the order in which they came. */
