@@ -42,6 +42,10 @@ export interface Figures {
   readonly topology: TopologyView;
   /** Of the holds that were seen in the last hour. Seconds; `null` before the first. */
   readonly longestLeaseMs: number | null;
+  /**
+   * Servers whose locks this monitor has not all found and looked at yet: a lock of them that is not in `locks` may be held.
+   */
+  readonly unsurveyed: ReadonlySet<string>;
   /** Locks that were found and had no room in the picture: it is of the others only. */
   readonly leftOut: number;
   readonly counters: Counters;

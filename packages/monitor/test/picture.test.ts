@@ -110,6 +110,21 @@ test('the card of a server has what INFO and TIME say', async () => {
   expect(Math.abs(card?.clockOffsetMs ?? 1e9)).toBeLessThan(5_000);
 });
 
+test('a server counts as surveyed once all its locks are in the picture', async () => {
+  const redis = client(server.port);
+  const names = Array.from({ length: 100 }, (_, i) => `many:${i}`);
+  await Promise.all(names.map((name) => redis.hset(name, '8743c9c0-0795-4907-87fd-6c719a6b4586:41', '1')));
+  // So many other keys that the locks found first are looked at while the walk goes on.
+  await redis.mset(Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`other:${i}`, ''])));
+  const { figures } = new TestMonitor({ redis }).monitor;
+  expect([...figures.read().unsurveyed]).toEqual([`127.0.0.1:${server.port}`]);
+  const { locks } = await waitFor(() => {
+    const seen = figures.read();
+    return seen.unsurveyed.size === 0 ? seen : null;
+  });
+  expect(locks.size).toBe(names.length);
+});
+
 test('locks beyond the limit are counted, and said to be left out as long as there are any', async () => {
   const redis = client(server.port);
   const names = Array.from({ length: 7 }, (_, i) => `crowd:${i}`);

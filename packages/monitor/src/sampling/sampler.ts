@@ -205,6 +205,7 @@ export class Sampler implements FiguresSource {
       servers: new Map(cards.map((card) => [card.id, card])),
       topology: this.topology(cards),
       longestLeaseMs,
+      unsurveyed: new Set(this.deployment.lanes.flatMap((lane) => (lane.hasSeenAll ? [] : lane.watch.id))),
       leftOut: this.#leftOut(),
       counters: ends.counters,
       endsSince: (time) => ends.since(time, at),

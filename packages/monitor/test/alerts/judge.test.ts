@@ -207,6 +207,18 @@ describe('stale figures', () => {
     expect(blind.get('leases-expired')?.isFrozen('shop', null)).toBe(true);
   });
 
+  test('what was not found yet is frozen until all keys of its server were walked over', () => {
+    const servers = [card(), card({ id: 'redis-2:6379' })];
+    const rule = look({ servers, unsurveyed: ['redis-2:6379'] }).get('lock-held-long');
+    expect(rule?.isFrozen('order:9', SERVER)).toBe(false);
+    expect(rule?.isFrozen('order:9', 'redis-2:6379')).toBe(true);
+    // Of three servers two know every lock that a majority has.
+    const quorum = { voters: 3, needed: 2, of: 3 };
+    const frozen = (...unsurveyed: string[]): boolean | undefined =>
+      look({ unsurveyed, topology: { quorum } }).get('lock-held-long')?.isFrozen('order:9', null);
+    expect([frozen('a'), frozen('a', 'b')]).toEqual([false, true]);
+  });
+
   test('one server that is away does not freeze the locks of another', () => {
     const servers = [card(), card({ id: 'redis-2:6379', health: 'down', seenAt: stale })];
     const rule = look({ lookedAt: stale, servers }).get('lock-held-long');

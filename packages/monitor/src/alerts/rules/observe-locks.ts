@@ -91,6 +91,7 @@ function observeEnds(figures: Figures, end: string): Judgement {
 function isLockFrozen(figures: Figures, subject: string, server: string | null): boolean {
   const row = figures.locks.get(subject);
   if (row !== undefined) return isStale(figures, row);
+  if (isUnsurveyed(figures, server)) return true;
   if (!isBlind(figures)) return false;
   // One slow lane makes the whole picture old; a lock of another server can be judged all the same.
   const card = server === null ? undefined : figures.servers.get(server);
@@ -110,6 +111,14 @@ const UNPROVEN: Readonly<Record<string, (row: Row) => boolean>> = {
 /** Whether the hold of an open alert goes on, and this process cannot tell if all is well with it. */
 function isHoldUnproven(rule: string, row: Row | undefined, alerted: string | null | undefined): boolean {
   return row !== undefined && row.holder === alerted && UNPROVEN[rule]?.(row) === true;
+}
+
+/** Whether this monitor may not have found the lock so far: it began a moment ago, or there are many keys. */
+function isUnsurveyed({ unsurveyed, servers, topology }: Figures, server: string | null): boolean {
+  if (server !== null && servers.has(server)) return unsurveyed.has(server);
+  // Of a quorum each majority knows all locks; the nodes of a cluster may not all be known so far.
+  const { quorum } = topology;
+  return unsurveyed.size > (quorum === null ? 0 : quorum.of - quorum.needed);
 }
 
 function isStale({ at }: Figures, row: Row): boolean {

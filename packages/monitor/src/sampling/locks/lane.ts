@@ -56,6 +56,8 @@ export class Lane {
   readonly stretch: Stretch = new Stretch();
   /** When all known names had last been looked at, by our clock. */
   lookedAt: number | null = null;
+  /** Whether all locks have been looked at that were there when the lane began. */
+  hasSeenAll = false;
   survey: SurveyProgress = { passedAt: null, keys: 0, tookMs: null, keysNow: 0, leftOut: 0 };
   readonly #terms: LaneTerms;
   readonly #stop = new AbortController();
@@ -88,6 +90,7 @@ export class Lane {
   /** Looks at all known names, round after round. */
   async #lookAround(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const isSurveyed = this.survey.passedAt !== null;
       const names = this.known.names();
       const beganMs = performance.now();
       const roundMs = Math.max(LOOK_EVERY_MS, (names.length / NAMES_PER_SECOND) * 1_000) * this.#slower;
@@ -103,6 +106,7 @@ export class Lane {
         await pause(beganMs + (roundMs * (i + 1)) / chunks - performance.now(), signal);
       }
       if (isWhole && (chunks > 0 || this.survey.passedAt !== null)) this.lookedAt = this.#terms.now();
+      this.hasSeenAll ||= isWhole && isSurveyed;
       this.known.dropOld(this.#terms.now());
       const restMs = isWhole ? beganMs + roundMs - performance.now() : FAILED_PAUSE_MS;
       await pause(Math.max(restMs, roundMs / 10), signal);

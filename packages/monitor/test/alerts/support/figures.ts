@@ -78,6 +78,7 @@ export interface FiguresGiven {
   readonly topology?: Partial<TopologyView>;
   readonly ends?: readonly EndedHold[];
   readonly longestLeaseMs?: number | null;
+  readonly unsurveyed?: readonly string[];
 }
 
 export function figures(given: FiguresGiven = {}): Figures {
@@ -101,6 +102,7 @@ export function figures(given: FiguresGiven = {}): Figures {
       ...given.topology,
     },
     longestLeaseMs: given.longestLeaseMs ?? null,
+    unsurveyed: new Set(given.unsurveyed),
     leftOut: 0,
     counters: {
       ends: { released: 0, expired: 0, 'ran-out': 0, forced: 0, vanished: 0, unconfirmed: 0, unknown: 0 },
