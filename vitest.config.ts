@@ -29,7 +29,8 @@ const WAITING = [
   ].map((folder) => `packages/holdfast/test/${folder}/**/*.test.ts`),
   'packages/testing/test/*.test.ts',
   'packages/monitor/test/*.test.ts',
-  'packages/monitor/test/alerts/*.test.ts',
+  'packages/monitor/test/http/*.test.ts',
+  'packages/monitor/test/alerts/**/*.test.ts',
 ];
 
 /**

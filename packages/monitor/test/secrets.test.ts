@@ -36,7 +36,7 @@ test('the address of a heartbeat that is refused is in the log without what is s
   const web = await HttpReceiver.start();
   web.usual = 'echo';
   const lines: string[] = [];
-  const heartbeat = { url: new Secret(`${web.url}/qFq7xJwqpkJ3`), everyMs: 60_000 };
+  const heartbeat = { url: new Secret(`${web.url}/qFq7xJwqpkJ3`), ca: null, everyMs: 60_000 };
   const settings = new SettingsHolder({ ...settingsWith(), heartbeat });
   const seen = new TestMonitor({
     redis: client(server.port),

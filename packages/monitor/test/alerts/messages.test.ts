@@ -43,7 +43,7 @@ function leading(change: Partial<AlertSettings>) {
 
 test('the heartbeat is called at once and every minute, and what goes wrong is said once', async () => {
   const web = await HttpReceiver.start();
-  const heartbeat = { url: new Secret(web.url), everyMs: 60_000 };
+  const heartbeat = { url: new Secret(web.url), ca: null, everyMs: 60_000 };
   const clock = movedClock();
   const logged: string[] = [];
   const beats = new Beats(leading({ heartbeat }).term, clock, (line) => void logged.push(line));

@@ -7,6 +7,8 @@ import { hasTool, needs } from '../needs.ts';
 export interface Certificates {
   /** The authority's own, as text: what a client must trust. */
   readonly ca: string;
+  /** What a server of Node is told. */
+  readonly server: { readonly key: string; readonly cert: string };
   /** What the server must be told, beside its port. */
   readonly serverArgs: readonly string[];
 }
@@ -32,6 +34,7 @@ export function makeCertificates(folder: string): Certificates {
   openssl('x509', '-req', ...DAYS, '-in', request, ...signedBy, '-out', certificate);
   return {
     ca: readFileSync(ca, 'utf8'),
+    server: { key: readFileSync(key, 'utf8'), cert: readFileSync(certificate, 'utf8') },
     serverArgs: [
       ...['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', ca],
       ...['--tls-auth-clients', 'no'],

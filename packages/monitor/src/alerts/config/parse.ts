@@ -5,6 +5,7 @@
  * of it. Only `alerts/` imports from here.
  */
 import { GROUPS_MAX } from '../../sampling/locks/groups.ts';
+import { readAuthorities } from './authorities.ts';
 import {
   defaultSettings,
   FLEET_DEFAULT,
@@ -106,14 +107,15 @@ function readGroups(value: JsonValue): string[] | null {
 }
 
 function readHeartbeat(value: JsonValue, secrets: SecretReader): AlertSettings['heartbeat'] {
-  const fields = value.asFields(['url', 'every']);
+  const fields = value.asFields(['url', 'every', 'ca']);
   const url = fields?.require('url', 'where the heartbeat goes');
   const secret = url === null || url === undefined ? null : readSecretValue(url, secrets);
   if (fields === null || url === null || url === undefined || secret === null) return null;
   const checked = readUrl(url, secrets, ['https', 'http']);
   const everyMs = fields.read('every', readDuration, HEARTBEAT_MS_DEFAULT);
   if (everyMs < 1_000) fields.get('every')?.refuse('at least "1s"');
-  return checked === null ? null : { url: checked, everyMs };
+  if (checked === null) return null;
+  return { url: checked, ca: readAuthorities(fields, checked, secrets), everyMs };
 }
 
 function readRepeat(value: JsonValue): AlertSettings['repeatMs'] | null {

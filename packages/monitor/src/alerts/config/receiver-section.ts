@@ -1,6 +1,7 @@
 /** Reads the section `receivers`: who is told, how, and of what. */
 import { LEVELS } from '../rules/rule.ts';
 import { isRule, JUDGED_RULES } from '../rules/table.ts';
+import { readAuthorities } from './authorities.ts';
 import { PAGERDUTY_URL } from './defaults.ts';
 import type { JsonFields, JsonValue } from './json-reader.ts';
 import { readSecret, Secret, type SecretReader, type SecretSource } from './secret.ts';
@@ -13,12 +14,12 @@ const COMMON = ['type', 'levels', 'rules', 'resolved'] as const;
 
 /** The fields of each type beside the common ones; those with `!` must be there. */
 export const RECEIVER_FIELDS: Readonly<Record<ReceiverType, readonly string[]>> = {
-  webhook: ['url!', 'headers'],
-  slack: ['url!', 'headers'],
-  teams: ['url!', 'headers'],
-  alertmanager: ['url!', 'headers'],
-  pagerduty: ['routingKey!', 'url'],
-  smtp: ['url!', 'password', 'from!', 'to!'],
+  webhook: ['url!', 'headers', 'ca'],
+  slack: ['url!', 'headers', 'ca'],
+  teams: ['url!', 'headers', 'ca'],
+  alertmanager: ['url!', 'headers', 'ca'],
+  pagerduty: ['routingKey!', 'url', 'ca'],
+  smtp: ['url!', 'password', 'from!', 'to!', 'ca'],
   command: ['argv!'],
   stdout: [],
 };
@@ -97,7 +98,8 @@ function build(name: string, type: ReceiverType, fields: JsonFields, reader: Sec
     case 'pagerduty': {
       const routingKey = fields.read('routingKey', (value) => readSecretValue(value, reader), null);
       const url = fields.read('url', web, new Secret(PAGERDUTY_URL));
-      return routingKey === null ? null : { ...common, type, routingKey, url };
+      const ca = readAuthorities(fields, url, reader);
+      return routingKey === null ? null : { ...common, type, routingKey, url, ca };
     }
     case 'smtp': {
       const url = fields.read('url', (value) => readUrl(value, reader, ['smtp', 'smtps']), null);
@@ -106,7 +108,7 @@ function build(name: string, type: ReceiverType, fields: JsonFields, reader: Sec
       const from = fields.get('from')?.asString('an address') ?? null;
       const to = readTexts(fields.get('to'), 'a list of addresses');
       if (url === null || from === null || to === null) return null;
-      return { ...common, type, url, password, from, to };
+      return { ...common, type, url, password, from, to, ca: readAuthorities(fields, url, reader) };
     }
     default: {
       const url = fields.read('url', web, null);
@@ -118,7 +120,9 @@ function build(name: string, type: ReceiverType, fields: JsonFields, reader: Sec
           },
         ),
       );
-      return url === null ? null : { ...common, type, url, headers };
+      return url === null
+        ? null
+        : { ...common, type, url, headers, ca: readAuthorities(fields, url, reader) };
     }
   }
 }

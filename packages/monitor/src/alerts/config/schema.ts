@@ -17,6 +17,7 @@ const DURATION: Schema = { $ref: '#/definitions/duration' };
 const SECRET: Schema = { $ref: '#/definitions/secret' };
 const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
 const SOME_TEXTS: Schema = { ...TEXTS, minItems: 1 };
+const PATH: Schema = { type: 'string', minLength: 1 };
 const FLAG: Schema = { type: 'boolean' };
 
 export function configSchema(): Schema {
@@ -40,7 +41,7 @@ export function configSchema(): Schema {
           oneOf: RECEIVER_TYPES.map(receiverSchema),
         },
       },
-      heartbeat: { ...closed({ url: SECRET, every: DURATION }), required: ['url'] },
+      heartbeat: { ...closed({ url: SECRET, every: DURATION, ca: PATH }), required: ['url'] },
       repeat: closed({ warning: DURATION, critical: DURATION }),
       groupFor: DURATION,
     }),
@@ -103,6 +104,7 @@ const RECEIVER_SCHEMAS: Readonly<Record<string, Schema>> = {
   from: { type: 'string' },
   to: SOME_TEXTS,
   argv: SOME_TEXTS,
+  ca: PATH,
 };
 
 function receiverSchema(type: ReceiverType): Schema {

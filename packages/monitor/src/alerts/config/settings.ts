@@ -2,6 +2,9 @@
 import type { Level } from '../rules/rule.ts';
 import type { Secret } from './secret.ts';
 
+/** Certificates of the authorities to trust for TLS, in PEM form; null: those that Node knows. */
+type Authorities = string | null;
+
 /** When a rule fires. Thresholds in milliseconds, as a count or as a share; null: the rule has no such level. */
 export interface Thresholds {
   readonly isOff: boolean;
@@ -42,12 +45,14 @@ export interface HttpReceiver extends ReceiverBase {
   readonly type: 'webhook' | 'slack' | 'teams' | 'alertmanager';
   readonly url: Secret;
   readonly headers: Readonly<Record<string, Secret>>;
+  readonly ca: Authorities;
 }
 
 export interface PagerReceiver extends ReceiverBase {
   readonly type: 'pagerduty';
   readonly url: Secret;
   readonly routingKey: Secret;
+  readonly ca: Authorities;
 }
 
 export interface SmtpReceiver extends ReceiverBase {
@@ -55,6 +60,7 @@ export interface SmtpReceiver extends ReceiverBase {
   /** `smtp://host:587`, `smtps://user:password@host`. */
   readonly url: Secret;
   readonly password: Secret | null;
+  readonly ca: Authorities;
   readonly from: string;
   readonly to: readonly string[];
 }
@@ -80,7 +86,7 @@ export interface AlertSettings {
   readonly stateUrl: Secret | null;
   readonly rules: ReadonlyMap<string, RuleSettings>;
   readonly receivers: readonly Receiver[];
-  readonly heartbeat: { readonly url: Secret; readonly everyMs: number } | null;
+  readonly heartbeat: { readonly url: Secret; readonly ca: Authorities; readonly everyMs: number } | null;
   readonly repeatMs: Readonly<Record<Level, number>>;
   /** Alerts of one rule that fire within this time travel in one message. */
   readonly groupMs: number;

@@ -49,11 +49,10 @@ export function describeError(error: unknown, secrets: readonly Secret[]): strin
   return line.length > ERROR_LENGTH_MAX ? `${line.slice(0, ERROR_LENGTH_MAX)}…` : line;
 }
 
-/** What fetch throws says only "fetch failed"; its cause says why. */
+/** A host with several addresses fails with an error for each, and with no message of its own. */
 function messageOf(error: Error): string {
-  const { cause } = error;
-  if (cause instanceof AggregateError) return String(cause.errors[0]?.message ?? error.message);
-  return cause instanceof Error ? cause.message : error.message;
+  if (error instanceof AggregateError) return String(error.errors[0]?.message ?? error.message);
+  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
 }
 
 /** Seconds or a date, as HTTP has it. */

@@ -36,7 +36,7 @@ export class Beats {
       beats.push({
         name: 'the heartbeat',
         everyMs: heartbeat.everyMs,
-        message: () => ({ url: heartbeat.url.reveal(), method: 'GET', headers: {} }),
+        message: () => ({ url: heartbeat.url.reveal(), ca: heartbeat.ca, method: 'GET', headers: {} }),
       });
     for (const receiver of receivers) {
       if (receiver.type !== 'alertmanager') continue;
@@ -85,6 +85,7 @@ function refresh(term: BeatingTerm, receiver: HttpReceiver): HttpMessage | null 
   const headers = Object.entries(receiver.headers).map(([name, secret]) => [name, secret.reveal()]);
   return {
     url: alertmanagerUrl(receiver.url.reveal()),
+    ca: receiver.ca,
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...Object.fromEntries(headers) },
     body: JSON.stringify(bodies),

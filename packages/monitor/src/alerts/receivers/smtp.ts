@@ -3,9 +3,10 @@ import type { Clock } from 'holdfast';
 import { createTransport } from 'nodemailer';
 import type { Secret } from '../config/secret.ts';
 import type { SmtpReceiver } from '../config/settings.ts';
-import { type Attempt, describeError } from '../delivery/attempt.ts';
+import type { Attempt } from '../delivery/attempt.ts';
 import { within } from '../delivery/within.ts';
 import type { Notice } from '../machine/notice.ts';
+import { describeFailure } from './failure.ts';
 import { SEND_MS_MAX } from './http.ts';
 import { textOf } from './text.ts';
 
@@ -49,7 +50,8 @@ export async function sendMail(
     });
     return { is: 'sent' };
   } catch (error) {
-    const said = describeError(error, secrets);
+    const failure = describeFailure(error, secrets);
+    const said = isStartTlsRefused(error) ? `the server offers no STARTTLS: ${failure}` : failure;
     const isRefused = responseCode(error) >= PERMANENT_CODE_MIN;
     return isRefused ? { is: 'refused', error: said } : { is: 'failed', error: said, retryAfterMs: null };
   } finally {
@@ -57,7 +59,7 @@ export async function sendMail(
   }
 }
 
-function transportOptions({ url, password }: SmtpReceiver) {
+function transportOptions({ url, password, ca }: SmtpReceiver) {
   const { protocol, hostname, port, username, password: inUrl } = new URL(url.reveal());
   const secure = protocol === 'smtps:';
   const pass = password?.reveal() ?? decodeURIComponent(inUrl);
@@ -66,8 +68,9 @@ function transportOptions({ url, password }: SmtpReceiver) {
     port: port === '' ? (secure ? PORT_SMTPS : PORT_SMTP) : Number(port),
     secure,
     ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass } }),
-    // Without a login the server may have no certificate that anybody knows; with one, the password must not travel openly.
+    // Without a login the server may have no TLS at all; with one, the password must not travel openly.
     requireTLS: !secure && username !== '' && !isLoopback(hostname),
+    tls: ca === null ? {} : { ca },
     connectionTimeout: SEND_MS_MAX,
     greetingTimeout: SEND_MS_MAX,
     socketTimeout: SEND_MS_MAX,
@@ -76,6 +79,12 @@ function transportOptions({ url, password }: SmtpReceiver) {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+}
+
+function isStartTlsRefused(error: unknown): boolean {
+  return (
+    responseCode(error) > 0 && error instanceof Error && 'command' in error && error.command === 'STARTTLS'
+  );
 }
 
 function responseCode(error: unknown): number {

@@ -10,25 +10,33 @@ const PAGER_SUMMARY_LENGTH_MAX = 1_024;
 
 export function httpMessage(receiver: HttpReceiver | PagerReceiver, notice: Notice): HttpMessage {
   const url = receiver.url.reveal();
-  if (receiver.type === 'pagerduty') return post(url, {}, pagerBody(notice, receiver.routingKey.reveal()));
+  const { ca } = receiver;
+  if (receiver.type === 'pagerduty')
+    return post(url, ca, {}, pagerBody(notice, receiver.routingKey.reveal()));
   const headers = Object.fromEntries(
     Object.entries(receiver.headers).map(([name, secret]) => [name, secret.reveal()]),
   );
   switch (receiver.type) {
     case 'slack':
-      return post(url, headers, slackBody(notice));
+      return post(url, ca, headers, slackBody(notice));
     case 'teams':
-      return post(url, headers, teamsBody(notice));
+      return post(url, ca, headers, teamsBody(notice));
     case 'alertmanager':
-      return post(alertmanagerUrl(url), headers, alertmanagerBody(notice));
+      return post(alertmanagerUrl(url), ca, headers, alertmanagerBody(notice));
     default:
-      return post(url, { ...headers, 'Idempotency-Key': notice.key }, notice);
+      return post(url, ca, { ...headers, 'Idempotency-Key': notice.key }, notice);
   }
 }
 
-function post(url: string, headers: Readonly<Record<string, string>>, body: unknown): HttpMessage {
+function post(
+  url: string,
+  ca: string | null,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): HttpMessage {
   return {
     url,
+    ca,
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'User-Agent': 'holdfast-monitor', ...headers },
     body: JSON.stringify(body),

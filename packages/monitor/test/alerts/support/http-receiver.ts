@@ -1,5 +1,6 @@
 /** A real HTTP receiver that can refuse, hang, trickle, ask for patience, leave, or die after it has read a message. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { afterAll } from 'vitest';
 import { freePort } from '../../../../holdfast/test/support/servers/free-port.ts';
 
@@ -41,16 +42,21 @@ export class HttpReceiver {
   /** Where an answer with a status sends the client. */
   location: string | null = null;
   readonly #server: Server;
-  readonly #port: number;
+  readonly #scheme: 'http' | 'https';
+  readonly port: number;
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: Server, scheme: 'http' | 'https', port: number) {
     this.#server = server;
-    this.#port = port;
+    this.#scheme = scheme;
+    this.port = port;
   }
 
-  static async start(): Promise<HttpReceiver> {
-    const server = createServer();
-    const receiver = new HttpReceiver(server, await freePort());
+  /** With a certificate it speaks HTTPS. */
+  static async start(
+    tls: { readonly key: string; readonly cert: string } | null = null,
+  ): Promise<HttpReceiver> {
+    const server = tls === null ? createServer() : createTlsServer(tls);
+    const receiver = new HttpReceiver(server, tls === null ? 'http' : 'https', await freePort());
     receivers.add(receiver);
     server.on('request', (request, response) => receiver.#answer(request, response));
     await receiver.listen();
@@ -58,14 +64,14 @@ export class HttpReceiver {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}/hook`;
+    return `${this.#scheme}://127.0.0.1:${this.port}/hook`;
   }
 
   /** Also after it left. */
   listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', () => {
+      this.#server.listen(this.port, '127.0.0.1', () => {
         this.#server.off('error', reject);
         resolve();
       });

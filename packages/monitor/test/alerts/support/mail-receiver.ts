@@ -1,14 +1,24 @@
-/** A real SMTP server that can refuse mails for now, refuse them for good, hang, leave, or hang up after it has read one. */
+/**
+ * A real SMTP server that can refuse mails for now, refuse them for good, hang, leave, or hang up after it has read one. With
+ * a certificate it speaks TLS.
+ */
 import { SMTPServer } from 'smtp-server';
 import { afterAll } from 'vitest';
 import { freePort } from '../../../../holdfast/test/support/servers/free-port.ts';
 
 export type MailManner = 'take' | 'later' | 'never' | 'hang' | 'leave' | 'hang-up';
 
+/** TLS from the start (`smtps`), or after STARTTLS. */
+export interface MailTls {
+  readonly secure: boolean;
+  readonly key: string;
+  readonly cert: string;
+}
+
 const receivers = new Set<MailReceiver>();
 
 export class MailReceiver {
-  readonly mails: { readonly text: string; readonly manner: MailManner }[] = [];
+  readonly mails: { readonly text: string; readonly manner: MailManner; readonly isByTls: boolean }[] = [];
   readonly manners: MailManner[] = [];
   /** Decides instead of them. */
   choose: ((text: string) => MailManner) | null = null;
@@ -16,14 +26,16 @@ export class MailReceiver {
   /** Says what was wrong about a login, password and all. */
   refusesLogins = false;
   readonly port: number;
+  readonly #tls: MailTls | null;
   #server: SMTPServer | null = null;
 
-  private constructor(port: number) {
+  private constructor(port: number, tls: MailTls | null) {
     this.port = port;
+    this.#tls = tls;
   }
 
-  static async start(): Promise<MailReceiver> {
-    const receiver = new MailReceiver(await freePort());
+  static async start(tls: MailTls | null = null): Promise<MailReceiver> {
+    const receiver = new MailReceiver(await freePort(), tls);
     receivers.add(receiver);
     await receiver.listen();
     return receiver;
@@ -59,7 +71,7 @@ export class MailReceiver {
     const server = new SMTPServer({
       authOptional: true,
       allowInsecureAuth: true,
-      disabledCommands: ['STARTTLS'],
+      ...(this.#tls ?? { disabledCommands: ['STARTTLS'] }),
       logger: false,
       closeTimeout: 100,
       onAuth: ({ username = '', password = '' }, _session, done) => {
@@ -74,7 +86,7 @@ export class MailReceiver {
         });
         stream.on('end', () => {
           const manner = this.choose?.(text) ?? this.manners.shift() ?? 'take';
-          this.mails.push({ text, manner });
+          this.mails.push({ text, manner, isByTls: session.secure });
           if (manner === 'take') done();
           if (manner === 'later' || manner === 'leave')
             done(Object.assign(new Error('try again later'), { responseCode: 451 }));

@@ -11,7 +11,7 @@ export function webReceiver(
   type: 'webhook' | 'slack' | 'teams' | 'alertmanager' = 'webhook',
   name = 'ops',
 ): Receiver {
-  return { ...COMMON, name, type, url: new Secret(url), headers: {} };
+  return { ...COMMON, name, type, url: new Secret(url), headers: {}, ca: null };
 }
 
 export function pagerReceiver(url: string): Receiver {
@@ -21,6 +21,7 @@ export function pagerReceiver(url: string): Receiver {
     type: 'pagerduty',
     url: new Secret(url),
     routingKey: new Secret('r0uting-key'),
+    ca: null,
   };
 }
 
@@ -31,6 +32,7 @@ export function mailReceiver(url: string, password: string | null = null): Recei
     type: 'smtp',
     url: new Secret(url),
     password: password === null ? null : new Secret(password),
+    ca: null,
     from: 'monitor@example.test',
     to: ['ops@example.test'],
   };
