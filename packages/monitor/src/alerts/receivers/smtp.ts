@@ -1,4 +1,5 @@
 /** Mail. A message that is sent twice has the same Message-ID, by which mail programs merge it. */
+import { isIPv4 } from 'node:net';
 import type { Clock } from 'holdfast';
 import { createTransport } from 'nodemailer';
 import type { Secret } from '../config/secret.ts';
@@ -64,7 +65,8 @@ function transportOptions({ url, password, ca }: SmtpReceiver) {
   const secure = protocol === 'smtps:';
   const pass = password?.reveal() ?? decodeURIComponent(inUrl);
   return {
-    host: hostname,
+    // A URL has an IPv6 address in brackets, a socket has it without.
+    host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (secure ? PORT_SMTPS : PORT_SMTP) : Number(port),
     secure,
     ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass } }),
@@ -77,8 +79,9 @@ function transportOptions({ url, password, ca }: SmtpReceiver) {
   };
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+/** By the address alone: a name such as `127.example.com` may be anywhere. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 function isStartTlsRefused(error: unknown): boolean {

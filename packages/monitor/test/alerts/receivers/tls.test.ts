@@ -19,6 +19,7 @@ import { parseConfig } from '../../../src/alerts/config/parse.ts';
 import type { Receiver } from '../../../src/alerts/config/settings.ts';
 import { Beats } from '../../../src/alerts/lead/beats.ts';
 import { send } from '../../../src/alerts/receivers/send.ts';
+import { isLoopback } from '../../../src/alerts/receivers/smtp.ts';
 import { systemClock } from '../../../src/alerts/system-clock.ts';
 import { AT } from '../support/figures.ts';
 import { HttpReceiver, useHttpReceivers } from '../support/http-receiver.ts';
@@ -194,9 +195,30 @@ describe('a mail server without STARTTLS', () => {
     expect(mail.logins).toEqual(['ops/pa55word']);
   });
 
+  test('is found under an IPv6 address', async () => {
+    // Nobody listens there; that is said of the address and not of a name in brackets.
+    const attempt = await send(mailReceiver('smtp://[::1]:1'), notice(), AROUND);
+    expect(attempt).toMatchObject({ is: 'failed', error: expect.stringMatching(/ ::1:1\b/) });
+  });
+
   test('gets a mail that needs no login, wherever it is', async () => {
     const mail = await MailReceiver.start();
     expect(await send(mailReceiver(`smtp://0.0.0.0:${mail.port}`), notice(), AROUND)).toEqual({ is: 'sent' });
     expect(mail.mails.map(({ isByTls }) => isByTls)).toEqual([false]);
+  });
+
+  test.each([
+    ['localhost', true],
+    ['127.0.0.1', true],
+    ['127.1.2.3', true],
+    ['[::1]', true],
+    ['0.0.0.0', false],
+    ['10.0.0.1', false],
+    ['[::2]', false],
+    ['mail.example.com', false],
+    ['127.example.com', false],
+    ['localhost.example.com', false],
+  ])('%s is on this machine by its address: %s', (host, isNear) => {
+    expect(isLoopback(new URL(`smtp://ops@${host}:25`).hostname)).toBe(isNear);
   });
 });
