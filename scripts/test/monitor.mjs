@@ -13,6 +13,7 @@ const files = readdirSync(join(ROOT, HOME)).filter((name) => name.endsWith('.tes
 const isPassed = run('node_modules/vitest/vitest.mjs', [
   'run',
   `${HOME}/page`,
+  `${HOME}/http`,
   ...files.map((name) => `${HOME}/${name}`),
   ...process.argv.slice(2),
 ]);

@@ -40,6 +40,8 @@ describe('a release by force', () => {
     const seen = acting();
     const row = await seen.untilRow('order', ({ holder }) => holder.startsWith(locks.session));
     const body = { name: 'order', holder: row.holder, fence: row.fence, reason: 'stuck since noon' };
+    // What was read of the trail is kept for a second: not beyond an action.
+    expect((await trail(seen)).entries).toEqual([]);
     const response = await seen.post('api/v1/release', body, BEARER, '10.1.2.3');
     expect([response.status, await response.json()]).toEqual([200, { released: row.holder }]);
     expect(await loss).toMatchObject({

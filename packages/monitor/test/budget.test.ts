@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { ask, askAll } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { startRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
+import { defaultSettings, SettingsHolder } from '../src/index.ts';
 import { client, TestMonitor } from './support/monitor.ts';
 
 const LOCKS = 2_000;
@@ -67,4 +68,47 @@ test('half the budget is half the pace', async () => {
   await waitFor(async () => (await seen.state()).survey.passedAt !== null, { limitMs: 60_000 });
   const seconds = (performance.now() - beganMs) / 1000 + 1;
   expect((await callsOf(server.port)).get('scan') ?? 0).toBeLessThanOrEqual(12.5 * seconds + 1);
+});
+
+test('whatever is asked for, pages cost no more than their part of the budget', async () => {
+  const server = await startRedis();
+  const redis = client(server.port);
+  const seen = new TestMonitor({ redis, settings: new SettingsHolder(defaultSettings('shop')) });
+  await waitFor(async () => (await seen.state()).survey.passedAt !== null, { limitMs: 60_000 });
+  await askAll(server.port, [['CONFIG', 'RESETSTAT']]);
+  const beganMs = performance.now();
+  const statuses = new Set<number>();
+  // Name after name, and every page of it at once.
+  for (let round = 0; round < 20; round += 1) {
+    const paths = Array.from({ length: 100 }, (_, at) => [
+      `api/v1/lock?name=order:${round}:${at}`,
+      `api/v1/audit?before=${round * 100 + at + 1}-0`,
+      `api/v1/alerts?before=${round * 100 + at + 1}-0`,
+      'api/v1/audit',
+      'api/v1/alerts',
+    ]);
+    const answers = await Promise.all(paths.flat().map((path) => seen.get(path)));
+    for (const { status } of answers) statuses.add(status);
+  }
+  const seconds = (performance.now() - beganMs) / 1000 + 1;
+  const calls = await callsOf(server.port);
+  const of = (name: string): number => calls.get(name) ?? 0;
+  // Inspections, beside looks and steps of the survey, and what the alerts write once a second.
+  expect(of('evalsha') + of('eval')).toBeLessThanOrEqual((40 + 4 + 25 + 20 + 10) * seconds + 20);
+  expect(of('xrevrange') + of('xrange')).toBeLessThanOrEqual((20 + 1) * seconds + 20);
+  expect(of('xrevrange')).toBeGreaterThan(0);
+  expect([...statuses].sort()).toEqual([200, 429]);
+});
+
+test('who is put off is told so with 429 and when to come again, and a lock is shown without its line', async () => {
+  const server = await startRedis();
+  const seen = new TestMonitor({ redis: client(server.port) });
+  const audits = await Promise.all(
+    Array.from({ length: 50 }, (_, at) => seen.get(`api/v1/audit?before=${at + 1}-0`)),
+  );
+  const putOff = audits.find(({ status }) => status === 429);
+  expect(putOff?.headers.get('retry-after')).toBe('1');
+  expect(await putOff?.json()).toMatchObject({ error: { code: 'too-many-reads' } });
+  const details = await Promise.all(Array.from({ length: 50 }, (_, at) => seen.detail(`order:${at}`)));
+  expect(details.filter(({ lineAt }) => lineAt === null).length).toBeGreaterThanOrEqual(10);
 });

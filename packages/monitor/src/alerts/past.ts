@@ -9,6 +9,11 @@ import { viewOf } from './views.ts';
 const PAGE = 100;
 /** Entries read at a time: beside ends the history has beginnings and deliveries. */
 const READ = 500;
+/**
+ * Reads for one page. With many receivers the history has more deliveries than ends; a page has fewer ends then, so that no
+ * request costs Redis more than this.
+ */
+const READS_MAX = 2;
 
 export async function readPast(
   store: AlertStore,
@@ -17,7 +22,7 @@ export async function readPast(
 ): Promise<{ past: AlertView[]; next: string | null }> {
   const past: AlertView[] = [];
   let from = before;
-  for (;;) {
+  for (let reads = 0; reads < READS_MAX; reads += 1) {
     const entries = await store.history(from, READ);
     for (const { id, kind, entry } of entries) {
       from = id;
@@ -27,4 +32,5 @@ export async function readPast(
     }
     if (entries.length < READ) return { past, next: null };
   }
+  return { past, next: from };
 }

@@ -64,6 +64,7 @@ export type ErrorCode =
   | 'changed'
   | 'too-large'
   | 'too-many-streams'
+  | 'too-many-reads'
   | 'audit-failed'
   | 'redis-away'
   | 'internal';

@@ -83,6 +83,11 @@ export interface LockDetail {
   readonly line: readonly TicketView[];
   /** How many there are in all. */
   readonly lineLength: number;
+  /**
+   * When the line was read. `null`: it was not, because so many others are open, or Redis is away, or the monitor's user may not;
+   * then `line` is empty, and `lineLength` is that of the last look.
+   */
+  readonly lineAt: number | null;
   /** Holds of the last hour, the newest first, at most 200. */
   readonly holds: readonly HoldView[];
   /** Since when holds are remembered. */

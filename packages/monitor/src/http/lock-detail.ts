@@ -1,55 +1,51 @@
-/** `GET api/v1/lock?name=`: one lock with its line and its last hour. The line is read by the library, at most once a second. */
+/** `GET api/v1/lock?name=`: one lock with its line and its last hour. Only the line is read from Redis, by the library. */
 import type { InspectedLine, Locks } from 'holdfast';
 import type { LockDetail, TicketView } from '../api/types.ts';
 import type { Sampler } from '../sampling/sampler.ts';
-
-const LINE_FRESH_MS = 1_000;
-const LINES_MAX = 100;
+import type { PageReads } from './page-reads.ts';
 
 interface ReadLine {
   readonly at: number;
-  readonly line: Promise<{ readonly waiters: number; readonly tickets: readonly TicketView[] }>;
+  readonly waiters: number;
+  readonly tickets: readonly TicketView[];
 }
 
 export class LockDetails {
   readonly #sampler: Sampler;
   readonly #locks: Locks;
-  readonly #lines = new Map<string, ReadLine>();
+  readonly #reads: PageReads;
 
-  constructor(sampler: Sampler, locks: Locks) {
+  constructor(sampler: Sampler, locks: Locks, reads: PageReads) {
     this.#sampler = sampler;
     this.#locks = locks;
+    this.#reads = reads;
   }
 
   async read(name: string): Promise<LockDetail> {
     const { picture } = this.#sampler;
-    this.#sampler.open(name);
-    const { waiters, tickets } = await this.#lineOf(name);
+    // Who may not read lines, or asks while Redis is away, sees the rest.
+    const read = (): Promise<ReadLine | null> => this.#readLine(name).catch(() => null);
+    const reading = this.#reads.ask({ kind: 'line', what: name, calls: 1, read });
+    // Over the bound of reads a name does not get into the fast lane of looks either: it would be there instead of a late lock.
+    if (reading !== null) this.#sampler.open(name);
+    const line = await reading;
+    const row = picture.rows.get(name) ?? null;
+    const tickets = line?.tickets ?? [];
     return {
-      row: picture.rows.get(name) ?? null,
+      row,
       line: tickets,
-      lineLength: Math.max(waiters, tickets.length),
+      lineLength: Math.max(line?.waiters ?? row?.waiting ?? 0, tickets.length),
+      lineAt: line?.at ?? null,
       holds: picture.holdsOf(name),
       reach: picture.reach,
     };
   }
 
-  #lineOf(name: string): ReadLine['line'] {
-    const now = this.#sampler.now();
-    const known = this.#lines.get(name);
-    if (known !== undefined && now - known.at < LINE_FRESH_MS) return known.line;
-    if (this.#lines.size >= LINES_MAX) this.#lines.delete(this.#lines.keys().next().value as string);
-    // Who may not read lines, or asks while Redis is away, sees the rest.
-    const line = this.#readLine(name).catch(() => ({ waiters: 0, tickets: [] }));
-    this.#lines.set(name, { at: now, line });
-    return line;
-  }
-
-  async #readLine(name: string): ReadLine['line'] {
+  async #readLine(name: string): Promise<ReadLine> {
     const found = await this.#locks.inspect(name);
-    if (found === null || found.kind === 'other') return { waiters: 0, tickets: [] };
-    const now = this.#sampler.now();
-    return { waiters: found.waiters, tickets: found.line.map((waiter) => this.#view(waiter, now)) };
+    const at = this.#sampler.now();
+    if (found === null || found.kind === 'other') return { at, waiters: 0, tickets: [] };
+    return { at, waiters: found.waiters, tickets: found.line.map((waiter) => this.#view(waiter, at)) };
   }
 
   #view(waiter: InspectedLine['line'][number], now: number): TicketView {

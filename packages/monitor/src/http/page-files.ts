@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PageManifest } from '../api/page-files.ts';
+import { ownPage } from '../own-page.ts';
 import { SAFE_HEADERS, text } from './responses.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,8 +21,8 @@ export class PageFiles {
   readonly version: string;
   readonly #files = new Map<string, Uint8Array<ArrayBuffer>>();
 
-  /** Throws when the folder has no manifest, or not the files that it lists. `null`: no page. */
-  constructor(folder: string | null) {
+  /** Throws when the folder has no manifest, or not the files that it lists. `null`: no page; not given: that of this package. */
+  constructor(folder: string | null = ownPage()) {
     if (folder === null) {
       this.version = 'none';
       return;

@@ -53,6 +53,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   changed: 409,
   'too-large': 413,
   'too-many-streams': 503,
+  'too-many-reads': 429,
   'audit-failed': 503,
   'redis-away': 503,
   internal: 500,

@@ -2,7 +2,6 @@
 import type { Locks } from 'holdfast';
 import type { AlertSource } from '../alert-source.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import { ownPage } from '../own-page.ts';
 import type { JobBook } from '../sampling/jobs.ts';
 import type { Sampler } from '../sampling/sampler.ts';
 import { VERSION } from '../version.ts';
@@ -10,6 +9,8 @@ import { Actions } from './actions.ts';
 import { Auth, type Login } from './auth.ts';
 import { LockDetails } from './lock-detail.ts';
 import { PageFiles } from './page-files.ts';
+import { PageReads } from './page-reads.ts';
+import { PagedAnswers } from './paged-answers.ts';
 import { makeState, type RouteParts } from './routes.ts';
 import { StateBody } from './state-body.ts';
 import { StreamHub } from './stream-hub.ts';
@@ -20,6 +21,7 @@ interface RouteOptions {
   readonly basePath: string;
   readonly actions: boolean;
   readonly audit: boolean;
+  readonly budget: number;
   readonly login: Login;
   /** @default the page of this package */
   readonly pageFolder?: string | null;
@@ -40,7 +42,7 @@ export function buildRoutes({ options, sampler, reading, writing, jobs, audit, a
   readonly hub: StreamHub;
   readonly parts: RouteParts;
 } {
-  const page = new PageFiles(options.pageFolder === undefined ? ownPage() : options.pageFolder);
+  const page = new PageFiles(options.pageFolder);
   const { picture, now } = sampler;
   const hub = new StreamHub({
     version: page.version,
@@ -63,15 +65,18 @@ export function buildRoutes({ options, sampler, reading, writing, jobs, audit, a
     },
     alerts: () => ({ at: now(), alerts: alerts.views() }),
   });
+  const reads = new PageReads(now, options.budget);
+  // Before the pages hear of the change: what they then ask for must have it.
+  alerts.onChange(() => reads.outdate());
   const base = {
     page,
     sampler,
     hub,
     alerts,
-    audit,
     jobs,
     version: VERSION,
-    details: new LockDetails(sampler, reading),
+    paged: new PagedAnswers(reads, alerts, audit),
+    details: new LockDetails(sampler, reading, reads),
   };
   const parts: RouteParts = {
     ...base,
@@ -84,7 +89,10 @@ export function buildRoutes({ options, sampler, reading, writing, jobs, audit, a
       alerts,
       now,
       rowOf: (name) => picture.rows.get(name),
-      notice: (words) => hub.notice(words),
+      notice: (words) => {
+        reads.outdate();
+        hub.notice(words);
+      },
     }),
   };
   return { hub, parts };

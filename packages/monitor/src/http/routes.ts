@@ -6,7 +6,6 @@
  */
 import type { AlertSource } from '../alert-source.ts';
 import { SERIES, type SeriesName, type State } from '../api/types.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
 import { STALE_LOOK_MS } from '../figures.ts';
 import type { JobBook } from '../sampling/jobs.ts';
 import type { Sampler } from '../sampling/sampler.ts';
@@ -16,6 +15,7 @@ import { readJson, stringIn } from './body.ts';
 import type { LockDetails } from './lock-detail.ts';
 import { renderMetrics } from './metrics.ts';
 import type { PageFiles } from './page-files.ts';
+import type { PagedAnswers } from './paged-answers.ts';
 import { HttpError, json, SAFE_HEADERS, text } from './responses.ts';
 import type { StateBody } from './state-body.ts';
 import type { StreamHub } from './stream-hub.ts';
@@ -28,11 +28,11 @@ export interface RouteParts {
   readonly page: PageFiles;
   readonly sampler: Sampler;
   readonly state: StateBody;
+  readonly paged: PagedAnswers;
   readonly details: LockDetails;
   readonly jobs: JobBook;
   readonly hub: StreamHub;
   readonly alerts: AlertSource;
-  readonly audit: AuditTrail;
   readonly actions: Actions;
   readonly version: string;
 }
@@ -84,9 +84,9 @@ async function get(parts: RouteParts, arrival: Arrival): Promise<Response> {
     case 'api/v1/servers/history':
       return history(sampler, url);
     case 'api/v1/alerts':
-      return json(200, await orAway(parts.alerts.page(cursorIn(url))));
+      return json(200, await orAway(parts.paged.alerts(cursorIn(url))));
     case 'api/v1/audit':
-      return json(200, await orAway(parts.audit.page(cursorIn(url))));
+      return json(200, await orAway(parts.paged.audit(cursorIn(url))));
     case 'metrics': {
       const body = renderMetrics(sampler.read(), parts.alerts.metrics(), parts.version, sampler.groups);
       return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');
@@ -104,6 +104,7 @@ async function orAway<Value>(reading: Promise<Value>, rights = ''): Promise<Valu
   try {
     return await reading;
   } catch (error) {
+    if (error instanceof HttpError) throw error;
     if (rights !== '' && /NOPERM/.test(String(error))) {
       throw new HttpError('forbidden', `the monitor's user of Redis lacks rights: it needs ${rights}`);
     }
@@ -166,7 +167,11 @@ async function post(parts: RouteParts, arrival: Arrival): Promise<Response> {
   if (work === null) throw new HttpError('not-found', 'there is nothing at this address');
   const user = requireActor(visitor);
   auth.checkForged(request, visitor);
-  return json(200, await work(await readJson(request), { user, address }));
+  try {
+    return json(200, await work(await readJson(request), { user, address }));
+  } finally {
+    parts.paged.outdate();
+  }
 }
 
 type Work = (body: Record<string, unknown>, actor: Actor) => Promise<object>;

@@ -46,6 +46,8 @@ export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly now?: Row;
+  /** For the header Retry-After, in seconds. */
+  readonly retryAfter?: number;
 }
 
 interface Sent {
@@ -61,12 +63,14 @@ export interface Posted {
 
 export class FakeMonitor {
   state: State = makeState();
-  detail: Omit<LockDetail, 'row'> = {
+  detail: Omit<LockDetail, 'row' | 'lineAt'> = {
     line: makeLine(7),
     lineLength: 240,
     holds: makeHolds(),
     reach: Date.now() - 3_600_000,
   };
+  /** How long ago the line was read; null: not yet. */
+  lineAgeMs: number | null = 0;
   alertPage: AlertPage = { active: [], past: [], silences: [], next: null };
   auditPage: AuditPage = { entries: makeAudit(), next: null };
   jobsPage: JobsPage = makeJobs();
@@ -120,6 +124,7 @@ export class FakeMonitor {
     this.posts.length = 0;
     this.stateCount = 0;
     this.isLooking = true;
+    this.lineAgeMs = 0;
     this.forget();
     this.alertPage = { active: [], past: [], silences: [], next: null };
     this.auditPage = { entries: makeAudit(), next: null };
@@ -185,7 +190,8 @@ export class FakeMonitor {
     if (request.method === 'POST')
       this.posts.push({ path, body: await bodyOf(request), csrf: csrfOf(request) });
     if (refusal !== undefined) {
-      const { status, code, message, now } = refusal;
+      const { status, code, message, now, retryAfter } = refusal;
+      if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
       return json(response, { error: { code, message }, ...(now === undefined ? {} : { now }) }, status);
     }
     if (path === 'api/v1/stream') return this.#open(request, response, url.searchParams.get('from') ?? '');
@@ -201,7 +207,8 @@ export class FakeMonitor {
     }
     if (path === 'api/v1/lock') {
       const row = this.state.locks.find(({ name }) => name === query.get('name')) ?? null;
-      return { row, ...this.detail } satisfies LockDetail;
+      const lineAt = this.lineAgeMs === null ? null : Date.now() - this.lineAgeMs;
+      return { row, ...this.detail, lineAt } satisfies LockDetail;
     }
     if (path === 'api/v1/servers/history') return history(query);
     if (path === 'api/v1/alerts') return { ...this.alertPage, active: this.state.alerts } satisfies AlertPage;
