@@ -79,6 +79,34 @@ export function get<T>(path: string): Promise<Answer<T>> {
   return ask<T>(path, {});
 }
 
+/** Where the monitor does not say when to come again. */
+const RETRY_MS = 1_000;
+
+/**
+ * `get`, asked again and again while so many pages are open that the monitor puts this one off. `putOff` is told each time. Rejects
+ * when the signal aborts: the page is closed, or wants something newer.
+ */
+export async function getInTurn<T>(
+  path: string,
+  putOff: (error: ApiError) => void,
+  signal: AbortSignal,
+): Promise<Answer<T>> {
+  for (;;) {
+    try {
+      const answer = await get<T>(path);
+      signal.throwIfAborted();
+      return answer;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = asApiError(thrown);
+      if (error.code !== 'too-many-reads') throw error;
+      putOff(error);
+      await new Promise((resolve) => setTimeout(resolve, error.retryAfterMs ?? RETRY_MS));
+      signal.throwIfAborted();
+    }
+  }
+}
+
 export function post<T>(path: string, body: unknown, csrf: string): Promise<Answer<T>> {
   const headers = { 'content-type': 'application/json', 'x-holdfast-csrf': csrf };
   return ask<T>(path, { method: 'POST', headers, body: JSON.stringify(body) });

@@ -1,13 +1,12 @@
 /** Alerts: what is wrong, since when, why it matters, what to do, and whether anybody was told. Firing first. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { AlertPage, AlertView, SilenceView } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
-import { type ApiError, asApiError, get } from '../data/http.ts';
 import { alerts, picture } from '../data/store.ts';
 import { clock, moment, visible } from '../data/words.ts';
-import { Failure, Skeleton } from '../parts/states.tsx';
+import { Older, PagedState, usePaged } from '../parts/paged.tsx';
+import { Skeleton } from '../parts/states.tsx';
 import { AlertCard } from './alert-card.tsx';
 
 const STATES = ['firing', 'pending', 'resolved'] as const;
@@ -15,23 +14,11 @@ const STATES = ['firing', 'pending', 'resolved'] as const;
 export function AlertsPage(): JSX.Element {
   const past = useSignal<readonly AlertView[]>([]);
   const silences = useSignal<readonly SilenceView[]>([]);
-  const next = useSignal<string | null>(null);
-  const error = useSignal<ApiError | null>(null);
-
-  async function load(before: string | null): Promise<void> {
-    try {
-      const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
-      const { body } = await get<AlertPage>(`api/v1/alerts${query}`);
-      past.value = before === null ? body.past : [...past.value, ...body.past];
-      silences.value = body.silences;
-      next.value = body.next;
-      error.value = null;
-    } catch (thrown) {
-      error.value = asApiError(thrown);
-    }
-  }
   // What has ended is fetched; what is active comes by the stream, and each change of it may be an end.
-  useEffect(() => void load(null), [alerts.value]);
+  const paged = usePaged<AlertPage>('api/v1/alerts', alerts.value, (page, isOlder) => {
+    past.value = isOlder ? [...past.value, ...page.past] : page.past;
+    silences.value = page.silences;
+  });
 
   const active = [...alerts.value].sort(
     (a, b) =>
@@ -51,13 +38,9 @@ export function AlertsPage(): JSX.Element {
             <AlertCard key={alert.incident} alert={alert} />
           ))}
           <Silences silences={silences.value} />
-          {error.value !== null && <Failure error={error.value} onRetry={() => void load(null)} />}
+          <PagedState of={paged} />
           <Past past={past.value} />
-          {next.value !== null && (
-            <button type="button" onClick={() => void load(next.value)}>
-              Older
-            </button>
-          )}
+          <Older of={paged} />
         </>
       )}
     </main>

@@ -1,14 +1,13 @@
 /** Audit: when, who, did what, why, with which result. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { AuditEntry, AuditPage as Page } from '../../src/api/types.ts';
 import { now } from '../data/clock.ts';
-import { type ApiError, asApiError, get } from '../data/http.ts';
 import { lockLink } from '../data/route.ts';
 import { notice } from '../data/store.ts';
 import { moment, visible } from '../data/words.ts';
-import { Empty, Failure, Skeleton } from '../parts/states.tsx';
+import { Older, PagedState, usePaged } from '../parts/paged.tsx';
+import { Empty, Skeleton } from '../parts/states.tsx';
 
 const VERBS: Readonly<Record<AuditEntry['action'], string>> = {
   release: 'took away',
@@ -19,31 +18,18 @@ const VERBS: Readonly<Record<AuditEntry['action'], string>> = {
 
 export function AuditPage(): JSX.Element {
   const entries = useSignal<readonly AuditEntry[] | null>(null);
-  const next = useSignal<string | null>(null);
-  const error = useSignal<ApiError | null>(null);
-
-  async function load(before: string | null): Promise<void> {
-    try {
-      const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
-      const { body } = await get<Page>(`api/v1/audit${query}`);
-      entries.value = before === null ? body.entries : [...(entries.value ?? []), ...body.entries];
-      next.value = body.next;
-      error.value = null;
-    } catch (thrown) {
-      error.value = asApiError(thrown);
-    }
-  }
   // A notice says that somebody has done something: it is in the trail.
-  useEffect(() => void load(null), [notice.value]);
+  const paged = usePaged<Page>('api/v1/audit', notice.value, (page, isOlder) => {
+    entries.value = isOlder ? [...(entries.value ?? []), ...page.entries] : page.entries;
+  });
 
   return (
     <main class="page">
       <h1>
         Audit <small>actions by page and command line, written before they are done</small>
       </h1>
-      {error.value !== null ? (
-        <Failure error={error.value} onRetry={() => void load(null)} />
-      ) : entries.value === null ? (
+      <PagedState of={paged} />
+      {paged.error.value !== null ? null : entries.value === null ? (
         <Skeleton />
       ) : entries.value.length === 0 ? (
         <Empty title="Nobody has taken a lock away">
@@ -52,11 +38,7 @@ export function AuditPage(): JSX.Element {
       ) : (
         <Trail entries={entries.value} />
       )}
-      {next.value !== null && (
-        <button type="button" onClick={() => void load(next.value)}>
-          Older
-        </button>
-      )}
+      <Older of={paged} />
     </main>
   );
 }

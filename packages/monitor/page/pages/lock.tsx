@@ -40,7 +40,7 @@ export function LockPage({ name }: { readonly name: string }): JSX.Element {
         <>
           <LastHour holds={detail.value.holds} reach={detail.value.reach} />
           <div class="pair">
-            <Line line={detail.value.line} length={detail.value.lineLength} />
+            <Line line={detail.value.line} length={detail.value.lineLength} readAt={detail.value.lineAt} />
             <Holds holds={detail.value.holds} />
           </div>
         </>

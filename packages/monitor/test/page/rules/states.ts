@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isLong } from '../../support/long.ts';
 import { type Bench, namesShown } from '../support/bench.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeCard, makeRow } from '../support/scripted.ts';
+import { makeAlert, makeCard, makeRow } from '../support/scripted.ts';
 
 export function stateRules(bench: Bench): void {
   test.runIf(isLong)('while the picture is on its way, grey lines stand for it', async () => {
@@ -93,6 +93,36 @@ export function stateRules(bench: Bench): void {
     monitor.refusals.clear();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('.row').first().waitFor();
+  });
+
+  test('a page that is put off because so many are open says so calmly, and comes by itself', async () => {
+    const { monitor } = bench;
+    const refusal = { status: 429, code: 'too-many-reads', message: 'try again', retryAfter: 1 } as const;
+    const past = [makeAlert({ incident: 'past.1', rule: 'evicting', state: 'resolved' })];
+    monitor.alertPage = { active: [], past, silences: [], next: null };
+    for (const [name, shown] of [
+      ['audit', '.trail tbody tr'],
+      ['alerts', '.past li'],
+    ] as const) {
+      monitor.refusals.set(`api/v1/${name}`, refusal);
+      const page = await bench.open(`#/${name}`);
+      await page.getByText('This page follows in a moment').waitFor();
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+      monitor.refusals.clear();
+      await page.locator(shown).first().waitFor();
+      expect(await page.getByText('This page follows in a moment').count()).toBe(0);
+    }
+  });
+
+  test('a line that was read some time ago says when, and one that was not read says that', async () => {
+    const { monitor } = bench;
+    const page = await bench.open('#/lock/order%3A1001');
+    await page.locator('.line li').first().waitFor();
+    expect(await page.getByText('As it was').count()).toBe(0);
+    monitor.lineAgeMs = 9_000;
+    await page.getByText(/As it was \d+ s ago/).waitFor();
+    monitor.lineAgeMs = null;
+    await page.getByText('It has not been read yet').waitFor();
   });
 
   test.runIf(isLong)('who may not look is told so', async () => {
