@@ -9,7 +9,7 @@ import { summarise } from '../../measure/statistics.ts';
 import type { Row, Table } from '../../output/table.ts';
 import { startRedis } from '../../run/servers/redis.ts';
 import { extentOf, type Scenario } from '../scenario.ts';
-import { BUDGET, readCounts, sentBetween } from './commands.ts';
+import { BUDGET, readCounts, sentBetween, unexpectedBetween } from './commands.ts';
 import { Crowd } from './crowd.ts';
 import { measureScanPace } from './scan-pace.ts';
 import { measurePage, type SmoothPage } from './smooth-page.ts';
@@ -54,6 +54,10 @@ async function measureLoad(seconds: number, tell: (what: string) => void): Promi
     const after = await readCounts(admin, crowd.sent);
     const tookMs = after.atMs - before.atMs;
     const sent = sentBetween(before, after);
+    for (const [command, calls] of unexpectedBetween(before, after))
+      process.stderr.write(
+        `the monitor sent a command that its budget does not have: ${calls} × ${command}\n`,
+      );
     const cores = (monitor.cpuMs - cpuMs) / tookMs;
     const alone: Figure[] = [
       {

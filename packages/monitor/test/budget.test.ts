@@ -1,5 +1,7 @@
 /** What the monitor costs the server, counted by the server itself. */
 import { expect, test } from 'vitest';
+import { readCounts, sentBetween, unexpectedBetween } from '../../../bench/scenarios/monitor/commands.ts';
+import { Crowd } from '../../../bench/scenarios/monitor/crowd.ts';
 import { ask, askAll } from '../../holdfast/test/support/servers/raw-redis.ts';
 import { startRedis } from '../../holdfast/test/support/servers/redis-server.ts';
 import { waitFor } from '../../holdfast/test/support/wait-for.ts';
@@ -111,4 +113,40 @@ test('who is put off is told so with 429 and when to come again, and a lock is s
   expect(await putOff?.json()).toMatchObject({ error: { code: 'too-many-reads' } });
   const details = await Promise.all(Array.from({ length: 50 }, (_, at) => seen.detail(`order:${at}`)));
   expect(details.filter(({ lineAt }) => lineAt === null).length).toBeGreaterThanOrEqual(10);
+});
+
+test('the benchmark accounts for every command of the monitor, and shows one that nobody expects', async () => {
+  const server = await startRedis();
+  const redis = client(server.port);
+  const crowd = new Crowd(redis, LOCKS);
+  await crowd.gather();
+  const seen = new TestMonitor({ redis: client(server.port) });
+  const stop = crowd.change(200);
+  // Over one connection: every script of the crowd that was sent before has run.
+  const counts = (): ReturnType<typeof readCounts> => readCounts(redis, crowd.sent);
+  const trailReads = async (): Promise<number> => (await counts()).calls.get('xrange') ?? 0;
+  // What happens once is over: connections were made, and every owner is known.
+  await waitFor(
+    async () => {
+      const { totals, survey, locks } = await seen.state();
+      const isFound = totals.held === LOCKS && survey.passedAt !== null;
+      return isFound && locks.every(({ app }) => app !== null) && (await trailReads()) > 0;
+    },
+    { limitMs: 90_000 },
+  );
+  const first = await counts();
+  const trailBefore = await trailReads();
+  await waitFor(async () => (await trailReads()) > trailBefore + 1, { limitMs: 60_000 });
+  stop();
+  const second = await counts();
+  expect([...unexpectedBetween(first, second)]).toEqual([]);
+  expect(sentBetween(first, second).unexpected).toBe(0);
+  expect(sentBetween(first, second).looks).toBeGreaterThan(0);
+  // Commands that no script calls inside, that scripts do call, and that only they call.
+  await Promise.all([redis.ping(), redis.get('other'), redis.hgetall('order:1'), redis.mget('a', 'b')]);
+  const third = await counts();
+  const found = unexpectedBetween(second, third);
+  expect([found.get('ping'), found.get('mget'), found.get('pttl')]).toEqual([1, 1, -1]);
+  const calls = (sentBetween(second, third).unexpected * (third.atMs - second.atMs)) / 1_000;
+  expect(calls).toBeGreaterThan(3);
 });
