@@ -226,7 +226,8 @@ describe.runIf(isLong)('the long form', () => {
     await replica.restart();
     await client(replica.port).call('REPLICAOF', '127.0.0.1', String(primary.port));
     await watch.ends('replica-down');
-    const child = held(primary.port, 'order:1', 60_000);
+    // Longer than a message through all its trouble and a restart of the monitor take on a busy machine.
+    const child = held(primary.port, 'order:1', 300_000);
     const { session } = await child.next();
     await watch.monitor.untilRow('order:1', ({ app }) => app !== null);
     await child.kill();
